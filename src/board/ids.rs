@@ -1,0 +1,208 @@
+//! The names of things: task, agent, role, commit. A value of these types has been checked.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use thiserror::Error;
+
+/// Why a string cannot be the name of something.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum IdError {
+    #[error("it is empty")]
+    Empty,
+    #[error("it is longer than 64 characters")]
+    TooLong,
+    #[error("it must start with a letter or a digit")]
+    BadStart,
+    #[error("it may contain only letters, digits, `_` and `-`")]
+    BadCharacter,
+    #[error("the name is reserved")]
+    Reserved,
+    #[error("it is not a commit id of 40 or 64 hexadecimal digits")]
+    NotACommit,
+}
+
+const LONGEST_ID: usize = 64;
+
+/// Device names some file systems refuse, and names git or liza give a meaning of their own.
+const RESERVED_TASKS: [&str; 9] = ["con", "prn", "aux", "nul", "head", "lock", "review", "merge", "all"];
+
+/// `human` is who acts without an agent identity, `runner` supervises and `liza` records; none can be registered.
+const RESERVED_AGENTS: [&str; 4] = ["human", "runner", "liza", "nobody"];
+
+fn check_slug(text: &str) -> Result<(), IdError> {
+    let first = text.bytes().next().ok_or(IdError::Empty)?;
+    if text.len() > LONGEST_ID {
+        return Err(IdError::TooLong);
+    }
+    if !first.is_ascii_alphanumeric() {
+        return Err(IdError::BadStart);
+    }
+    if text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-') {
+        Ok(())
+    } else {
+        Err(IdError::BadCharacter)
+    }
+}
+
+macro_rules! name_type {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $pattern:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(#[schemars(regex(pattern = $pattern))] String);
+
+        impl $name {
+            /// Checks `text` and makes it a name.
+            pub fn new(text: &str) -> Result<Self, IdError> {
+                let check: fn(&str) -> Result<(), IdError> = $check;
+                check(text).map(|()| Self(text.to_owned()))
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::new(text)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                Self::new(&text).map_err(|why| {
+                    serde::de::Error::custom(format_args!(
+                        "`{}` cannot be a {}: {why}",
+                        text.escape_debug(),
+                        stringify!($name)
+                    ))
+                })
+            }
+        }
+    };
+}
+
+name_type!(
+    /// The id of a task: also the name of its branch and of its worktree.
+    TaskId,
+    |text| {
+        check_slug(text)?;
+        if RESERVED_TASKS.contains(&text.to_ascii_lowercase().as_str()) { Err(IdError::Reserved) } else { Ok(()) }
+    },
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
+    /// The id of an agent, or `human`.
+    AgentId,
+    check_slug,
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
+    /// What an agent is there for, such as `coder`.
+    Role,
+    check_slug,
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
+    /// A full object id of a commit or tree.
+    CommitId,
+    |text| {
+        let full = text.len() == 40 || text.len() == 64;
+        if full && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)) {
+            Ok(())
+        } else {
+            Err(IdError::NotACommit)
+        }
+    },
+    "^([0-9a-f]{40}|[0-9a-f]{64})$"
+);
+
+impl TaskId {
+    /// The form two ids are compared in: file systems and people do not tell `T1` from `t1`.
+    pub fn folded(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl AgentId {
+    /// Who acts when no agent identity is given.
+    pub fn human() -> Self {
+        Self("human".to_owned())
+    }
+
+    pub fn is_human(&self) -> bool {
+        self.0 == "human"
+    }
+
+    /// Whether the name has a meaning of its own and so cannot be registered.
+    pub fn is_reserved(&self) -> bool {
+        RESERVED_AGENTS.contains(&self.0.to_ascii_lowercase().as_str())
+    }
+}
+
+impl Role {
+    pub fn planner() -> Self {
+        Self("planner".to_owned())
+    }
+    pub fn coder() -> Self {
+        Self("coder".to_owned())
+    }
+    pub fn code_reviewer() -> Self {
+        Self("code_reviewer".to_owned())
+    }
+    pub fn overseer() -> Self {
+        Self("overseer".to_owned())
+    }
+}
+
+impl CommitId {
+    /// The first twelve digits, enough to recognise it by.
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_task_ids_are_refused() {
+        let long = "a".repeat(65);
+        for text in [
+            "", "-rf", "_a", "a/b", "..", ".", "a b", "a;b", "a$(id)", "a\u{202e}b", "\u{3000}", "a\nb", "a\0b",
+            "CON", "nul", "é", "a.b", "a~1", "a^", "a:b", "a?*[", "@{-1}", "HEAD", "--help", "a\\b", "a'b", "a\"b",
+            "a|b", "a&b", "a>b", "`a`", "a%b", "a\u{200b}", "\u{feff}a", "a\tb", "a,b", "a=b", "a+b", "(a)", "{a}", &long,
+        ] {
+            assert!(TaskId::new(text).is_err(), "{text:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn ordinary_ids_are_accepted() {
+        for text in ["t1", "T-1", "add_name", "0", &"a".repeat(64)] {
+            assert!(TaskId::new(text).is_ok(), "{text:?} was refused");
+        }
+    }
+
+    #[test]
+    fn commit_ids_are_full_and_lower_case() {
+        assert!(CommitId::new(&"a".repeat(40)).is_ok());
+        assert!(CommitId::new(&"A".repeat(40)).is_err());
+        assert!(CommitId::new("abc").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! The coordinator that lets a team of coding agents share one git repository.
+
+pub mod board;
