@@ -71,8 +71,10 @@ impl Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     Exact,
+    /// One letter for each letter, so that what fits exactly fits here too.
     IgnoringCase,
-    /// As `IgnoringCase`, and `ß` read as `ss`.
+    /// As `IgnoringCase`, but `ß` is `ss`, and what only picks a drawing is left out. It is tried beside the other
+    /// and not in its place: here `?` no longer fits `ß`.
     SpelledOut,
 }
 
@@ -150,7 +152,7 @@ impl Shape {
 
 /// Whether reading a text spelled out makes a difference.
 pub(super) fn can_be_spelled_out(text: &str) -> bool {
-    !text.is_ascii() && text.chars().any(|c| spelled_out(c).is_some())
+    !text.is_ascii() && text.chars().any(|c| is_skipped(c) || spelled_out(c).is_some())
 }
 
 fn glyphs_of(name: &str, reading: Reading) -> Vec<Glyph> {
@@ -160,8 +162,9 @@ fn glyphs_of(name: &str, reading: Reading) -> Vec<Glyph> {
             '*' => glyphs.push(Glyph::AnyRun),
             '?' => glyphs.push(Glyph::AnyOne),
             _ if reading == Reading::Exact => glyphs.push(Glyph::Char(c)),
+            _ if reading == Reading::IgnoringCase => glyphs.push(Glyph::Char(folded(c))),
             _ if is_skipped(c) => {}
-            _ => match spelled_out(c).filter(|_| reading == Reading::SpelledOut) {
+            _ => match spelled_out(c) {
                 Some(letters) => glyphs.extend(letters.into_iter().map(Glyph::Char)),
                 None => glyphs.push(Glyph::Char(folded(c))),
             },

@@ -73,7 +73,8 @@ pub(super) fn folded(c: char) -> char {
 /// The folded letters of `c` where its capital takes several, as `ß` does (`SS`): some file systems take
 /// these for the same name.
 pub(super) fn spelled_out(c: char) -> Option<Vec<char>> {
-    let capitals = c.to_uppercase();
+    // Folded first: the capital `ẞ` has a capital of one letter, itself.
+    let capitals = folded(c).to_uppercase();
     (capitals.len() > 1).then(|| capitals.map(folded).collect())
 }
 
