@@ -5,8 +5,9 @@
 //! only (Unicode's normal form C): of two texts that pass, equal names are equal texts, and no table of all
 //! compositions is needed.
 //!
-//! Not covered, since it would take tables of every mark's class: several marks of one letter written in
-//! another order (pointed Hebrew, for instance).
+//! Not covered: several marks of one letter written in another order (pointed Hebrew, for instance), which would
+//! take tables of every mark's class; the composed signs of historic scripts; and a `?` that stands for a letter
+//! like `ß` where another pattern says `ss`.
 
 /// Whether `c`, standing behind `before`, can also be written in another way that is the preferred one.
 pub(super) fn has_two_spellings(before: Option<char>, c: char) -> bool {
