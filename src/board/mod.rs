@@ -1,7 +1,35 @@
 //! WHAT IS TRUE: the board, its rules and the one function that changes it. Pure: no disk, clock, environment.
 
+pub mod agent;
+pub mod apply;
+pub mod call;
+pub mod config;
+pub mod edit;
+pub mod graph;
+pub mod history;
 pub mod ids;
+pub mod intent;
+pub mod invariants;
+pub mod lease;
 pub mod paths;
+pub mod records;
+pub mod refusal;
+pub mod review;
+pub mod rules;
+pub mod state;
+pub mod task;
+pub mod time;
+pub mod transition;
 
+pub use agent::{Agent, Process};
+pub use apply::{Applied, apply};
+pub use call::{Actor, Call, Credentials, Switch, SwitchKind, Switches, World};
+pub use config::Config;
 pub use ids::{AgentId, CommitId, IdError, Role, TaskId};
+pub use invariants::{Violation, violations};
 pub use paths::{PathError, PathPattern, RepoPath, any_overlap, inside};
+pub use refusal::{Code, Refusal};
+pub use state::Board;
+pub use task::{Status, Task};
+pub use time::{Stamp, Wall};
+pub use transition::{Needs, Transition};

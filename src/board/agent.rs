@@ -1,0 +1,71 @@
+//! Who takes part: registered agents, and the process an agent or an intent belongs to.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ids::{AgentId, Role};
+use super::time::Wall;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    pub roles: Vec<Role>,
+    /// Raised by every registration: leases belong to an incarnation, not to a name.
+    pub incarnation: u64,
+    /// Hash of the secret token; the token itself is never on the board.
+    pub token_hash: String,
+    pub status: AgentStatus,
+    pub registered_at: Wall,
+    pub heartbeat: Wall,
+    /// The process that supervises it, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Process>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentStatus {
+    Active,
+    Retired,
+}
+
+impl Agent {
+    pub fn is_active(&self) -> bool {
+        self.status == AgentStatus::Active
+    }
+
+    pub fn has(&self, role: &Role) -> bool {
+        self.roles.contains(role)
+    }
+}
+
+/// A process, named so that a reused pid is not taken for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    pub pid: u32,
+    /// Start time in clock ticks since boot, as the kernel tells it.
+    pub started: u64,
+    pub boot: String,
+    /// Names the pid namespace, so that a pid of another container is not looked up here.
+    pub namespace: String,
+}
+
+/// The roles that exist without being configured. `runner` is not one and cannot be registered.
+pub const BUILT_IN_ROLES: [&str; 9] = [
+    "planner",
+    "coder",
+    "code_reviewer",
+    "test_engineer",
+    "red_team",
+    "overseer",
+    "supervisor",
+    "operator",
+    "auditor",
+];
+
+/// The id an agent of `role` gets when none is given: `coder-1`, `code-reviewer-2`, … the next free number.
+pub fn default_id(role: &Role, taken: impl Fn(&AgentId) -> bool) -> Option<AgentId> {
+    let stem: String = role.as_str().replace('_', "-").chars().take(50).collect();
+    (1..=100_000u32).filter_map(|n| AgentId::new(&format!("{stem}-{n}")).ok()).find(|id| !taken(id))
+}

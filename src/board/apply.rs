@@ -1,0 +1,100 @@
+//! The one transition function: check, change, revision + 1. Every surface changes the board through it.
+
+use serde_json::Value;
+
+use super::call::{Actor, Call};
+use super::ids::AgentId;
+use super::intent::RequestKey;
+use super::lease::Lease;
+use super::refusal::{Code, Refusal};
+use super::state::{Board, REQUESTS_KEPT, Request};
+use super::time::Deadline;
+use super::transition::Transition;
+
+/// What came of a transition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Applied {
+    /// The board has changed.
+    Changed(Value),
+    /// The same request was answered before; nothing has changed.
+    Repeated(Value),
+}
+
+/// Changes `board`, or refuses and leaves it as it was. The caller checks the invariants before it publishes.
+pub fn apply(
+    board: &mut Board,
+    what: &Transition,
+    call: &Call,
+    request: Option<&RequestKey>,
+) -> Result<Applied, Refusal> {
+    let rule = what.rule();
+    let key = request.or(rule.begins_request());
+    if let Some(outcome) = key.and_then(|key| answered(board, &call.by.id(), key).transpose()) {
+        return Ok(Applied::Repeated(outcome?));
+    }
+    rule.check(board, call)?;
+    let outcome = rule.change(board, call);
+    note_presence(board, call);
+    if let Some(key) = request {
+        remember(board, call.by.id(), key, &outcome);
+    }
+    board.revision += 1;
+    Ok(Applied::Changed(outcome))
+}
+
+/// Whoever acts is alive: its heartbeat is noted, and the lease of a task it just acted on is renewed.
+fn note_presence(board: &mut Board, call: &Call) {
+    let Actor::Agent { id, incarnation } = &call.by else { return };
+    let lease_seconds = board.config().lease_seconds;
+    if let Some(agent) = board.rest.agents.get_mut(id)
+        && agent.incarnation == *incarnation
+    {
+        agent.heartbeat = call.now.wall;
+    }
+    for task in &mut board.tasks {
+        let held = |lease: &Lease| &lease.agent == id && lease.incarnation == *incarnation;
+        let holds = task.lease.as_ref().is_some_and(held) || task.review_lease.as_ref().is_some_and(held);
+        if !holds || task.is_light() {
+            continue;
+        }
+        let (head, _) = task.parts_mut();
+        for lease in [&mut head.lease, &mut head.review_lease].into_iter().flatten() {
+            if held(lease) {
+                lease.expires = Deadline::after(call.now, lease_seconds);
+            }
+        }
+    }
+}
+
+/// The first answer to the same request, if there was one.
+pub fn answered(board: &Board, actor: &AgentId, key: &RequestKey) -> Result<Option<Value>, Refusal> {
+    let Some(known) = board.rest.requests.iter().find(|known| &known.actor == actor && known.id == key.id)
+    else {
+        return Ok(None);
+    };
+    if known.digest != key.digest {
+        return Refusal::new(
+            Code::RequestReused,
+            format!("request id `{}` was used before with other arguments", key.id),
+        )
+        .hint("use a new --request-id for a new command")
+        .err();
+    }
+    Ok(Some(serde_json::from_str(&known.outcome).unwrap_or(Value::Null)))
+}
+
+/// Keeps the answer, and forgets the oldest one of this actor when there are too many.
+pub fn remember(board: &mut Board, actor: AgentId, key: &RequestKey, outcome: &Value) {
+    let requests = &mut board.rest.requests;
+    if requests.iter().filter(|known| known.actor == actor).count() >= REQUESTS_KEPT
+        && let Some(oldest) = requests.iter().position(|known| known.actor == actor)
+    {
+        requests.remove(oldest);
+    }
+    requests.push(Request {
+        actor,
+        id: key.id.clone(),
+        digest: key.digest.clone(),
+        outcome: outcome.to_string(),
+    });
+}

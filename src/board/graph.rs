@@ -1,0 +1,152 @@
+//! The dependency graph: cycles, and who waits for whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ids::TaskId;
+
+/// Who depends on whom, for a set of tasks.
+#[derive(Debug, Default, Clone)]
+pub struct Graph {
+    edges: BTreeMap<TaskId, Vec<TaskId>>,
+}
+
+impl Graph {
+    pub fn new<'a>(edges: impl IntoIterator<Item = (&'a TaskId, &'a [TaskId])>) -> Self {
+        Self { edges: edges.into_iter().map(|(id, on)| (id.clone(), on.to_vec())).collect() }
+    }
+
+    pub fn contains(&self, id: &TaskId) -> bool {
+        self.edges.contains_key(id)
+    }
+
+    /// A cycle as the tasks on it in order, or none. Ids outside the set are leaves.
+    pub fn cycle(&self) -> Option<Vec<TaskId>> {
+        // Iterative, because a chain of ten thousand tasks must not overflow the stack.
+        let mut done: BTreeSet<&TaskId> = BTreeSet::new();
+        for root in self.edges.keys() {
+            if done.contains(root) {
+                continue;
+            }
+            let mut path: Vec<(&TaskId, usize)> = vec![(root, 0)];
+            let mut on_path: BTreeSet<&TaskId> = BTreeSet::from([root]);
+            while let Some((id, next)) = path.last_mut() {
+                let targets = self.edges.get(*id).map(Vec::as_slice).unwrap_or_default();
+                let Some(target) = targets.get(*next) else {
+                    done.insert(id);
+                    on_path.remove(*id);
+                    path.pop();
+                    continue;
+                };
+                *next += 1;
+                if on_path.contains(target) {
+                    let start = path.iter().position(|(id, _)| *id == target).unwrap_or(0);
+                    return Some(path[start..].iter().map(|(id, _)| (*id).clone()).collect());
+                }
+                if !done.contains(target) && self.edges.contains_key(target) {
+                    on_path.insert(target);
+                    path.push((target, 0));
+                }
+            }
+        }
+        None
+    }
+
+    /// Groups of tasks whose dependencies all lie in earlier groups. Tasks on a cycle appear in none.
+    pub fn layers(&self) -> Vec<Vec<TaskId>> {
+        let mut placed: BTreeSet<&TaskId> = BTreeSet::new();
+        let mut layers = Vec::new();
+        loop {
+            let layer: Vec<&TaskId> = self
+                .edges
+                .iter()
+                .filter(|(id, on)| {
+                    !placed.contains(id)
+                        && on.iter().all(|dependency| {
+                            placed.contains(dependency) || !self.edges.contains_key(dependency)
+                        })
+                })
+                .map(|(id, _)| id)
+                .collect();
+            if layer.is_empty() {
+                return layers;
+            }
+            placed.extend(&layer);
+            layers.push(layer.into_iter().cloned().collect());
+        }
+    }
+
+    /// Everything that waits for `id`, directly or through others.
+    pub fn dependents(&self, id: &TaskId) -> BTreeSet<TaskId> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![id.clone()];
+        while let Some(id) = open.pop() {
+            for (dependent, on) in &self.edges {
+                if on.contains(&id) && found.insert(dependent.clone()) {
+                    open.push(dependent.clone());
+                }
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(n: usize) -> TaskId {
+        TaskId::new(&format!("t{n}")).expect("valid")
+    }
+
+    fn graph(edges: &[Vec<usize>]) -> Graph {
+        let lists: Vec<(TaskId, Vec<TaskId>)> =
+            edges.iter().enumerate().map(|(n, on)| (id(n), on.iter().copied().map(id).collect())).collect();
+        Graph::new(lists.iter().map(|(id, on)| (id, on.as_slice())))
+    }
+
+    #[test]
+    fn a_cycle_is_reported_as_itself() {
+        assert_eq!(graph(&[vec![1], vec![2], vec![1]]).cycle(), Some(vec![id(1), id(2)]));
+        assert_eq!(graph(&[vec![0]]).cycle(), Some(vec![id(0)]));
+        assert_eq!(graph(&[vec![1, 2], vec![2], vec![]]).cycle(), None);
+    }
+
+    #[test]
+    fn a_long_chain_does_not_overflow() {
+        let edges: Vec<Vec<usize>> = (0..10_000).map(|n| vec![n + 1]).collect();
+        assert_eq!(graph(&edges).cycle(), None);
+    }
+
+    /// Reference: repeatedly take away what depends on nothing left.
+    fn has_cycle(edges: &[Vec<usize>]) -> bool {
+        let mut left: BTreeSet<usize> = (0..edges.len()).collect();
+        loop {
+            let free: Vec<usize> =
+                left.iter().copied().filter(|n| edges[*n].iter().all(|on| !left.contains(on))).collect();
+            if free.is_empty() {
+                return !left.is_empty();
+            }
+            for n in free {
+                left.remove(&n);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(10_000))]
+        #[test]
+        fn cycles_agree_with_the_reference(edges in prop::collection::vec(prop::collection::vec(0usize..8, 0..3), 1..8)) {
+            let cycle = graph(&edges).cycle();
+            prop_assert_eq!(cycle.is_some(), has_cycle(&edges));
+            if let Some(cycle) = cycle {
+                for (n, from) in cycle.iter().enumerate() {
+                    let to = &cycle[(n + 1) % cycle.len()];
+                    let from: usize = from.as_str()[1..].parse().expect("number");
+                    let to: usize = to.as_str()[1..].parse().expect("number");
+                    prop_assert!(edges[from].contains(&to));
+                }
+            }
+        }
+    }
+}

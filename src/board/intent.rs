@@ -1,0 +1,126 @@
+//! Git work that is under way: recorded before the effect and after it, so that a later command can end it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agent::Process;
+use super::ids::{AgentId, CommitId, TaskId};
+use super::task::{Left, Status};
+use super::time::{Deadline, Wall};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// Counts up; never reused on one board.
+    pub id: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    pub by: AgentId,
+    /// The process that does the work; when it is dead, anybody may end the intent.
+    pub owner: Process,
+    pub time: Wall,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestKey>,
+    pub work: Work,
+}
+
+/// Names a command that may be repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestKey {
+    pub id: String,
+    pub digest: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// A worktree is being made for a claim.
+    Claim(ClaimWork),
+    /// A task is being merged.
+    Merge(MergeWork),
+    /// A commit liza did not make is being brought into integration.
+    Advance(MoveWork),
+    /// Integration is being brought to another branch.
+    Deliver(MoveWork),
+}
+
+impl Work {
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Self::Claim(_) => "claim",
+            Self::Merge(_) => "merge",
+            Self::Advance(_) => "integration advance",
+            Self::Deliver(_) => "deliver",
+        }
+    }
+}
+
+/// What the task was before the claim, to go back to if the worktree cannot be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimWork {
+    pub epoch: u64,
+    pub branch: String,
+    pub worktree: String,
+    /// Where the branch starts.
+    pub start: CommitId,
+    /// The worktree of the former attempt goes on being used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reuse: bool,
+    pub former: Former,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Former {
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_to: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<super::lease::Lease>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_until: Option<Deadline>,
+    pub holds_paths: bool,
+    pub iteration: u32,
+    pub review_cycles_current: u32,
+    pub integration_fix: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    pub implementers: Vec<AgentId>,
+    pub consecutive_rejections: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeWork {
+    pub review_commit: CommitId,
+    pub former_status: Status,
+    /// A person's resolution to land instead of what git would make of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<CommitId>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resolve_trivial: bool,
+    /// The move that is about to be made, once the merged tree has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<RefMove>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MoveWork {
+    pub branch: String,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<RefMove>,
+}
+
+/// Exactly one move of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RefMove {
+    pub branch: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<CommitId>,
+    pub new: CommitId,
+}

@@ -1,0 +1,245 @@
+//! What is true of every board. The rules must never break these; `validate` and every write check them.
+//!
+//! I1  ids are unique ignoring case.
+//! I2  dependencies of finalized tasks exist (on the board or in the archive) and form no cycle.
+//! I3  WORKING has exactly what it needs: a lease of its holder, with the task's epoch.
+//! I4  no other state has a lease; only READY_FOR_REVIEW has a review lease.
+//! I5  READY_FOR_REVIEW and APPROVED name the commit under review.
+//! I6  an approval was given by somebody who never implemented the task, for exactly the commit under review.
+//! I7  MERGED tasks have an approval and name their merge commit.
+//! I8  no two live tasks own overlapping paths.
+//! I9  BLOCKED says why, and asks one to three questions.
+//! I10 no incarnation of an agent holds two tasks in WORKING.
+//! I11 finalized tasks have done_when, spec_ref and scope.
+//! I12 SUPERSEDED names its replacements.
+//! I13 an intent belongs to a task that is there, and a task has at most one.
+//! I14 the limits make sense.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use super::ids::{AgentId, TaskId};
+use super::paths::any_overlap;
+use super::state::Board;
+use super::task::{Status, Task};
+
+/// A broken invariant: which, where, and what is wrong there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Violation {
+    pub invariant: &'static str,
+    /// The offending field, such as `tasks.t1.lease`.
+    pub place: String,
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.invariant, self.place, self.message)
+    }
+}
+
+/// Every violation of a board; bodies that are not loaded are not looked into.
+pub fn violations(board: &Board) -> Vec<Violation> {
+    let mut found = Found(Vec::new());
+    for (field, why) in board.config().problems() {
+        found.add("I14", field, why);
+    }
+    check_ids(board, &mut found);
+    for task in &board.tasks {
+        check_head(task, &mut found);
+        if !task.is_light() {
+            check_body(task, &mut found);
+        }
+    }
+    check_dependencies(board, &mut found);
+    check_ownership(board, &mut found);
+    check_holders(board, &mut found);
+    check_intents(board, &mut found);
+    found.0
+}
+
+struct Found(Vec<Violation>);
+
+impl Found {
+    fn add(&mut self, invariant: &'static str, place: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Violation { invariant, place: place.into(), message: message.into() });
+    }
+
+    fn task(&mut self, invariant: &'static str, task: &Task, field: &str, message: impl Into<String>) {
+        self.add(invariant, format!("tasks.{}.{field}", task.id), message);
+    }
+}
+
+fn check_ids(board: &Board, found: &mut Found) {
+    let mut seen = HashSet::with_capacity(board.tasks.len());
+    for task in &board.tasks {
+        if !seen.insert(task.id.folded()) {
+            found.task("I1", task, "id", "another task has the same id");
+        }
+    }
+}
+
+fn check_head(task: &Task, found: &mut Found) {
+    let status = task.status;
+    match (&task.lease, status) {
+        (None, Status::Working) => found.task("I3", task, "lease", "a WORKING task needs a lease"),
+        (Some(lease), Status::Working) => {
+            if lease.epoch != task.epoch {
+                found.task(
+                    "I3",
+                    task,
+                    "lease.epoch",
+                    format!("is {}, the task's is {}", lease.epoch, task.epoch),
+                );
+            }
+            if task.assigned_to.as_ref() != Some(&lease.agent) {
+                found.task("I3", task, "assigned_to", format!("the lease is held by {}", lease.agent));
+            }
+            if !task.implementers.contains(&lease.agent) {
+                found.task("I3", task, "implementers", format!("{} is missing", lease.agent));
+            }
+        }
+        (Some(_), _) => found.task("I4", task, "lease", format!("a {status} task has no lease")),
+        (None, _) => {}
+    }
+    if task.review_lease.is_some() && status != Status::ReadyForReview {
+        found.task("I4", task, "review_lease", format!("a {status} task has no review lease"));
+    }
+    if let Some(lease) = &task.review_lease
+        && task.implementers.contains(&lease.agent)
+    {
+        found.task("I6", task, "review_lease", format!("{} implemented the task", lease.agent));
+    }
+    if matches!(status, Status::ReadyForReview | Status::Approved) && task.review_commit.is_none() {
+        found.task("I5", task, "review_commit", format!("a {status} task names the commit under review"));
+    }
+    if status == Status::Superseded && task.superseded_by.is_empty() {
+        found.task("I12", task, "superseded_by", "a SUPERSEDED task names its replacements");
+    }
+    if status.is_terminal() && task.holds_paths {
+        found.task("I8", task, "holds_paths", format!("a {status} task owns nothing"));
+    }
+}
+
+fn check_body(task: &Task, found: &mut Found) {
+    let body = task.body();
+    let status = task.status;
+    if let Some(approval) = &body.approval {
+        if task.implementers.contains(&approval.reviewer) {
+            found.task(
+                "I6",
+                task,
+                "approval.reviewer",
+                format!("{} implemented the task", approval.reviewer),
+            );
+        }
+        if task.review_commit.as_ref() != Some(&approval.commit) {
+            found.task("I6", task, "approval.commit", "is not the commit under review");
+        }
+    } else if matches!(status, Status::Approved | Status::Merged) {
+        let invariant = if status == Status::Merged { "I7" } else { "I6" };
+        found.task(invariant, task, "approval", format!("a {status} task was approved by somebody"));
+    }
+    if status == Status::Merged && body.merge.is_none() {
+        found.task("I7", task, "merge", "a MERGED task names its merge commit");
+    }
+    if status == Status::Blocked {
+        if body.blocked_reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
+            found.task("I9", task, "blocked_reason", "a BLOCKED task says why");
+        }
+        if body.blocked_questions.is_empty() || body.blocked_questions.len() > 3 {
+            found.task("I9", task, "blocked_questions", "a BLOCKED task asks one to three questions");
+        }
+    }
+    if !matches!(status, Status::Draft | Status::Superseded | Status::Abandoned) {
+        for (field, missing) in [
+            ("done_when", body.done_when.is_empty()),
+            ("spec_ref", body.spec_ref.is_none()),
+            ("scope.in", body.scope.inside.is_empty()),
+        ] {
+            if missing {
+                found.task("I11", task, field, format!("a {status} task has it"));
+            }
+        }
+    }
+}
+
+fn check_dependencies(board: &Board, found: &mut Found) {
+    // Kahn's algorithm over indexes: a cycle is what is left when nothing free is left.
+    let index: HashMap<&TaskId, usize> =
+        board.tasks.iter().enumerate().map(|(at, task)| (&task.id, at)).collect();
+    let mut waiting = vec![0usize; board.tasks.len()];
+    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); board.tasks.len()];
+    for (at, task) in board.tasks.iter().enumerate() {
+        for dependency in &task.depends_on {
+            // One that is not here may be archived; the rules looked when it was named.
+            if let Some(on) = index.get(dependency) {
+                waiting[at] += 1;
+                dependents[*on].push(at);
+            }
+        }
+    }
+    let mut free: Vec<usize> = (0..waiting.len()).filter(|at| waiting[*at] == 0).collect();
+    let mut done = 0;
+    while let Some(at) = free.pop() {
+        done += 1;
+        for dependent in &dependents[at] {
+            waiting[*dependent] -= 1;
+            if waiting[*dependent] == 0 {
+                free.push(*dependent);
+            }
+        }
+    }
+    if done < board.tasks.len() {
+        for (at, task) in board.tasks.iter().enumerate() {
+            // Drafts may still be put in order.
+            if waiting[at] > 0
+                && task.status != Status::Draft
+                && task.depends_on.iter().any(|on| index.contains_key(on))
+            {
+                found.task("I2", task, "depends_on", "lies on a cycle, or waits for one");
+            }
+        }
+    }
+}
+
+fn check_ownership(board: &Board, found: &mut Found) {
+    // Without a clock: paths of a blocked task may have been given back, so only those held for certain count.
+    let live: Vec<&Task> = board
+        .tasks
+        .iter()
+        .filter(|task| task.holds_paths && !task.status.is_terminal() && task.holds_paths_until.is_none())
+        .collect();
+    for (at, task) in live.iter().enumerate() {
+        for other in &live[at + 1..] {
+            if let Some((mine, theirs)) = any_overlap(&task.owns, &other.owns) {
+                found.task("I8", task, "owns", format!("`{mine}` overlaps `{theirs}` of task {}", other.id));
+            }
+        }
+    }
+}
+
+fn check_holders(board: &Board, found: &mut Found) {
+    let mut held: BTreeMap<(&AgentId, u64), &Task> = BTreeMap::new();
+    for task in &board.tasks {
+        let Some(lease) = task.lease.as_ref().filter(|_| task.status == Status::Working) else { continue };
+        if let Some(other) = held.insert((&lease.agent, lease.incarnation), task) {
+            found.task("I10", task, "lease", format!("{} also holds {}", lease.agent, other.id));
+        }
+    }
+}
+
+fn check_intents(board: &Board, found: &mut Found) {
+    let mut seen: HashSet<&TaskId> = HashSet::new();
+    for intent in &board.rest.intents {
+        let place = format!("intents.{}", intent.id);
+        if let Some(task) = &intent.task {
+            if board.task(task).is_none() {
+                found.add("I13", place.clone(), format!("there is no task {task}"));
+            }
+            if !seen.insert(task) {
+                found.add("I13", place, format!("task {task} has two intents"));
+            }
+        }
+    }
+}

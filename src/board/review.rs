@@ -1,0 +1,200 @@
+//! Verdicts: what a reviewer found, and the approval that only somebody else can give.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ids::{AgentId, CommitId};
+use super::time::Wall;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Critical,
+    Major,
+    Minor,
+    Nitpick,
+}
+
+impl Severity {
+    /// Whether an open issue of this severity forbids an approval.
+    pub fn blocks(self) -> bool {
+        matches!(self, Self::Critical | Self::Major)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Major => "major",
+            Self::Minor => "minor",
+            Self::Nitpick => "nitpick",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Critical, Self::Major, Self::Minor, Self::Nitpick].into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approve,
+    RequestChanges,
+    NeedsDiscussion,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueStatus {
+    Open,
+    Partial,
+    Resolved,
+}
+
+impl IssueStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Partial => "partial",
+            Self::Resolved => "resolved",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Open, Self::Partial, Self::Resolved].into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+/// One finding, as a reviewer states it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    pub severity: Severity,
+    #[serde(alias = "file_path")]
+    pub file: String,
+    #[serde(alias = "line_start")]
+    pub line: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_end: Option<u32>,
+    #[serde(alias = "text")]
+    pub issue: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_after: Option<String>,
+}
+
+/// A finding with a name that holds across rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Issue {
+    /// `i1`, `i2`, …: counted per task, never reused.
+    pub id: String,
+    pub status: IssueStatus,
+    pub raised_by: AgentId,
+    pub round: u32,
+    pub severity: Severity,
+    pub file: String,
+    pub line: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_end: Option<u32>,
+    pub issue: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_before: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_after: Option<String>,
+}
+
+impl Issue {
+    pub fn from_finding(finding: &Finding, id: String, round: u32, raised_by: AgentId) -> Self {
+        Self {
+            id,
+            status: IssueStatus::Open,
+            raised_by,
+            round,
+            severity: finding.severity,
+            file: finding.file.clone(),
+            line: finding.line,
+            line_end: finding.line_end,
+            issue: finding.issue.clone(),
+            suggestion: finding.suggestion.clone(),
+            code_before: finding.code_before.clone(),
+            code_after: finding.code_after.clone(),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.status != IssueStatus::Resolved
+    }
+}
+
+/// What the reviewer says has become of an earlier issue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PriorStatus {
+    #[serde(rename = "issue")]
+    pub id: String,
+    pub status: IssueStatus,
+}
+
+/// A whole review as an agent may hand it in.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Feedback {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitId>,
+    /// Why, in a sentence or two.
+    #[serde(default, alias = "reason")]
+    pub summary: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Finding>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prior: Vec<PriorStatus>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strengths: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approval_conditions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_reviewed: Vec<String>,
+}
+
+/// A verdict that was given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Review {
+    pub round: u32,
+    pub reviewer: AgentId,
+    pub time: Wall,
+    pub commit: CommitId,
+    pub verdict: Verdict,
+    pub summary: String,
+    /// Ids of the issues this review raised.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub raised: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strengths: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approval_conditions: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_reviewed: Vec<String>,
+}
+
+/// Somebody other than the implementers vouches for exactly this commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    pub reviewer: AgentId,
+    pub commit: CommitId,
+    pub time: Wall,
+    /// The reviewer looked at changes to agent or tool configuration and lets them through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub protected_paths_allowed: bool,
+}

@@ -1,0 +1,275 @@
+//! New tasks: one, or a whole plan, all or nothing.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::graph::Graph;
+use crate::board::history::Event;
+use crate::board::ids::{Role, TaskId};
+use crate::board::paths::PathPattern;
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Body, Head, Kind, Risk, Scope, Status, Task};
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{LONGEST_TITLE, MOST_ITEMS, entry, plans, text_fits, text_given};
+use super::finalize::{check_complete, no_cycle};
+
+/// Most tasks one board may hold; past that, archive.
+const MOST_TASKS: usize = 20_000;
+
+/// A task as somebody proposes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewTask {
+    pub id: TaskId,
+    pub title: String,
+    #[serde(default, alias = "desc", skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default, alias = "spec", skip_serializing_if = "Option::is_none")]
+    pub spec_ref: Option<String>,
+    #[serde(default, alias = "acceptance_criteria", skip_serializing_if = "Vec::is_empty")]
+    pub done_when: Vec<String>,
+    #[serde(default)]
+    pub scope: Scope,
+    /// Paths nobody else may own; the scope if absent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owns: Vec<PathPattern>,
+    #[serde(default, alias = "dependencies", skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    #[serde(default)]
+    pub priority: i64,
+    #[serde(default)]
+    pub kind: Kind,
+    #[serde(default)]
+    pub risk: Risk,
+    #[serde(default = "Role::coder", alias = "owner_role")]
+    pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    #[serde(default, alias = "outputs", skip_serializing_if = "Vec::is_empty")]
+    pub expected_outputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_coder_iterations: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_review_cycles: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddTasks {
+    pub tasks: Vec<NewTask>,
+    pub finalize: bool,
+    /// Those whose `spec_ref` names a file that is there.
+    #[serde(default)]
+    pub specs_found: Vec<TaskId>,
+}
+
+impl Rule for AddTasks {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        plans(board, call, "add tasks")?;
+        if self.finalize {
+            call.check_switches(None)?;
+        }
+        check_new(board, call, &self.tasks)?;
+        if self.finalize { check_finalizable(board, call, &self.tasks, &self.specs_found) } else { Ok(()) }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        add(board, call, &self.tasks, self.finalize);
+        let status = if self.finalize { Status::Idle } else { Status::Draft };
+        let ids: Vec<&str> = self.tasks.iter().map(|task| task.id.as_str()).collect();
+        json!({ "tasks": ids, "status": status })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+/// Whether these could be added as drafts.
+pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+    if tasks.is_empty() {
+        return Refusal::new(Code::Incomplete, "there is no task to add").err();
+    }
+    if board.tasks.len() + tasks.len() > MOST_TASKS {
+        return Refusal::new(Code::Limit, format!("a board holds at most {MOST_TASKS} tasks"))
+            .hint("`liza archive` moves finished tasks away")
+            .err();
+    }
+    let mut seen: BTreeSet<String> = board.tasks.iter().map(|task| task.id.folded()).collect();
+    seen.extend(call.world.archived.keys().map(TaskId::folded));
+    for task in tasks {
+        if !seen.insert(task.id.folded()) {
+            return Refusal::new(
+                Code::IdTaken,
+                format!("the id `{}` is taken (ids are compared ignoring case)", task.id),
+            )
+            .hint("choose another id; ids are never reused, not even those of archived tasks")
+            .detail("task", task.id.as_str())
+            .err();
+        }
+        check_fields(task)?;
+    }
+    Ok(())
+}
+
+fn check_fields(task: &NewTask) -> Result<(), Refusal> {
+    text_given("title", &task.title)?;
+    if task.title.chars().count() > LONGEST_TITLE {
+        return Refusal::new(
+            Code::Limit,
+            format!("the title of `{}` is longer than {LONGEST_TITLE} characters", task.id),
+        )
+        .hint("keep the title short and say the rest in the description")
+        .detail("field", "title")
+        .err();
+    }
+    text_fits("description", &task.description)?;
+    for (field, texts) in [
+        ("done_when", &task.done_when),
+        ("tags", &task.tags),
+        ("inputs", &task.inputs),
+        ("expected_outputs", &task.expected_outputs),
+    ] {
+        too_many(field, texts.len())?;
+        texts.iter().try_for_each(|text| text_given(field, text))?;
+    }
+    for (field, count) in [
+        ("depends_on", task.depends_on.len()),
+        ("scope.in", task.scope.inside.len()),
+        ("scope.out", task.scope.outside.len()),
+        ("owns", task.owns.len()),
+    ] {
+        too_many(field, count)?;
+    }
+    if task.depends_on.contains(&task.id) {
+        return Refusal::new(Code::Cycle, format!("task `{}` depends on itself", task.id)).err();
+    }
+    Ok(())
+}
+
+fn too_many(field: &str, count: usize) -> Result<(), Refusal> {
+    if count <= MOST_ITEMS {
+        return Ok(());
+    }
+    Refusal::new(Code::Limit, format!("{field} has {count} entries; the limit is {MOST_ITEMS}"))
+        .detail("field", field)
+        .err()
+}
+
+/// Whether these new tasks could be claimable at once.
+pub fn check_finalizable(
+    board: &Board,
+    call: &Call,
+    tasks: &[NewTask],
+    specs_found: &[TaskId],
+) -> Result<(), Refusal> {
+    let known: BTreeSet<&TaskId> =
+        board.tasks.iter().map(|task| &task.id).chain(tasks.iter().map(|task| &task.id)).collect();
+    for task in tasks {
+        check_complete(
+            &task.id,
+            &task.done_when,
+            task.spec_ref.as_deref(),
+            specs_found.contains(&task.id),
+            &task.scope,
+        )?;
+        for dependency in &task.depends_on {
+            if !known.contains(dependency) && !call.world.archived.contains_key(dependency) {
+                return Err(dependency_missing(&task.id, dependency));
+            }
+        }
+    }
+    let edges = board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice()));
+    no_cycle(&Graph::new(edges.chain(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())))))
+}
+
+pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
+    Refusal::new(
+        Code::DependencyMissing,
+        format!("task `{task}` depends on `{dependency}`, which does not exist"),
+    )
+    .hint("add that task first, or put both into one `liza plan` file")
+    .detail("task", task.as_str())
+    .detail("dependency", dependency.as_str())
+}
+
+/// Adds what was checked.
+pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
+    for new in tasks {
+        let status = if finalize { Status::Idle } else { Status::Draft };
+        let mut history = vec![entry(call, Event::Created)];
+        if finalize {
+            history.push(entry(call, Event::Finalized).step(Status::Draft, Status::Idle));
+        }
+        let owns = if new.owns.is_empty() { new.scope.inside.clone() } else { new.owns.clone() };
+        let head = Head {
+            id: new.id.clone(),
+            status,
+            kind: new.kind,
+            role: new.role.clone(),
+            priority: new.priority,
+            risk: new.risk,
+            assigned_to: None,
+            epoch: 0,
+            lease: None,
+            review_lease: None,
+            reserved_until: None,
+            holds_paths: false,
+            holds_paths_until: None,
+            depends_on: new.depends_on.clone(),
+            owns,
+            superseded_by: Vec::new(),
+            implementers: Vec::new(),
+            failed_by: Vec::new(),
+            iteration: 0,
+            review_cycles_current: 0,
+            review_cycles_total: 0,
+            review_commit: None,
+            integration_fix: false,
+        };
+        let body = Body {
+            title: new.title.clone(),
+            description: new.description.clone(),
+            spec_ref: new.spec_ref.clone(),
+            done_when: new.done_when.clone(),
+            scope: new.scope.clone(),
+            parent: new.parent.clone(),
+            tags: new.tags.clone(),
+            inputs: new.inputs.clone(),
+            expected_outputs: new.expected_outputs.clone(),
+            actual_outputs: Vec::new(),
+            max_coder_iterations: new.max_coder_iterations,
+            max_review_cycles: new.max_review_cycles,
+            created_by: call.by.id(),
+            created_at: call.now.wall,
+            attempts: Vec::new(),
+            submission: None,
+            consecutive_rejections: 0,
+            rejection_reason: None,
+            rejection_feedback: None,
+            issues: Vec::new(),
+            reviews: Vec::new(),
+            approval: None,
+            blocked_reason: None,
+            blocked_questions: Vec::new(),
+            blocked_from: None,
+            answer: None,
+            integration_failure: None,
+            merge: None,
+            end_reason: None,
+            left: None,
+            history,
+        };
+        board.tasks.push(Task::new(head, body));
+    }
+}

@@ -1,0 +1,183 @@
+//! Work that cannot go on says why and what would help; the answer sends it back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::history::Event;
+use crate::board::ids::{Role, TaskId};
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Status, Task};
+use crate::board::time::Deadline;
+use crate::board::transition::{Needs, Rule};
+
+use super::claim::check_paths_free;
+use super::common::{
+    check_epoch, end_claim, entry, find, lease_over, next_step, no_intent, note_failure, parts, plans,
+    questions_given, text_given, wrong_state,
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    pub task: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    pub reason: String,
+    pub questions: Vec<String>,
+}
+
+/// Whoever works on it or reviews it, or stands above.
+fn may_block(board: &Board, call: &Call, task: &Task) -> bool {
+    let above = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
+    let by = call.by.id();
+    let holds = [&task.lease, &task.review_lease]
+        .into_iter()
+        .flatten()
+        .any(|lease| lease.agent == by && lease.incarnation == call.by.incarnation());
+    above || holds
+}
+
+impl Rule for Block {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        no_intent(board, &self.task)?;
+        check_epoch(task, self.epoch)?;
+        if task.status.is_terminal() || task.status == Status::Blocked {
+            return Err(wrong_state(task, "blocked", next_step(task)));
+        }
+        if !may_block(board, call, task) {
+            return Err(match &task.lease {
+                Some(lease) if !lease_over(board, lease, call.now) => Refusal::new(
+                    Code::LeaseLost,
+                    format!("task `{}` is held by `{}`, not by `{}`", task.id, lease.agent, call.by.id()),
+                )
+                .hint("tell the planner with `liza note`"),
+                _ => Refusal::new(
+                    Code::Role,
+                    format!(
+                        "`{}` neither holds task `{}` nor plans, so it cannot block it",
+                        call.by.id(),
+                        task.id
+                    ),
+                )
+                .hint("tell the planner with `liza note` or `liza anomaly`"),
+            });
+        }
+        text_given("--reason", &self.reason)?;
+        questions_given(&self.questions)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let hold = board.config().blocked_hold_seconds;
+        let by_overseer = !call.by.is_human() && call.by.has_role(board, &Role::overseer());
+        let (head, body) = parts(board, &self.task);
+        let from = head.status;
+        if by_overseer {
+            note_failure(head);
+        }
+        end_claim(head);
+        head.status = Status::Blocked;
+        if head.holds_paths {
+            head.holds_paths_until = Some(Deadline::after(call.now, hold));
+        }
+        body.blocked_from = Some(from);
+        body.blocked_reason = Some(self.reason.clone());
+        body.blocked_questions = self.questions.clone();
+        body.history
+            .push(entry(call, Event::Blocked).step(from, Status::Blocked).detail(self.reason.clone()));
+        json!({ "task": self.task, "status": head.status, "questions": self.questions })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unblock {
+    pub task: TaskId,
+    pub answer: String,
+    /// Further review cycles granted.
+    #[serde(default)]
+    pub cycles: u32,
+}
+
+impl Rule for Unblock {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        plans(board, call, "unblock tasks")?;
+        let task = find(board, &self.task)?;
+        no_intent(board, &self.task)?;
+        if task.status != Status::Blocked {
+            return Err(wrong_state(task, "unblocked", next_step(task)));
+        }
+        text_given("--answer", &self.answer)?;
+        if task.hypothesis_exhausted() {
+            return Refusal::new(
+                Code::HypothesisExhausted,
+                format!("two agents failed at task `{}`; an answer alone does not help", task.id),
+            )
+            .hint(format!("cut it anew: `liza task rescope {} --into FILE --reason …`", task.id))
+            .err();
+        }
+        let cycles = task.body().max_review_cycles.unwrap_or(board.config().max_review_cycles);
+        if task.review_cycles_total >= cycles && self.cycles == 0 {
+            return Refusal::new(
+                Code::Limit,
+                format!(
+                    "task `{}` has used its {cycles} review cycles; the next rejection would block it again",
+                    task.id
+                ),
+            )
+            .hint("grant more with `--cycles N`, or cut the task anew with `liza task rescope`")
+            .err();
+        }
+        if returns_to(task) != Status::Idle && !task.is_live(call.now) && task.holds_paths {
+            check_paths_free(board, call, task)?;
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let reserve = Deadline::after(call.now, board.config().lease_seconds);
+        let default_cycles = board.config().max_review_cycles;
+        let Some(task) = board.task(&self.task) else { unreachable!("checked before") };
+        let to = returns_to(task);
+        let (head, body) = parts(board, &self.task);
+        head.status = to;
+        // Paths that were given back are taken again only by the next claim.
+        if to == Status::Idle && head.holds_paths_until.as_ref().is_some_and(|until| until.passed(call.now)) {
+            head.holds_paths = false;
+        }
+        head.holds_paths_until = None;
+        if matches!(to, Status::Idle | Status::IntegrationFailed) && head.assigned_to.is_some() {
+            head.reserved_until = Some(reserve);
+        }
+        if self.cycles > 0 {
+            let present = body.max_review_cycles.unwrap_or(default_cycles).max(head.review_cycles_total);
+            body.max_review_cycles = Some(present.saturating_add(self.cycles));
+        }
+        body.consecutive_rejections = 0;
+        body.blocked_from = None;
+        body.blocked_reason = None;
+        body.blocked_questions = Vec::new();
+        body.answer = Some(self.answer.clone());
+        body.history
+            .push(entry(call, Event::Unblocked).step(Status::Blocked, to).detail(self.answer.clone()));
+        json!({ "task": self.task, "status": to, "reserved_for": head.assigned_to })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+/// Work in progress goes back to its agent to be claimed; anything else goes on where it stopped.
+fn returns_to(task: &Task) -> Status {
+    match task.body().blocked_from {
+        None | Some(Status::Working | Status::Rejected | Status::Blocked) => Status::Idle,
+        Some(other) => other,
+    }
+}

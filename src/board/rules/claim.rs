@@ -1,0 +1,422 @@
+//! Taking a task: the board changes first (intent), then the worktree is made, then the outcome is recorded.
+//!
+//! From the first commit on the task counts as WORKING for every guard. If its worktree cannot be made, the former
+//! state comes back and only the epoch stays raised, so that whatever was half made belongs to nobody.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::agent::Process;
+use crate::board::call::{Call, Guard};
+use crate::board::history::Event;
+use crate::board::ids::{CommitId, TaskId};
+use crate::board::intent::{ClaimWork, Former, Intent, RequestKey, Work};
+use crate::board::lease::Lease;
+use crate::board::paths::any_overlap;
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Attempt, Handout, Left, Status, Task};
+use crate::board::time::Deadline;
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{
+    dependency_met, entry, find, lease_over, next_step, no_intent, parts, tier0_role, wrong_state,
+};
+use super::moves::owned_intent;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BeginClaim {
+    pub task: TaskId,
+    /// The head of the integration branch.
+    pub base: CommitId,
+    /// The head of the former attempt's branch, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub former_head: Option<CommitId>,
+    pub owner: Process,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RequestKey>,
+}
+
+impl Rule for BeginClaim {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        call.check_switches(Some(&self.task))?;
+        check_claimable(board, call, find(board, &self.task)?)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let lease_seconds = board.config().lease_seconds;
+        let intent_id = board.revision + 1;
+        let by = call.by.id();
+        let (head, body) = parts(board, &self.task);
+        let former = Former {
+            status: head.status,
+            assigned_to: head.assigned_to.clone(),
+            lease: head.lease.clone(),
+            reserved_until: head.reserved_until.clone(),
+            holds_paths: head.holds_paths,
+            iteration: head.iteration,
+            review_cycles_current: head.review_cycles_current,
+            integration_fix: head.integration_fix,
+            left: body.left,
+            implementers: head.implementers.clone(),
+            consecutive_rejections: body.consecutive_rejections,
+        };
+        let same_agent = head.assigned_to.as_ref() == Some(&by);
+        let first = head.epoch == 0;
+        head.epoch += 1;
+        head.integration_fix = head.integration_fix || head.status == Status::IntegrationFailed;
+        let reuse = same_agent && body.attempt().is_some_and(|attempt| attempt.agent == by);
+        let (branch, worktree) = match body.attempt() {
+            Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
+            // A name is used once: whoever still writes into a former place writes into a dead one.
+            _ if first => (format!("task/{}", self.task), format!(".worktrees/{}", self.task)),
+            _ => (
+                format!("task/{}.{}", self.task, head.epoch),
+                format!(".worktrees/{}.{}", self.task, head.epoch),
+            ),
+        };
+        let goes_on = body.left.is_some() || head.integration_fix;
+        let start = match &self.former_head {
+            Some(former) if goes_on || reuse => former.clone(),
+            _ => self.base.clone(),
+        };
+        if same_agent {
+            head.iteration += 1;
+        } else {
+            head.iteration = 1;
+            head.review_cycles_current = 0;
+            body.consecutive_rejections = 0;
+        }
+        head.status = Status::Working;
+        head.assigned_to = Some(by.clone());
+        head.lease = Some(Lease {
+            agent: by.clone(),
+            incarnation: call.by.incarnation(),
+            epoch: head.epoch,
+            expires: Deadline::after(call.now, lease_seconds),
+        });
+        head.reserved_until = None;
+        head.holds_paths = true;
+        head.holds_paths_until = None;
+        if !head.implementers.contains(&by) {
+            head.implementers.push(by.clone());
+        }
+        let outcome = json!({
+            "intent": intent_id, "task": self.task, "epoch": head.epoch, "branch": branch, "worktree": worktree,
+            "start": start, "reuse": reuse, "integration_fix": head.integration_fix,
+        });
+        let work = ClaimWork { epoch: head.epoch, branch, worktree, start, reuse, former };
+        board.rest.intents.push(Intent {
+            id: intent_id,
+            task: Some(self.task.clone()),
+            by,
+            owner: self.owner.clone(),
+            time: call.now.wall,
+            request: self.request.clone(),
+            work: Work::Claim(work),
+        });
+        outcome
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+
+    fn begins_request(&self) -> Option<&RequestKey> {
+        self.request.as_ref()
+    }
+}
+
+/// Everything that must hold before this caller may take this task. Also tells `next` and `status` why not.
+pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
+    let by = call.by.id();
+    if !call.by.has_role(board, &task.role) {
+        return Err(tier0_role(call, &format!("claim task `{}`", task.id), &task.role));
+    }
+    no_intent(board, &task.id)?;
+    match task.status {
+        Status::Idle | Status::Rejected | Status::IntegrationFailed => check_reservation(board, call, task)?,
+        Status::Working => check_takeover(board, call, task)?,
+        _ => return Err(wrong_state(task, "claimed", next_step(task))),
+    }
+    if task.hypothesis_exhausted() {
+        return Refusal::new(
+            Code::HypothesisExhausted,
+            format!("two agents failed at task `{}`; it needs a new cut, not a third try", task.id),
+        )
+        .hint(format!(
+            "a planner or a person cuts it anew: `liza task rescope {} --into FILE --reason …`",
+            task.id
+        ))
+        .detail("task", task.id.as_str())
+        .err();
+    }
+    if call.guards.on(Guard::Dependency) {
+        let unmet: Vec<&str> = task
+            .depends_on
+            .iter()
+            .filter(|dependency| !dependency_met(board, call.world, dependency))
+            .map(TaskId::as_str)
+            .collect();
+        if !unmet.is_empty() {
+            return Refusal::new(
+                Code::DependencyUnmet,
+                format!("task `{}` waits for {}, not merged yet", task.id, unmet.join(", ")),
+            )
+            .hint("`liza next --role …` offers work that can start now")
+            .detail("waiting_on", unmet)
+            .err();
+        }
+    }
+    if call.guards.on(Guard::PathOverlap) {
+        check_paths_free(board, call, task)?;
+    }
+    let held = board.tasks.iter().find(|other| {
+        other.id != task.id
+            && other.status == Status::Working
+            && other
+                .lease
+                .as_ref()
+                .is_some_and(|lease| lease.agent == by && lease.incarnation == call.by.incarnation())
+    });
+    if let Some(held) = held {
+        return Refusal::new(Code::HoldsAnother, format!("`{by}` already works on `{}`", held.id))
+            .hint(format!(
+                "finish it (`liza task submit {0}`) or let it go (`liza task release {0}`) first",
+                held.id
+            ))
+            .detail("holds", held.id.as_str())
+            .err();
+    }
+    let limit = board.config().max_coder_iterations;
+    if task.assigned_to.as_ref() == Some(&by)
+        && task.iteration >= limit
+        && task.status != Status::IntegrationFailed
+    {
+        return Refusal::new(Code::Limit, format!("`{by}` has had {limit} iterations on task `{}`", task.id))
+            .hint(format!("a planner decides: `liza task block {} --reason … --question …`", task.id))
+            .err();
+    }
+    Ok(())
+}
+
+fn check_reservation(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
+    let (Some(owner), Some(until)) = (&task.assigned_to, &task.reserved_until) else { return Ok(()) };
+    let gone = !owner.is_human() && !board.agent(owner).is_some_and(|agent| agent.is_active());
+    if owner == &call.by.id() || until.passed(call.now) || gone {
+        return Ok(());
+    }
+    Refusal::new(
+        Code::Reserved,
+        format!("task `{}` is {} and reserved for `{owner}` until {}", task.id, task.status, until.at),
+    )
+    .hint("take other work; it becomes free when that agent releases it, retires or lets the time pass")
+    .detail("holder", owner.as_str())
+    .err()
+}
+
+fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
+    let Some(lease) = &task.lease else { return Err(wrong_state(task, "claimed", next_step(task))) };
+    if lease_over(board, lease, call.now) {
+        return Ok(());
+    }
+    if lease.agent == call.by.id() && lease.incarnation == call.by.incarnation() {
+        return Refusal::new(Code::Transition, format!("`{}` holds task `{}` already", lease.agent, task.id))
+            .hint(format!("go on in its worktree: `liza task show {}` says where", task.id))
+            .detail("holder", lease.agent.as_str())
+            .err();
+    }
+    Refusal::new(
+        Code::Held,
+        format!("task `{}` is held by `{}` until {}", task.id, lease.agent, lease.expires.at),
+    )
+    .hint("take other work: `liza next --role …` offers what is free")
+    .detail("task", task.id.as_str())
+    .detail("holder", lease.agent.as_str())
+    .err()
+}
+
+/// Refuses if a live task owns a path this one owns too.
+pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
+    for other in &board.tasks {
+        if other.id == task.id || !other.is_live(call.now) {
+            continue;
+        }
+        if let Some((mine, theirs)) = any_overlap(&task.owns, &other.owns) {
+            let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+            return Refusal::new(
+                Code::PathsOverlap,
+                format!(
+                    "task `{}` owns `{mine}`, which overlaps `{theirs}` of task `{}` ({}, {holder})",
+                    task.id, other.id, other.status
+                ),
+            )
+            .hint(format!("wait until `{}` is merged, or take other work", other.id))
+            .detail("task", task.id.as_str())
+            .detail("waiting_on", vec![other.id.as_str()])
+            .detail("holder", holder)
+            .err();
+        }
+    }
+    Ok(())
+}
+
+fn holds_elsewhere(board: &Board, id: &TaskId, lease: &Lease) -> bool {
+    board.tasks.iter().any(|other| {
+        &other.id != id
+            && other.status == Status::Working
+            && other
+                .lease
+                .as_ref()
+                .is_some_and(|held| held.agent == lease.agent && held.incarnation == lease.incarnation)
+    })
+}
+
+/// The worktree is there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FinishClaim {
+    pub intent: u64,
+    pub owner: Process,
+    pub base: CommitId,
+    pub handout: Handout,
+    /// Files left in conflict when integration was merged in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
+}
+
+impl FinishClaim {
+    fn work<'b>(&self, board: &'b Board) -> Result<(&'b Intent, &'b ClaimWork, &'b TaskId), Refusal> {
+        claim_work(board, self.intent, &self.owner)
+    }
+}
+
+fn claim_work<'b>(
+    board: &'b Board,
+    intent: u64,
+    owner: &Process,
+) -> Result<(&'b Intent, &'b ClaimWork, &'b TaskId), Refusal> {
+    let intent = owned_intent(board, intent, owner)?;
+    match (&intent.work, &intent.task) {
+        (Work::Claim(work), Some(task)) => Ok((intent, work, task)),
+        _ => Refusal::new(Code::IntentGone, format!("intent {} is not a claim", intent.id)).err(),
+    }
+}
+
+impl Rule for FinishClaim {
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        let (_, work, id) = self.work(board)?;
+        let task = find(board, id)?;
+        if task.status == Status::Working && task.epoch == work.epoch {
+            return Ok(());
+        }
+        Refusal::new(Code::Epoch, format!("the claim on `{id}` ended before its worktree was ready"))
+            .detail("task", id.as_str())
+            .err()
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let (intent, work, id) = match self.work(board) {
+            Ok((intent, work, id)) => (intent.clone(), work.clone(), id.clone()),
+            Err(_) => unreachable!("checked before"),
+        };
+        board.rest.intents.retain(|open| open.id != self.intent);
+        let (head, body) = parts(board, &id);
+        let attempt = Attempt {
+            agent: intent.by.clone(),
+            epoch: work.epoch,
+            branch: work.branch.clone(),
+            worktree: work.worktree.clone(),
+            base_commit: self.base.clone(),
+            handout: Some(self.handout.clone()),
+        };
+        if work.reuse {
+            body.attempts.pop();
+        }
+        body.attempts.push(attempt);
+        body.left = None;
+        // What was approved or submitted before is no longer what stands there.
+        body.approval = None;
+        body.submission = None;
+        head.review_commit = None;
+        let event = if work.former.status == Status::Working { Event::TakenOver } else { Event::Claimed };
+        let mut line = entry(call, event)
+            .step(work.former.status, Status::Working)
+            .epoch(work.epoch)
+            .iteration(head.iteration);
+        line.agent = intent.by.clone();
+        body.history.push(line);
+        let outcome = json!({
+            "task": id, "epoch": work.epoch, "worktree": work.worktree, "branch": work.branch,
+            "base_commit": self.base, "iteration": head.iteration,
+            "lease_expires": head.lease.as_ref().map(|lease| lease.expires.at),
+            "integration_fix": head.integration_fix, "conflicts": self.conflicts,
+        });
+        if let Some(key) = &intent.request {
+            crate::board::apply::remember(board, intent.by.clone(), key, &outcome);
+        }
+        outcome
+    }
+
+    fn needs(&self, board: &Board) -> Needs {
+        Needs::intent(board, self.intent)
+    }
+}
+
+/// The worktree could not be made, or whoever was making it died.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CancelClaim {
+    pub intent: u64,
+    pub owner: Process,
+    pub reason: String,
+}
+
+impl Rule for CancelClaim {
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        claim_work(board, self.intent, &self.owner).map(|_| ())
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let (work, id) = match claim_work(board, self.intent, &self.owner) {
+            Ok((_, work, id)) => (work.clone(), id.clone()),
+            Err(_) => unreachable!("checked before"),
+        };
+        board.rest.intents.retain(|open| open.id != self.intent);
+        let former = &work.former;
+        // Whoever lost the task to this claim may have taken another one meanwhile, and nobody holds two.
+        let busy = former.lease.as_ref().is_some_and(|lease| holds_elsewhere(board, &id, lease));
+        let (head, body) = parts(board, &id);
+        if head.status == Status::Working && head.epoch == work.epoch {
+            head.status = former.status;
+            head.assigned_to = former.assigned_to.clone();
+            // The epoch stays raised, so the former holder has to look before it goes on.
+            head.lease = former.lease.clone().map(|lease| Lease { epoch: head.epoch, ..lease });
+            head.reserved_until = former.reserved_until.clone();
+            head.holds_paths = former.holds_paths;
+            head.iteration = former.iteration;
+            head.review_cycles_current = former.review_cycles_current;
+            head.integration_fix = former.integration_fix;
+            head.implementers = former.implementers.clone();
+            body.left = former.left;
+            body.consecutive_rejections = former.consecutive_rejections;
+            if busy {
+                head.status = Status::Idle;
+                head.lease = None;
+                body.left = Some(Left::Released);
+            }
+            body.history.push(
+                entry(call, Event::ClaimUndone)
+                    .step(Status::Working, head.status)
+                    .epoch(work.epoch)
+                    .detail(self.reason.clone()),
+            );
+        }
+        json!({ "task": id, "status": head.status })
+    }
+
+    fn needs(&self, board: &Board) -> Needs {
+        Needs::intent(board, self.intent)
+    }
+}

@@ -1,0 +1,232 @@
+//! Questions several rules ask.
+
+use crate::board::call::{Call, Guard, World};
+use crate::board::history::{Event, HistoryEntry};
+use crate::board::ids::{Role, TaskId};
+use crate::board::lease::Lease;
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Body, Head, Status, Task};
+use crate::board::time::Stamp;
+
+/// Longest text a field may hold; a board is read by every command.
+pub const LONGEST_TEXT: usize = 64 * 1024;
+pub const LONGEST_TITLE: usize = 200;
+pub const MOST_ITEMS: usize = 200;
+
+pub fn find<'b>(board: &'b Board, id: &TaskId) -> Result<&'b Task, Refusal> {
+    board.task(id).ok_or_else(|| {
+        let alike = board.task_alike(id).map(|task| format!("did you mean `{}`?", task.id));
+        Refusal::new(Code::UnknownTask, format!("there is no task `{id}` on this board"))
+            .hint(alike.unwrap_or_else(|| "`liza task list` shows every task".to_owned()))
+            .detail("task", id.as_str())
+    })
+}
+
+/// Both halves of a task that `check` has found.
+pub fn parts<'b>(board: &'b mut Board, id: &TaskId) -> (&'b mut Head, &'b mut Body) {
+    match board.task_mut(id) {
+        Some(task) => task.parts_mut(),
+        None => unreachable!("task {id} was there when the rule was checked"),
+    }
+}
+
+pub fn wrong_state(task: &Task, verb: &str, hint: impl Into<String>) -> Refusal {
+    Refusal::new(Code::Transition, format!("task `{}` is {}, so it cannot be {verb}", task.id, task.status))
+        .hint(hint)
+        .detail("task", task.id.as_str())
+        .detail("status", task.status.as_str())
+}
+
+/// What somebody standing before a task in this state can do next.
+pub fn next_step(task: &Task) -> String {
+    let id = &task.id;
+    match task.status {
+        Status::Draft => format!("`liza task finalize {id}` makes it claimable"),
+        Status::Idle => format!("`liza task claim {id}` starts work on it"),
+        Status::Working => format!("its holder finishes with `liza task submit {id}`"),
+        Status::ReadyForReview => format!("a reviewer takes it with `liza review claim {id}`"),
+        Status::Approved => format!("`liza merge {id}` lands it"),
+        Status::Rejected => format!("its coder takes it up again with `liza task claim {id}`"),
+        Status::Blocked => format!("`liza task unblock {id} --answer …` once its questions are answered"),
+        Status::IntegrationFailed => format!("a coder repairs it with `liza task claim {id}`"),
+        Status::Merged | Status::Superseded | Status::Abandoned => "nothing is left to do on it".to_owned(),
+    }
+}
+
+/// The lease no longer keeps others away: time ran out, or its agent was registered anew or retired.
+pub fn lease_over(board: &Board, lease: &Lease, now: &Stamp) -> bool {
+    let gone = !lease.agent.is_human()
+        && !board
+            .agent(&lease.agent)
+            .is_some_and(|agent| agent.is_active() && agent.incarnation == lease.incarnation);
+    gone || lease.ran_out(now)
+}
+
+/// Refuses while git work on this task is under way.
+pub fn no_intent(board: &Board, id: &TaskId) -> Result<(), Refusal> {
+    match board.intent_of(id) {
+        None => Ok(()),
+        Some(intent) => Refusal::new(
+            Code::IntentOpen,
+            format!(
+                "a {} of `{id}` by {} is under way (process {}, since {})",
+                intent.work.verb(),
+                intent.by,
+                intent.owner.pid,
+                intent.time
+            ),
+        )
+        .hint("wait for it to end, then repeat; if that process died, the next command ends its work")
+        .detail("task", id.as_str())
+        .err(),
+    }
+}
+
+/// Only whoever holds the lease, with the epoch it was given, may go on. An expired lease nobody took still counts.
+pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), Refusal> {
+    if !call.guards.on(Guard::Epoch) {
+        return Ok(());
+    }
+    check_epoch(task, epoch)?;
+    if task.status != Status::Working {
+        return Err(wrong_state(task, "worked on", next_step(task)));
+    }
+    let by = call.by.id();
+    match &task.lease {
+        Some(lease) if lease.agent == by && lease.incarnation == call.by.incarnation() => Ok(()),
+        Some(lease) => Refusal::new(
+            Code::LeaseLost,
+            format!("task `{}` is held by `{}` (epoch {}), not by `{by}`", task.id, lease.agent, lease.epoch),
+        )
+        .hint("stop working on it; what you committed stays on its branch")
+        .detail("task", task.id.as_str())
+        .detail("holder", lease.agent.as_str())
+        .err(),
+        None => Err(wrong_state(task, "worked on", next_step(task))),
+    }
+}
+
+pub fn check_epoch(task: &Task, epoch: Option<u64>) -> Result<(), Refusal> {
+    match epoch {
+        Some(epoch) if epoch != task.epoch => Refusal::new(
+            Code::Epoch,
+            format!("the claim you hold on `{}` has ended (epoch {epoch}, now {})", task.id, task.epoch),
+        )
+        .hint("stop working on it; what you committed stays on its branch")
+        .detail("task", task.id.as_str())
+        .detail("epoch", task.epoch)
+        .err(),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a task that waits for `id` may start. A superseded dependency counts as its replacements.
+pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
+    fn met(board: &Board, world: &World, id: &TaskId, depth: usize) -> bool {
+        // Replacement chains are short; the bound stops a damaged board from being walked for ever.
+        if depth > 64 {
+            return false;
+        }
+        let (status, superseded_by) = match board.task(id) {
+            Some(task) => (task.status, task.superseded_by.as_slice()),
+            None => match world.archived.get(id) {
+                Some(archived) => (archived.status, archived.superseded_by.as_slice()),
+                None => return false,
+            },
+        };
+        match status {
+            Status::Merged => true,
+            Status::Superseded => {
+                !superseded_by.is_empty()
+                    && superseded_by.iter().all(|next| met(board, world, next, depth + 1))
+            }
+            _ => false,
+        }
+    }
+    met(board, world, id, 0)
+}
+
+/// Planning verbs belong to planners and people.
+pub fn plans(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
+    if call.by.has_role(board, &Role::planner()) {
+        return Ok(());
+    }
+    Refusal::new(Code::Role, format!("`{}` is not a planner, so it cannot {verb}", call.by.id()))
+        .hint("tell the planner with `liza note`, `liza discover` or `liza anomaly`")
+        .err()
+}
+
+pub fn human_only(call: &Call, verb: &str) -> Result<(), Refusal> {
+    if call.by.is_human() {
+        return Ok(());
+    }
+    Refusal::new(Code::HumanOnly, format!("only a person may {verb}"))
+        .hint("say what you need with `liza note` or `liza task block`")
+        .err()
+}
+
+pub fn tier0_role(call: &Call, verb: &str, role: &Role) -> Refusal {
+    Refusal::new(
+        Code::Tier0Role,
+        format!("`{}` does not have the role {role}, so it may not {verb}", call.by.id()),
+    )
+    .hint("this is recorded as a Tier 0 violation; leave it to an agent of that role")
+    .detail("rule", "role_boundary")
+}
+
+/// Refuses an empty or oversized text, naming the field.
+pub fn text_given(field: &str, text: &str) -> Result<(), Refusal> {
+    if text.trim().is_empty() {
+        return Refusal::new(Code::Incomplete, format!("{field} is empty"))
+            .hint(format!("say it in {field}; long texts can come from `@file` or `-`"))
+            .detail("field", field)
+            .err();
+    }
+    text_fits(field, text)
+}
+
+pub fn text_fits(field: &str, text: &str) -> Result<(), Refusal> {
+    if text.len() <= LONGEST_TEXT {
+        return Ok(());
+    }
+    Refusal::new(Code::Limit, format!("{field} is {} bytes long; the limit is {LONGEST_TEXT}", text.len()))
+        .hint("put the long form into a file of the repository and name it")
+        .detail("field", field)
+        .err()
+}
+
+pub fn questions_given(questions: &[String]) -> Result<(), Refusal> {
+    if questions.is_empty() || questions.len() > 3 {
+        return Refusal::new(
+            Code::Incomplete,
+            format!(
+                "a block needs one to three questions whose answers would end it, not {}",
+                questions.len()
+            ),
+        )
+        .hint("repeat --question for each, and ask what only somebody else can answer")
+        .err();
+    }
+    questions.iter().try_for_each(|question| text_given("--question", question))
+}
+
+/// Ends the claim on a task: whoever held it is fenced from here on.
+pub fn end_claim(head: &mut Head) {
+    head.lease = None;
+    head.review_lease = None;
+    head.epoch += 1;
+}
+
+/// Remembers that the agent that worked on it came to the end of a limit.
+pub fn note_failure(head: &mut Head) {
+    if let Some(agent) = head.assigned_to.clone()
+        && !head.failed_by.contains(&agent)
+    {
+        head.failed_by.push(agent);
+    }
+}
+
+pub fn entry(call: &Call, event: Event) -> HistoryEntry {
+    HistoryEntry::new(call.now.wall, event, call.by.id())
+}

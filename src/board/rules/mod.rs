@@ -1,0 +1,45 @@
+//! One file per verb or family of verbs: what must hold, and what changes.
+
+mod abandon;
+mod add_tasks;
+mod adopt_edit;
+mod agents;
+mod block;
+mod checkpoint;
+mod claim;
+mod common;
+mod finalize;
+mod init;
+mod leases;
+mod merge;
+mod moves;
+mod release;
+mod report;
+mod review_lease;
+mod submit;
+mod sync;
+mod take_over;
+mod verdict;
+mod violation;
+
+pub use abandon::{Abandon, Rescope};
+pub use add_tasks::{AddTasks, NewTask};
+pub use adopt_edit::{AdoptEdit, TaskEdit};
+pub use agents::{Heartbeat, RegisterAgent, RetireAgent};
+pub use block::{Block, Unblock};
+pub use checkpoint::WriteCheckpoint;
+pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable};
+pub use common::{dependency_met, lease_over};
+pub use finalize::Finalize;
+pub use init::Init;
+pub use leases::{ExtendLeases, Renew};
+pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, VoidApproval};
+pub use moves::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
+pub use release::{HandOff, Release};
+pub use report::{AddNote, ChangeSpec, Discover, LogAnomaly, MarkProcessed};
+pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable};
+pub use submit::{Evidence, Submit, current_checkpoint};
+pub use sync::RecordSync;
+pub use take_over::TakeOver;
+pub use verdict::{Approve, Discuss, Reject};
+pub use violation::RecordViolation;

@@ -1,0 +1,128 @@
+//! Letting a task go so that somebody else can take it up; the work stays.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::history::Event;
+use crate::board::ids::{Role, TaskId};
+use crate::board::records::Handoff;
+use crate::board::refusal::Refusal;
+use crate::board::state::Board;
+use crate::board::task::{Left, Status};
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{
+    check_epoch, end_claim, entry, find, holds_lease, next_step, no_intent, parts, text_fits, text_given,
+    wrong_state,
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Release {
+    pub task: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    #[serde(default)]
+    pub reason: String,
+}
+
+impl Rule for Release {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        no_intent(board, &self.task)?;
+        text_fits("--reason", &self.reason)?;
+        let above = call.by.is_human() || call.by.has_role(board, &Role::overseer());
+        match task.status {
+            Status::Working if above => check_epoch(task, self.epoch),
+            Status::Working => holds_lease(task, call, self.epoch),
+            // A reserved task may be given back before its time is up.
+            Status::Idle | Status::Rejected | Status::IntegrationFailed
+                if task.reserved_until.is_some()
+                    && (above || task.assigned_to.as_ref() == Some(&call.by.id())) =>
+            {
+                check_epoch(task, self.epoch)
+            }
+            _ => Err(wrong_state(task, "released", next_step(task))),
+        }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let (head, body) = parts(board, &self.task);
+        let from = head.status;
+        if from == Status::Working {
+            end_claim(head);
+            head.status = Status::Idle;
+            body.left = Some(Left::Released);
+        }
+        head.reserved_until = None;
+        body.history.push(
+            entry(call, Event::Released)
+                .step(from, head.status)
+                .epoch(head.epoch)
+                .detail(self.reason.clone()),
+        );
+        json!({ "task": self.task, "status": head.status, "epoch": head.epoch })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandOff {
+    pub task: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    pub summary: String,
+    pub next_action: String,
+}
+
+impl Rule for HandOff {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        no_intent(board, &self.task)?;
+        if task.status != Status::Working {
+            check_epoch(task, self.epoch)?;
+            return Err(wrong_state(task, "handed off", next_step(task)));
+        }
+        if call.by.is_human() || call.by.has_role(board, &Role::overseer()) {
+            check_epoch(task, self.epoch)?;
+        } else {
+            holds_lease(task, call, self.epoch)?;
+        }
+        text_given("--summary", &self.summary)?;
+        text_given("--next", &self.next_action)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let (head, body) = parts(board, &self.task);
+        let epoch = head.epoch;
+        end_claim(head);
+        head.status = Status::Idle;
+        head.reserved_until = None;
+        body.left = Some(Left::HandedOff);
+        body.history.push(
+            entry(call, Event::HandedOff)
+                .step(Status::Working, Status::Idle)
+                .epoch(epoch)
+                .detail(self.summary.clone()),
+        );
+        let outcome = json!({ "task": self.task, "status": head.status, "epoch": head.epoch });
+        board.rest.handoff.push(Handoff {
+            task_id: self.task.clone(),
+            time: call.now.wall,
+            by: call.by.id(),
+            epoch,
+            summary: self.summary.clone(),
+            next_action: self.next_action.clone(),
+        });
+        outcome
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}

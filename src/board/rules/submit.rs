@@ -1,0 +1,260 @@
+//! Work is handed in only if liza itself found it clean, inside its scope, announced and validated.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::{Call, Guard};
+use crate::board::history::{Checkpoint, Event};
+use crate::board::ids::{CommitId, TaskId};
+use crate::board::paths::{PathPattern, RepoPath, inside};
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Body, Status, Submission, Task, Validation};
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{entry, find, holds_lease, no_intent, parts, wrong_state};
+
+/// What liza found in the worktree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    pub head: CommitId,
+    /// Where the branch left integration.
+    pub merge_base: CommitId,
+    pub contains_base: bool,
+    /// Changed or untracked files that are not committed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dirty: Vec<String>,
+    /// Every path that differs from the merge base, whatever attributes say.
+    pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    /// Absent while the checks that need no command are made first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submit {
+    pub task: TaskId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<u64>,
+    pub evidence: Evidence,
+}
+
+impl Submit {
+    /// Everything but the validation: cheap, so it is asked before the command is run.
+    pub fn check_without_validation(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        call.check_switches(Some(&self.task))?;
+        no_intent(board, &self.task)?;
+        if matches!(task.status, Status::Draft | Status::Idle) {
+            return Refusal::new(
+                Code::Tier0SkippedState,
+                format!(
+                    "task `{}` is {}: nobody has worked on it, so it cannot be submitted",
+                    task.id, task.status
+                ),
+            )
+            .hint(format!("`liza task claim {}` first; this is recorded as a Tier 0 violation", task.id))
+            .err();
+        }
+        if task.status != Status::Working {
+            super::common::check_epoch(task, self.epoch)?;
+            return Err(wrong_state(task, "submitted", super::common::next_step(task)));
+        }
+        holds_lease(task, call, self.epoch)?;
+        let checkpoints = checkpoints_of_attempt(task.body());
+        if call.guards.on(Guard::Checkpoint) && !has_checkpoint(task.body()) {
+            return Refusal::new(Code::CheckpointMissing, format!("task `{}` has no checkpoint for this iteration", task.id))
+                .hint(format!("`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, before implementing", task.id))
+                .err();
+        }
+        self.check_content(task)?;
+        self.check_paths(board, call, task, &checkpoints)
+    }
+
+    fn check_content(&self, task: &Task) -> Result<(), Refusal> {
+        let found = &self.evidence;
+        if !found.dirty.is_empty() {
+            return Refusal::new(
+                Code::WorktreeDirty,
+                format!("the worktree of `{}` has uncommitted files: {}", task.id, listed(&found.dirty)),
+            )
+            .hint("commit them, or add what does not belong to the work to .gitignore")
+            .detail("paths", found.dirty.clone())
+            .err();
+        }
+        if !found.contains_base {
+            return Refusal::new(
+                Code::BaseMissing,
+                format!("the branch of `{}` no longer contains the commit it started from", task.id),
+            )
+            .hint("bring the base back (for example `git rebase` onto it); do not rewrite below it")
+            .err();
+        }
+        if found.files.is_empty() {
+            return Refusal::new(Code::NothingSubmitted, format!("task `{}` changes nothing", task.id))
+                .hint("commit the work first; if nothing is to be done, say so with `liza task block`")
+                .err();
+        }
+        Ok(())
+    }
+
+    fn check_paths(
+        &self,
+        board: &Board,
+        call: &Call,
+        task: &Task,
+        checkpoints: &[&Checkpoint],
+    ) -> Result<(), Refusal> {
+        let scope = &task.body().scope;
+        let announced: Vec<PathPattern> = checkpoints
+            .iter()
+            .flat_map(|checkpoint| &checkpoint.files_to_modify)
+            .filter_map(|file| PathPattern::new(file).ok())
+            .collect();
+        let mut offending = Vec::new();
+        for file in &self.evidence.files {
+            let why = match RepoPath::new(file) {
+                Err(why) => Some(why.to_string()),
+                Ok(path) if !inside(&path, &scope.inside) => Some("not inside scope IN".to_owned()),
+                Ok(path) if inside(&path, &scope.outside) => Some("inside scope OUT".to_owned()),
+                Ok(path) => match board.tasks.iter().find(|other| {
+                    other.id != task.id && other.is_live(call.now) && inside(&path, &other.owns)
+                }) {
+                    Some(other) => Some(format!("owned by task {}", other.id)),
+                    None if call.guards.on(Guard::Checkpoint) && !inside(&path, &announced) => {
+                        Some("not in files_to_modify of the checkpoint".to_owned())
+                    }
+                    None => None,
+                },
+            };
+            if let Some(why) = why {
+                offending.push(format!("{file} ({why})"));
+            }
+        }
+        if offending.is_empty() {
+            return Ok(());
+        }
+        Refusal::new(
+            Code::Scope,
+            format!("task `{}` touches what it may not: {}", task.id, listed(&offending)),
+        )
+        .hint("take these changes out of the branch; if they are needed, block the task and ask the planner")
+        .detail("paths", offending)
+        .err()
+    }
+}
+
+fn listed(items: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = items.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if items.len() > SHOWN {
+        text.push_str(&format!(" and {} more", items.len() - SHOWN));
+    }
+    text
+}
+
+/// The claim that the present iteration began with.
+fn last_claim(body: &Body) -> Option<usize> {
+    body.history.iter().rposition(|line| matches!(line.event, Event::Claimed | Event::TakenOver))
+}
+
+fn has_checkpoint(body: &Body) -> bool {
+    current_checkpoint(body).is_some()
+}
+
+/// The checkpoint of this iteration, if it was written.
+pub fn current_checkpoint(body: &Body) -> Option<&Checkpoint> {
+    let start = last_claim(body)?;
+    body.history[start..].iter().rev().find_map(|line| line.checkpoint.as_ref())
+}
+
+/// All checkpoints since the present attempt's worktree was made: a later one need not repeat the files of an earlier.
+fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
+    let agent = body.attempt().map(|attempt| &attempt.agent);
+    let start = body
+        .history
+        .iter()
+        .rposition(|line| {
+            matches!(line.event, Event::Claimed | Event::TakenOver) && Some(&line.agent) != agent
+        })
+        .map_or(0, |at| at + 1);
+    body.history[start..].iter().filter_map(|line| line.checkpoint.as_ref()).collect()
+}
+
+impl Rule for Submit {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        self.check_without_validation(board, call)?;
+        let task = find(board, &self.task)?;
+        let planned = current_checkpoint(task.body()).map(|checkpoint| &checkpoint.validation);
+        let Some(validation) = &self.evidence.validation else {
+            return Refusal::new(Code::ValidationRed, "the validation command was not run").err();
+        };
+        if call.guards.on(Guard::Checkpoint)
+            && planned
+                .is_some_and(|plan| plan.command != validation.command || plan.expect != validation.expect)
+        {
+            return Refusal::new(
+                Code::Epoch,
+                "the checkpoint changed while its validation ran; submit again",
+            )
+            .err();
+        }
+        if validation.passed() {
+            return Ok(());
+        }
+        let why = match (&validation.problem, validation.exit) {
+            (Some(problem), _) => problem.clone(),
+            (None, Some(0)) => format!("its output does not contain `{}`", validation.expect.trim()),
+            (None, Some(code)) => format!("it exited with {code}"),
+            (None, None) => "it could not be run".to_owned(),
+        };
+        Refusal::new(Code::ValidationRed, format!("validation `{}` failed: {why}", validation.command))
+            .hint(format!("read {}, mend the work and submit again; nothing was changed", validation.log))
+            .detail("log", validation.log.clone())
+            .detail("exit", validation.exit)
+            .err()
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let found = &self.evidence;
+        let (head, body) = parts(board, &self.task);
+        let Some(validation) = found.validation.clone() else { unreachable!("checked before") };
+        body.submission = Some(Submission {
+            commit: found.head.clone(),
+            merge_base: found.merge_base.clone(),
+            time: call.now.wall,
+            files: found.files.clone(),
+            tests: found.tests.clone(),
+            protected: found.protected.clone(),
+            authors: found.authors.clone(),
+            validation: validation.clone(),
+        });
+        head.status = Status::ReadyForReview;
+        head.lease = None;
+        head.review_lease = None;
+        head.review_commit = Some(found.head.clone());
+        body.history.push(
+            entry(call, Event::Submitted)
+                .step(Status::Working, Status::ReadyForReview)
+                .epoch(head.epoch)
+                .iteration(head.iteration)
+                .commit(&found.head),
+        );
+        json!({
+            "task": self.task, "status": head.status, "review_commit": found.head,
+            "files": found.files, "validation": validation,
+        })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}

@@ -1,0 +1,191 @@
+//! The board itself: everything `.liza/state.yaml` says.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::agent::Agent;
+use super::config::Config;
+use super::ids::{AgentId, TaskId};
+use super::intent::Intent;
+use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
+use super::task::Task;
+use super::time::Wall;
+
+/// The format this program writes.
+pub const VERSION: u32 = 2;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Board {
+    pub revision: u64,
+    pub journal: JournalMark,
+    pub rest: Rest,
+    /// In the order they were added.
+    pub tasks: Vec<Task>,
+}
+
+/// How much of the log belongs to this board.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JournalMark {
+    /// Bytes of `log.yaml` up to and including the record of this revision.
+    pub length: u64,
+    /// Hash of that record's line; every line holds the hash of the one before.
+    pub hash: String,
+}
+
+/// Everything but the tasks, in the order it is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rest {
+    pub goal: Goal,
+    pub sprint: Sprint,
+    pub config: Config,
+    #[serde(default)]
+    pub agents: BTreeMap<AgentId, Agent>,
+    #[serde(default)]
+    pub intents: Vec<Intent>,
+    #[serde(default)]
+    pub requests: Vec<Request>,
+    #[serde(default)]
+    pub discovered: Vec<Discovery>,
+    #[serde(default)]
+    pub handoff: Vec<Handoff>,
+    #[serde(default)]
+    pub human_notes: Vec<Note>,
+    #[serde(default)]
+    pub messages: Vec<Message>,
+    #[serde(default)]
+    pub anomalies: Vec<Anomaly>,
+    #[serde(default)]
+    pub spec_changes: Vec<SpecChange>,
+    #[serde(default)]
+    pub circuit_breaker: Breaker,
+    #[serde(default)]
+    pub integration: Integration,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    pub id: String,
+    pub description: String,
+    pub spec_ref: String,
+    pub status: GoalStatus,
+    #[serde(default)]
+    pub alignment_history: Vec<Alignment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GoalStatus {
+    InProgress,
+    Complete,
+    Abandoned,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Alignment {
+    pub time: Wall,
+    pub event: String,
+    pub summary: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sprint {
+    pub id: String,
+    pub status: SprintStatus,
+    #[serde(default)]
+    pub scope: Vec<TaskId>,
+    pub timeline: Timeline,
+    #[serde(default)]
+    pub metrics: BTreeMap<String, f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrospective: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SprintStatus {
+    InProgress,
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timeline {
+    pub started: Wall,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Wall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Wall>,
+}
+
+/// A finished command that may be repeated without being done twice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    pub actor: AgentId,
+    pub id: String,
+    /// Hash over the command and its arguments.
+    pub digest: String,
+    /// What was answered the first time, as JSON.
+    pub outcome: String,
+}
+
+/// How many finished requests of one actor are remembered.
+pub const REQUESTS_KEPT: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Breaker {
+    #[serde(default)]
+    pub tier0_violations: u64,
+}
+
+/// What liza knows of the integration branch.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Integration {
+    /// The last head liza itself put there or accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<super::ids::CommitId>,
+    /// Why merging has stopped, if the head does not pass the gates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<String>,
+}
+
+impl Board {
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| &task.id == id)
+    }
+
+    /// The task whose id differs from `id` in case at most.
+    pub fn task_alike(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id.as_str().eq_ignore_ascii_case(id.as_str()))
+    }
+
+    /// Only for changes that a rule has checked to be possible.
+    pub fn task_mut(&mut self, id: &TaskId) -> Option<&mut Task> {
+        self.tasks.iter_mut().find(|task| &task.id == id)
+    }
+
+    pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        self.rest.agents.get(id)
+    }
+
+    pub fn intent(&self, id: u64) -> Option<&Intent> {
+        self.rest.intents.iter().find(|intent| intent.id == id)
+    }
+
+    pub fn intent_of(&self, task: &TaskId) -> Option<&Intent> {
+        self.rest.intents.iter().find(|intent| intent.task.as_ref() == Some(task))
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.rest.config
+    }
+}

@@ -1,0 +1,437 @@
+//! A task: the head every rule may look at, and the body that is loaded when a rule or a reader asks for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::history::HistoryEntry;
+use super::ids::{AgentId, CommitId, Role, TaskId};
+use super::lease::Lease;
+use super::paths::PathPattern;
+use super::review::{Approval, Issue, Review};
+use super::time::{Deadline, Wall};
+
+/// Where a task stands. The names are the contract's; older boards say `UNCLAIMED` and `CLAIMED`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Status {
+    Draft,
+    #[serde(alias = "UNCLAIMED")]
+    Idle,
+    #[serde(alias = "CLAIMED")]
+    Working,
+    ReadyForReview,
+    Approved,
+    Rejected,
+    Blocked,
+    IntegrationFailed,
+    Merged,
+    Superseded,
+    Abandoned,
+}
+
+impl Status {
+    pub const ALL: [Self; 11] = [
+        Self::Draft,
+        Self::Idle,
+        Self::Working,
+        Self::ReadyForReview,
+        Self::Approved,
+        Self::Rejected,
+        Self::Blocked,
+        Self::IntegrationFailed,
+        Self::Merged,
+        Self::Superseded,
+        Self::Abandoned,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "DRAFT",
+            Self::Idle => "IDLE",
+            Self::Working => "WORKING",
+            Self::ReadyForReview => "READY_FOR_REVIEW",
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+            Self::Blocked => "BLOCKED",
+            Self::IntegrationFailed => "INTEGRATION_FAILED",
+            Self::Merged => "MERGED",
+            Self::Superseded => "SUPERSEDED",
+            Self::Abandoned => "ABANDONED",
+        }
+    }
+
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Merged | Self::Superseded | Self::Abandoned)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a task produces; only code has to bring tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    #[default]
+    Code,
+    Docs,
+    Config,
+    Spec,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    #[default]
+    Low,
+    Medium,
+    High,
+}
+
+/// What cross-task rules read. It stands first in a task's block on disk, so it can be read without the rest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    pub id: TaskId,
+    pub status: Status,
+    #[serde(default)]
+    pub kind: Kind,
+    /// Who may claim it.
+    pub role: Role,
+    /// Higher is more urgent.
+    #[serde(default)]
+    pub priority: i64,
+    #[serde(default)]
+    pub risk: Risk,
+    /// The agent that works on it, or worked on it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned_to: Option<AgentId>,
+    /// Raised by every claim and every end of one, never reset: a late writer carries a lower one.
+    #[serde(default)]
+    pub epoch: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_lease: Option<Lease>,
+    /// Until then only `assigned_to` may claim it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reserved_until: Option<Deadline>,
+    /// Claimed at least once and not given back: its `owns` exclude others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_paths: bool,
+    /// A blocked task gives its paths back then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds_paths_until: Option<Deadline>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owns: Vec<PathPattern>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<TaskId>,
+    /// Everyone who ever claimed it; none of them may review it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementers: Vec<AgentId>,
+    /// Agents that ended BLOCKED by a limit; two of them exhaust the hypothesis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_by: Vec<AgentId>,
+    #[serde(default)]
+    pub iteration: u32,
+    #[serde(default)]
+    pub review_cycles_current: u32,
+    #[serde(default)]
+    pub review_cycles_total: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_commit: Option<CommitId>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub integration_fix: bool,
+}
+
+impl Head {
+    /// Two different agents failed at it: only a new cut of the work helps.
+    pub fn hypothesis_exhausted(&self) -> bool {
+        self.failed_by.len() >= 2
+    }
+}
+
+/// The paths a task may change and may not.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scope {
+    #[serde(rename = "in", default)]
+    pub inside: Vec<PathPattern>,
+    #[serde(rename = "out", default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<PathPattern>,
+}
+
+/// What the worktree looked like when it was handed out: a checkpoint is accepted only while it still does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Handout {
+    pub head: CommitId,
+    /// Tree of all tracked and untracked files.
+    pub tree: CommitId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_head: Option<CommitId>,
+}
+
+/// How the checkpoint's validation command ended when liza ran it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Validation {
+    pub command: String,
+    pub expect: String,
+    /// Absent when the command could not be started, was killed or ran out of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<i32>,
+    pub output_matched: bool,
+    pub duration_ms: u64,
+    pub log: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Validation {
+    pub fn passed(&self) -> bool {
+        self.exit == Some(0) && self.output_matched && self.problem.is_none()
+    }
+}
+
+/// What was submitted, as liza found it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Submission {
+    pub commit: CommitId,
+    pub merge_base: CommitId,
+    pub time: Wall,
+    pub files: Vec<String>,
+    /// Those of `files` that match the test patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// Those of `files` that configure agents, hooks or liza itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
+    /// Names found as author or committer of its commits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    pub validation: Validation,
+}
+
+/// The worktree and branch of one attempt at a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attempt {
+    pub agent: AgentId,
+    pub epoch: u64,
+    pub branch: String,
+    /// Relative to the repository root.
+    pub worktree: String,
+    pub base_commit: CommitId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handout: Option<Handout>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MergeRecord {
+    pub commit: CommitId,
+    pub onto: CommitId,
+    pub by: AgentId,
+    pub time: Wall,
+    /// Commits integration had gained since the task's base.
+    #[serde(default)]
+    pub drift: u64,
+}
+
+/// Why the work could not be integrated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IntegrationFailure {
+    pub reason: String,
+    pub onto: CommitId,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    pub title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec_ref: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done_when: Vec<String>,
+    #[serde(default)]
+    pub scope: Scope,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expected_outputs: Vec<String>,
+    /// Files of the merged change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actual_outputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_coder_iterations: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_review_cycles: Option<u32>,
+    pub created_by: AgentId,
+    pub created_at: Wall,
+    /// The last one is the present one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submission: Option<Submission>,
+    #[serde(default)]
+    pub consecutive_rejections: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejection_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejection_feedback: Option<String>,
+    /// Every issue ever raised, with what became of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Issue>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<Review>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_questions: Vec<String>,
+    /// The state it came from, and goes back to when it is unblocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_from: Option<Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integration_failure: Option<IntegrationFailure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<MergeRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_reason: Option<String>,
+    /// How the last claim ended, so that the next one knows where to start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
+    #[serde(default)]
+    pub history: Vec<HistoryEntry>,
+}
+
+/// How an agent left a task that somebody else may take up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Left {
+    Released,
+    HandedOff,
+}
+
+/// A task of the board. The body may be absent while only heads were read; asking for it then is a bug.
+#[derive(Debug, Clone)]
+pub struct Task {
+    head: Head,
+    body: Option<Box<Body>>,
+    /// The canonical lines this task was read from; dropped as soon as it may differ from them.
+    source: Option<Source>,
+}
+
+/// Where the bytes of an unchanged task are, so that it need not be written anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub start: usize,
+    pub end: usize,
+}
+
+impl Task {
+    pub fn new(head: Head, body: Body) -> Self {
+        Self { head, body: Some(Box::new(body)), source: None }
+    }
+
+    /// A task whose body stays in the file until [`Task::fill`].
+    pub fn light(head: Head, source: Source) -> Self {
+        Self { head, body: None, source: Some(source) }
+    }
+
+    pub fn fill(&mut self, body: Body) {
+        self.body = Some(Box::new(body));
+    }
+
+    pub fn is_light(&self) -> bool {
+        self.body.is_none()
+    }
+
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_ref()
+    }
+
+    /// Forgets where it was read from: those bytes are no longer at hand.
+    pub fn forget_source(&mut self) {
+        self.source = None;
+    }
+
+    pub fn body(&self) -> &Body {
+        match &self.body {
+            Some(body) => body,
+            None => unreachable!(
+                "the body of task {} was not loaded: Transition::needs() must name it",
+                self.head.id
+            ),
+        }
+    }
+
+    /// Both halves to change; from here on the task is written anew.
+    pub fn parts_mut(&mut self) -> (&mut Head, &mut Body) {
+        self.source = None;
+        match &mut self.body {
+            Some(body) => (&mut self.head, body),
+            None => unreachable!(
+                "the body of task {} was not loaded: Transition::needs() must name it",
+                self.head.id
+            ),
+        }
+    }
+
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Claimed at least once, not terminal, and its paths not given back: nobody else may own them.
+    pub fn is_live(&self, now: &super::time::Stamp) -> bool {
+        self.head.holds_paths
+            && !self.head.status.is_terminal()
+            && !self.head.holds_paths_until.as_ref().is_some_and(|until| until.passed(now))
+    }
+}
+
+impl std::ops::Deref for Task {
+    type Target = Head;
+    fn deref(&self) -> &Head {
+        &self.head
+    }
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.head == other.head && self.body == other.body
+    }
+}
+
+impl Body {
+    /// The attempt in progress, or the last one.
+    pub fn attempt(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    /// Issues nobody has resolved that forbid an approval.
+    pub fn blocking_issues(&self) -> impl Iterator<Item = &Issue> {
+        self.issues.iter().filter(|issue| issue.is_open() && issue.severity.blocks())
+    }
+}

@@ -1,0 +1,122 @@
+//! Every way the board can change, and the one place that maps each to its rule.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::Call;
+use super::ids::TaskId;
+use super::intent::RequestKey;
+use super::refusal::Refusal;
+use super::rules::*;
+use super::state::Board;
+
+/// Which task bodies a transition reads or changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Needs {
+    Nothing,
+    Tasks(Vec<TaskId>),
+    Everything,
+}
+
+impl Needs {
+    pub fn task(id: &TaskId) -> Self {
+        Self::Tasks(vec![id.clone()])
+    }
+
+    /// The task an intent is about.
+    pub fn intent(board: &Board, id: u64) -> Self {
+        match board.intent(id).and_then(|intent| intent.task.as_ref()) {
+            Some(task) => Self::task(task),
+            None => Self::Nothing,
+        }
+    }
+}
+
+/// One verb: `check` may refuse and changes nothing, `change` cannot fail once `check` has passed.
+pub trait Rule {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal>;
+
+    /// Makes the change and says what came of it, as the command will answer.
+    fn change(&self, board: &mut Board, call: &Call) -> Value;
+
+    /// Which bodies `check` and `change` will ask for; the board it is told may hold heads only.
+    fn needs(&self, board: &Board) -> Needs;
+
+    /// The request this transition begins (answered only when its git work has ended).
+    fn begins_request(&self) -> Option<&RequestKey> {
+        None
+    }
+}
+
+macro_rules! transitions {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Transition { $($variant($variant)),* }
+
+        impl Transition {
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            pub fn rule(&self) -> &dyn Rule {
+                match self { $(Self::$variant(rule) => rule),* }
+            }
+
+            /// The name it has in the log.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name),* }
+            }
+        }
+
+        $(impl From<$variant> for Transition {
+            fn from(rule: $variant) -> Self {
+                Self::$variant(rule)
+            }
+        })*
+    };
+}
+
+transitions! {
+    Init "init",
+    AddTasks "add_tasks",
+    Finalize "finalize",
+    BeginClaim "begin_claim",
+    FinishClaim "finish_claim",
+    CancelClaim "cancel_claim",
+    Renew "renew",
+    WriteCheckpoint "write_checkpoint",
+    Submit "submit",
+    RecordSync "record_sync",
+    Block "block",
+    Unblock "unblock",
+    Rescope "rescope",
+    Abandon "abandon",
+    Release "release",
+    HandOff "hand_off",
+    StartReview "start_review",
+    RenewReview "renew_review",
+    ReleaseReview "release_review",
+    Approve "approve",
+    Reject "reject",
+    Discuss "discuss",
+    BeginMerge "begin_merge",
+    RecordMove "record_move",
+    FinishMerge "finish_merge",
+    FailMerge "fail_merge",
+    CancelMerge "cancel_merge",
+    VoidApproval "void_approval",
+    BeginMove "begin_move",
+    FinishMove "finish_move",
+    CancelMove "cancel_move",
+    TakeOver "take_over",
+    RegisterAgent "register_agent",
+    RetireAgent "retire_agent",
+    Heartbeat "heartbeat",
+    AddNote "add_note",
+    LogAnomaly "log_anomaly",
+    Discover "discover",
+    ChangeSpec "change_spec",
+    MarkProcessed "mark_processed",
+    ExtendLeases "extend_leases",
+    AdoptEdit "adopt_edit",
+    RecordViolation "record_violation",
+}
