@@ -115,13 +115,25 @@ impl<'de> Deserializer<'de> for Graft<'de> {
             _ => self.text(visitor),
         }
     }
+    /// A derived struct would also take its fields, nameless, from a list; nobody means that.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Misfit> {
+        match self.0 {
+            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Misfit> {
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        tuple_struct map identifier
     }
 }
 
@@ -208,11 +220,11 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _: &'static [&'static str],
+        fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Misfit> {
         Graft(self.value)
-            .deserialize_map(visitor)
+            .deserialize_struct("", fields, visitor)
             .map_err(|misfit| misfit.under(Step::Key(self.key.to_owned())))
     }
 }
