@@ -31,7 +31,11 @@ impl<'de> Entries<'_, 'de> {
             First::OnItsLine => self.lines.enter_line(self.indent).map(|()| true),
             First::Passed => match self.lines.margin(self.indent) {
                 Margin::EndOfText | Margin::Less => Ok(false),
-                Margin::Same | Margin::More => self.lines.enter_line(self.indent).map(|()| true),
+                Margin::Same => {
+                    self.lines.skip(self.indent);
+                    Ok(true)
+                }
+                Margin::More => self.lines.enter_line(self.indent).map(|()| true),
             },
         }
     }

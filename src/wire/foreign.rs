@@ -20,11 +20,20 @@ use super::tree::{Seek, Step, Tree, Walk, path_text};
 pub struct Limits {
     pub bytes: usize,
     pub depth: usize,
+    /// Values and marks of YAML: the crate needs about half a microsecond for each, however short it is.
+    pub tokens: usize,
+}
+
+impl Limits {
+    /// Up to `bytes` bytes, and as many tokens as ordinary text of that size has at most.
+    pub const fn of_bytes(bytes: usize) -> Self {
+        Self { bytes, depth: 32, tokens: bytes / 7 }
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { bytes: 1 << 20, depth: 32 }
+        Self::of_bytes(1 << 20)
     }
 }
 
@@ -98,7 +107,7 @@ impl<'t> Source<'t> {
             check_json(text, limits.depth)?;
             Ok(Self::Json(text))
         } else {
-            check_yaml(text, limits.depth)?;
+            check_yaml(text, limits.depth, limits.tokens)?;
             Ok(Self::Yaml(text))
         }
     }

@@ -63,6 +63,12 @@ impl<'de> Lines<'de> {
 
     pub(super) fn margin(&self, indent: usize) -> Margin {
         let rest = self.rest();
+        if let Some((spaces, [next, ..])) = rest.split_at_checked(indent)
+            && *next != b' '
+            && spaces.iter().all(|byte| *byte == b' ')
+        {
+            return Margin::Same;
+        }
         if rest.is_empty() {
             return Margin::EndOfText;
         }

@@ -68,8 +68,8 @@ pub(super) fn check_json(text: &str, depth: usize) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Refuses YAML with nesting deeper than `depth`, references, tags, directives or a second document.
-pub(super) fn check_yaml(text: &str, depth: usize) -> Result<(), Refused> {
+/// Refuses YAML of more than `tokens` tokens, with nesting deeper than `depth`, references, tags, directives or a second document.
+pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<(), Refused> {
     let mut scan = Scan {
         bytes: text.as_bytes(),
         at: 0,
@@ -83,7 +83,13 @@ pub(super) fn check_yaml(text: &str, depth: usize) -> Result<(), Refused> {
         started: false,
         content: false,
     };
-    while scan.next_token()? {}
+    let mut left = tokens;
+    while scan.next_token()? {
+        if left == 0 {
+            return scan.refuse(format!("it has more than {tokens} values and marks up to this line"));
+        }
+        left -= 1;
+    }
     if scan.content { Ok(()) } else { refused(1, "the document is empty") }
 }
 
