@@ -1,5 +1,7 @@
 //! The coordinator that lets a team of coding agents share one git repository.
 
 pub mod board;
+pub mod host;
+pub mod store;
 pub mod text;
 pub mod wire;

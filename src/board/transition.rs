@@ -42,6 +42,11 @@ pub trait Rule {
     /// Which bodies `check` and `change` will ask for; the board it is told may hold heads only.
     fn needs(&self, board: &Board) -> Needs;
 
+    /// Tasks that, if they are not on the board, are looked for in the archive.
+    fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
+        Vec::new()
+    }
+
     /// The request this transition begins (answered only when its git work has ended).
     fn begins_request(&self) -> Option<&RequestKey> {
         None

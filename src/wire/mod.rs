@@ -15,6 +15,8 @@ mod key;
 mod lines;
 mod parse;
 mod prescan;
+pub mod log;
+pub mod state;
 mod tree;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::board::state::Board;
 use crate::board::task::Status;
 use crate::board::transition::{Needs, Rule};
 
-use super::add_tasks::{NewTask, add, check_finalizable, check_new};
+use super::add_tasks::{NewTask, add, check_finalizable, check_new, named};
 use super::common::{end_claim, entry, find, next_step, no_intent, parts, plans, text_given, wrong_state};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,6 +143,10 @@ impl Rule for Rescope {
         let (head, _) = parts(board, &self.task);
         head.superseded_by = replacements.clone();
         json!({ "task": self.task, "status": Status::Superseded, "superseded_by": replacements })
+    }
+
+    fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
+        named(&self.into)
     }
 
     fn needs(&self, _: &Board) -> Needs {

@@ -90,9 +90,18 @@ impl Rule for AddTasks {
         json!({ "tasks": ids, "status": status })
     }
 
+    fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
+        named(&self.tasks)
+    }
+
     fn needs(&self, _: &Board) -> Needs {
         Needs::Nothing
     }
+}
+
+/// Every id these tasks take or wait for.
+pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
+    tasks.iter().flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on)).cloned().collect()
 }
 
 /// Whether these could be added as drafts.

@@ -119,6 +119,10 @@ impl Rule for BeginClaim {
         outcome
     }
 
+    fn asks_archive(&self, board: &Board) -> Vec<TaskId> {
+        board.task(&self.task).map(|task| task.depends_on.clone()).unwrap_or_default()
+    }
+
     fn needs(&self, _: &Board) -> Needs {
         Needs::task(&self.task)
     }

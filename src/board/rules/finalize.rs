@@ -66,6 +66,10 @@ impl Rule for Finalize {
         json!({ "tasks": self.tasks, "status": Status::Idle })
     }
 
+    fn asks_archive(&self, board: &Board) -> Vec<TaskId> {
+        self.tasks.iter().filter_map(|id| board.task(id)).flat_map(|task| task.depends_on.clone()).collect()
+    }
+
     fn needs(&self, _: &Board) -> Needs {
         Needs::Tasks(self.tasks.clone())
     }

@@ -1,0 +1,63 @@
+//! Processes, named so that a reused pid is never taken for the one that had it before.
+
+use crate::board::Process;
+
+/// This process.
+pub fn this_process() -> Process {
+    let pid = std::process::id();
+    Process {
+        pid,
+        started: start_time(pid).unwrap_or(0),
+        boot: super::clock::boot_id(),
+        namespace: pid_namespace(),
+    }
+}
+
+/// Whether that very process still runs. In doubt (another pid namespace) it counts as alive.
+pub fn lives(process: &Process) -> bool {
+    let here = this_process();
+    if process.boot != here.boot {
+        return false;
+    }
+    if process.namespace != here.namespace {
+        return true;
+    }
+    if cfg!(target_os = "linux") {
+        return start_time(process.pid) == Some(process.started) && !is_zombie(process.pid);
+    }
+    let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+fn stat_fields(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The command name is in brackets and may contain anything, brackets and blanks too.
+    let after = stat.rsplit_once(')')?.1;
+    Some(after.split_whitespace().map(str::to_owned).collect())
+}
+
+fn start_time(pid: u32) -> Option<u64> {
+    stat_fields(pid)?.get(19)?.parse().ok()
+}
+
+fn is_zombie(pid: u32) -> bool {
+    stat_fields(pid).and_then(|fields| fields.first().cloned()).is_some_and(|state| state == "Z" || state == "X")
+}
+
+fn pid_namespace() -> String {
+    std::fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_more_than_its_pid() {
+        let here = this_process();
+        assert!(lives(&here));
+        assert!(!lives(&Process { started: here.started + 1, ..here.clone() }) || !cfg!(target_os = "linux"));
+        assert!(!lives(&Process { boot: "another".into(), ..here.clone() }));
+        assert!(lives(&Process { namespace: "elsewhere".into(), pid: 1, started: 0, ..here }));
+    }
+}

@@ -1,0 +1,56 @@
+//! What can go wrong under `.liza`, told apart by what it means for the caller.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::board::{Refusal, Violation};
+
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// A rule said no; nothing changed.
+    #[error("{0}")]
+    Refused(Box<Refusal>),
+    /// The lock was not to be had in time.
+    #[error("the board is locked by {holder}")]
+    Busy { holder: String, waited_seconds: u64 },
+    /// There is no board here.
+    #[error("there is no board in {0}")]
+    Missing(PathBuf),
+    /// What is there cannot be trusted; nothing was changed by this command.
+    #[error("{message}")]
+    Invalid { message: String, hint: String },
+    /// Nothing changed.
+    #[error("cannot {doing} {path}: {source}", path = path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    /// The change is made; whether it survives a power cut is not known.
+    #[error("the change is committed as revision {revision}, but syncing {path} failed: {source}", path = path.display())]
+    DurabilityUnknown { revision: u64, path: PathBuf, source: io::Error },
+    /// The rules let through what breaks the board: a bug in liza. Nothing was written.
+    #[error("this change would break the board: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Bug(Vec<Violation>),
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+/// Says what was being done to which file.
+pub trait IoContext<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io { doing, path: path.to_owned(), source })
+    }
+}
+
+impl<T> IoContext<T> for rustix::io::Result<T> {
+    fn doing(self, doing: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io { doing, path: path.to_owned(), source: source.into() })
+    }
+}

@@ -1,0 +1,125 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::error::{IoContext, StoreError};
+use super::lock::open_no_follow;
+
+/// Makes a directory only its owner may enter; one that is there is left alone.
+pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.doing("make the directory", path),
+    }
+}
+
+/// Makes a directory and those above it.
+pub fn make_private_dirs(path: &Path) -> Result<(), StoreError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).doing("make the directory", path)
+}
+
+/// A new file beside the place it is meant for, written and synced. Removed again if that fails.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    let written = file.write_all(bytes).doing("write", path).and_then(|()| file.sync_all().doing("sync", path));
+    if written.is_err() {
+        // A descriptor whose sync failed may lie the second time; the file is thrown away, never synced again.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+/// The name of a temporary file beside `path`; one of this process only.
+pub fn beside(path: &Path) -> std::path::PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Puts `bytes` at `path`: the old file or the new one, never half of either.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_new(&temp, bytes)?;
+    if let Err(error) = fs::rename(&temp, path) {
+        let _ = fs::remove_file(&temp);
+        return Err(error).doing("replace", path);
+    }
+    sync_parent(path)
+}
+
+pub fn sync_dir(path: &Path) -> std::io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub fn sync_parent(path: &Path) -> Result<(), StoreError> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    sync_dir(parent).doing("sync", parent)
+}
+
+/// Which bytes a path stood for when it was read; renames, edits and replacements change it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl FileIdentity {
+    fn of(meta: &fs::Metadata) -> Self {
+        Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+        }
+    }
+
+    pub fn at(path: &Path) -> std::io::Result<Self> {
+        fs::symlink_metadata(path).map(|meta| Self::of(&meta))
+    }
+}
+
+/// Reads a regular file whole, following no link; larger than `limit` is an error.
+pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIdentity)> {
+    let mut file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let meta = file.metadata()?;
+    if meta.len() > limit {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            format!("it is {} bytes long; the limit is {limit}", meta.len()),
+        ));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((bytes, FileIdentity::of(&meta)))
+}
+
+/// Refuses a directory that others could write into or that is not ours.
+pub fn check_private(dir: &Path) -> Result<(), StoreError> {
+    let meta = fs::symlink_metadata(dir).doing("look at", dir)?;
+    let wrong = |message: String, hint: &str| {
+        Err(StoreError::Invalid { message: format!("{}: {message}", dir.display()), hint: hint.to_owned() })
+    };
+    if !meta.is_dir() {
+        return wrong("it is not a directory".to_owned(), "move it away and restore the board's directory");
+    }
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me && me != 0 {
+        return wrong(
+            format!("it belongs to user {}, not to {me}", meta.uid()),
+            "run liza as the user the board belongs to",
+        );
+    }
+    if meta.mode() & 0o022 != 0 {
+        return wrong(
+            format!("others may write into it (mode {:o})", meta.mode() & 0o777),
+            "take that right away: `chmod go-w` on it",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Every name under `.liza`, once.
+
+use std::path::{Path, PathBuf};
+
+use crate::board::TaskId;
+
+/// The directory of the board, in the root of the main repository.
+pub const DIRECTORY: &str = ".liza";
+/// Where the worktrees are.
+pub const WORKTREES: &str = ".worktrees";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    dir: PathBuf,
+}
+
+impl Layout {
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.yaml")
+    }
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("state.yaml.lock")
+    }
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("log.yaml")
+    }
+    pub fn image(&self, revision: u64) -> PathBuf {
+        self.images().join(format!("{revision}.yaml"))
+    }
+    pub fn images(&self) -> PathBuf {
+        self.dir.join("images")
+    }
+    pub fn edits(&self) -> PathBuf {
+        self.dir.join("edits")
+    }
+    pub fn archive(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+    /// Found by the lower-cased id, because ids are compared ignoring case.
+    pub fn archived(&self, id: &TaskId) -> PathBuf {
+        self.archive().join(format!("{}.yaml", id.folded()))
+    }
+    pub fn runs(&self) -> PathBuf {
+        self.dir.join("runs")
+    }
+    /// What one round of work on a task left behind.
+    pub fn round(&self, id: &TaskId, epoch: u64, iteration: u32) -> PathBuf {
+        self.runs().join(id.as_str()).join(format!("{epoch}-{iteration}"))
+    }
+    pub fn tokens(&self) -> PathBuf {
+        self.dir.join("tokens")
+    }
+    pub fn trash(&self) -> PathBuf {
+        self.dir.join("trash")
+    }
+    pub fn reports(&self) -> PathBuf {
+        self.dir.join("reports")
+    }
+    pub fn specs(&self) -> PathBuf {
+        self.dir.join("specs")
+    }
+    pub fn templates(&self) -> PathBuf {
+        self.dir.join("templates")
+    }
+    pub fn schema(&self) -> PathBuf {
+        self.dir.join("schema")
+    }
+    pub fn worktree_lock(&self) -> PathBuf {
+        self.dir.join("worktree.lock")
+    }
+    pub fn merge_lock(&self) -> PathBuf {
+        self.dir.join("merge.lock")
+    }
+
+    /// Directories that `init` makes.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = [
+            "archive", "runs", "gates", "graphs", "bundles", "locks", "specs", "templates", "schema", "images", "edits",
+            "reports", "tokens", "trash",
+        ]
+        .iter()
+        .map(|name| self.dir.join(name))
+        .collect();
+        all.insert(0, self.dir.clone());
+        all
+    }
+}

@@ -1,0 +1,19 @@
+//! THE DISK UNDER `.liza`: the lock, the commit, and reading without either.
+
+pub mod commit;
+pub mod edits;
+pub mod error;
+pub mod files;
+mod handle;
+pub mod layout;
+pub mod lock;
+mod log_file;
+pub mod read;
+pub mod rebuild;
+mod switches;
+
+pub use commit::{Committed, Proposal};
+pub use error::{IoContext, StoreError};
+pub use handle::Store;
+pub use layout::Layout;
+pub use read::Snapshot;

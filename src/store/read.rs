@@ -1,0 +1,133 @@
+//! Reading without a lock: one read of a whole file, which is an old board or a new one, never something between.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use crate::board::{Board, Needs};
+use crate::wire::state::{Decoded, StateError};
+
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, read_whole};
+use super::handle::Store;
+use super::lock::LockNote;
+
+/// Larger than any board that works; a file above it is not read at all.
+pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
+
+/// What `state.yaml` turned out to be.
+pub enum Found {
+    Good(Box<Decoded>),
+    /// Not what liza wrote: the bytes, and what is wrong with them.
+    Bad { bytes: Vec<u8>, why: StateError },
+}
+
+/// A board as it was read.
+pub struct Snapshot {
+    pub board: Board,
+    /// The text it came from.
+    pub text: String,
+    /// What a reader should be told, for example that the file was edited.
+    pub warning: Option<String>,
+}
+
+impl Store {
+    pub(super) fn load_state(&self) -> Result<(Found, FileIdentity), StoreError> {
+        let path = self.layout().state();
+        let (bytes, identity) = match read_whole(&path, LARGEST_STATE) {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.state_missing()),
+            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::FilesystemLoop) => {
+                return Err(StoreError::Invalid {
+                    message: format!("{} cannot be a board: {error}", path.display()),
+                    hint: "`liza doctor` says what can be restored".to_owned(),
+                });
+            }
+            Err(error) => return Err(error).doing("read", &path),
+        };
+        match Decoded::new(bytes) {
+            Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+            Err(why) => {
+                // Only a file that is not ours is read twice.
+                let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
+                match Decoded::new(bytes.clone()) {
+                    Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+                    Err(_) => Ok((Found::Bad { bytes, why }, identity)),
+                }
+            }
+        }
+    }
+
+    fn state_missing(&self) -> StoreError {
+        let layout = self.layout();
+        if layout.log().exists() || layout.images().exists() {
+            StoreError::Invalid {
+                message: format!("{} is gone, but its log or images are there", layout.state().display()),
+                hint: "`liza doctor --fix` restores it".to_owned(),
+            }
+        } else {
+            StoreError::Missing(layout.dir().to_owned())
+        }
+    }
+
+    /// The board as it is now. Reads repair nothing.
+    pub fn read(&self, needs: &Needs) -> Result<Snapshot, StoreError> {
+        self.read_with(|_| needs.clone())
+    }
+
+    /// As [`Store::read`], with the bodies chosen once the heads are known.
+    pub fn read_with(&self, needs: impl Fn(&Board) -> Needs) -> Result<Snapshot, StoreError> {
+        // The mark is read first: a board published after it is above it.
+        let mark = LockNote::read(&self.layout().lock()).revision;
+        let mut tries = 0;
+        loop {
+            let (found, _) = self.load_state()?;
+            match found {
+                Found::Good(mut decoded) => {
+                    let wanted = needs(&decoded.board);
+                    decoded.load(&wanted).map_err(|why| invalid(&why))?;
+                    let warning = (decoded.board.revision < mark).then(|| {
+                        format!(
+                            "state.yaml is at revision {}, but revision {mark} was published: it was rolled back; the next command restores it",
+                            decoded.board.revision
+                        )
+                    });
+                    let (board, text) = decoded.into_parts();
+                    return Ok(Snapshot { board, text, warning });
+                }
+                // An editor may be in the middle of saving.
+                Found::Bad { .. } if tries < 3 => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Found::Bad { bytes, why: StateError::Edited } => {
+                    let board = crate::wire::flat::read_edited(&bytes, &crate::host::now()).map_err(|error| {
+                        StoreError::Invalid {
+                            message: format!("state.yaml was edited and cannot be read: {error}"),
+                            hint: "undo the edit, or run `liza doctor --fix` to restore the last good board (the edit is kept)".to_owned(),
+                        }
+                    })?;
+                    return Ok(Snapshot {
+                        board,
+                        text: String::from_utf8_lossy(&bytes).into_owned(),
+                        warning: Some(
+                            "state.yaml was edited by hand; the next command that changes the board adopts the edit or refuses it".to_owned(),
+                        ),
+                    });
+                }
+                Found::Bad { why, .. } => return Err(invalid(&why)),
+            }
+        }
+    }
+}
+
+/// What a board that cannot be used means for the caller.
+pub fn invalid(why: &StateError) -> StoreError {
+    let hint = match why {
+        StateError::Newer(_) => "use the newer liza; this one will not write it",
+        StateError::Older(_) => "this board was written by an older program; it is left as it is",
+        StateError::Truncated | StateError::NotText | StateError::Edited | StateError::Malformed { .. } => {
+            "`liza doctor --fix` restores the last good board and keeps this file"
+        }
+    };
+    StoreError::Invalid { message: format!("state.yaml: {why}"), hint: hint.to_owned() }
+}

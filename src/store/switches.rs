@@ -1,0 +1,85 @@
+//! The kill switches: files whose existence is what counts, whatever they are.
+
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+use crate::board::{Switch, SwitchKind, Switches};
+
+use super::error::{IoContext, StoreError};
+use super::handle::Store;
+use super::lock::open_no_follow;
+
+impl Store {
+    pub fn switch_path(&self, kind: SwitchKind, subject: Option<&str>) -> PathBuf {
+        let name = match subject {
+            None => kind.as_str().to_owned(),
+            Some(subject) => format!("{}-{subject}", kind.as_str()),
+        };
+        self.dir().join(name)
+    }
+
+    /// The switches that are set now. A directory or a dangling link counts as well as a file.
+    pub fn switches(&self) -> Result<Switches, StoreError> {
+        let mut switches = Switches::default();
+        for entry in fs::read_dir(self.dir()).doing("list", self.dir())? {
+            let entry = entry.doing("list", self.dir())?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            for kind in SwitchKind::ALL {
+                let subject = match name.strip_prefix(kind.as_str()) {
+                    Some("") => None,
+                    Some(rest) => match rest.strip_prefix('-') {
+                        Some(subject) if !subject.is_empty() => Some(subject.to_owned()),
+                        _ => continue,
+                    },
+                    None => continue,
+                };
+                let reason = self.reason(kind, subject.as_deref());
+                switches.set.insert(Switch { kind, subject, reason });
+            }
+        }
+        Ok(switches)
+    }
+
+    /// The text inside, if it is a readable file.
+    fn reason(&self, kind: SwitchKind, subject: Option<&str>) -> String {
+        let mut text = Vec::new();
+        let read = open_no_follow(&self.switch_path(kind, subject), fs::OpenOptions::new().read(true))
+            .and_then(|file| file.take(500).read_to_end(&mut text));
+        if read.is_err() {
+            return String::new();
+        }
+        String::from_utf8_lossy(&text).trim().to_owned()
+    }
+
+    /// Sets a switch; one that is set already keeps its reason.
+    pub fn set_switch(&self, kind: SwitchKind, subject: Option<&str>, reason: &str) -> Result<bool, StoreError> {
+        let path = self.switch_path(kind, subject);
+        if fs::symlink_metadata(&path).is_ok() {
+            return Ok(false);
+        }
+        super::files::write_new(&path, format!("{reason}\n").as_bytes())?;
+        super::files::sync_parent(&path)?;
+        Ok(true)
+    }
+
+    /// Takes a switch away. What stands there is moved to the trash rather than removed, in case it is more than a
+    /// marker. Returns how many seconds it was set, if it was.
+    pub fn clear_switch(&self, kind: SwitchKind, subject: Option<&str>) -> Result<Option<u64>, StoreError> {
+        let path = self.switch_path(kind, subject);
+        let meta = match fs::symlink_metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).doing("look at", &path),
+        };
+        let since = meta.modified().ok().and_then(|at| at.elapsed().ok()).map_or(0, |age| age.as_secs());
+        let trash = self.layout().trash();
+        super::files::make_private_dir(&trash)?;
+        let stamp = crate::host::now().monotonic;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        fs::rename(&path, trash.join(format!("{name}.{stamp}"))).doing("remove", &path)?;
+        super::files::sync_parent(&path)?;
+        Ok(Some(since))
+    }
+}
