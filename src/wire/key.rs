@@ -74,13 +74,16 @@ impl<'de, E: Error> Deserializer<'de> for Key<'de, E> {
 
 /// The keys one map has shown so far.
 ///
-/// Our own maps are sorted, so a key above all before it is new without looking further; the others, in
-/// whatever order, cost one search each.
+/// Our own maps are sorted, so a key above all before it is new without looking further. The others, in
+/// whatever order, cost one search each: through a few by eye, through many by hash.
 #[derive(Default)]
 pub(super) struct SeenKeys<'de> {
     ascending: Vec<Cow<'de, str>>,
-    others: HashSet<Cow<'de, str>>,
+    few: Vec<Cow<'de, str>>,
+    many: HashSet<Cow<'de, str>>,
 }
+
+const FEW: usize = 16;
 
 impl<'de> SeenKeys<'de> {
     /// Remembers `key`; false if it was there already.
@@ -88,7 +91,12 @@ impl<'de> SeenKeys<'de> {
     pub(super) fn insert(&mut self, key: &Cow<'de, str>) -> bool {
         match self.ascending.last() {
             Some(last) if last >= key => {
-                self.ascending.binary_search(key).is_err() && self.others.insert(key.clone())
+                let new = self.ascending.binary_search(key).is_err() && !self.few.contains(key);
+                if new && self.few.len() < FEW {
+                    self.few.push(key.clone());
+                    return true;
+                }
+                new && self.many.insert(key.clone())
             }
             _ => {
                 self.ascending.push(key.clone());

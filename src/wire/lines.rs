@@ -28,6 +28,9 @@ pub(super) enum Scalar<'de> {
     Bare(&'de str),
 }
 
+/// Compared with as a whole; a deeper line is counted space by space.
+const SPACES: &[u8; 64] = &[b' '; 64];
+
 /// The text and the place in it; every line is passed once, so the line number costs nothing.
 pub(super) struct Lines<'de> {
     text: &'de str,
@@ -48,6 +51,7 @@ impl<'de> Lines<'de> {
         ParseError { line: self.line, message: message.into() }
     }
 
+    #[inline]
     fn rest(&self) -> &'de [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
@@ -61,11 +65,12 @@ impl<'de> Lines<'de> {
         self.at += count;
     }
 
+    #[inline]
     pub(super) fn margin(&self, indent: usize) -> Margin {
         let rest = self.rest();
         if let Some((spaces, [next, ..])) = rest.split_at_checked(indent)
             && *next != b' '
-            && spaces.iter().all(|byte| *byte == b' ')
+            && SPACES.get(..indent) == Some(spaces)
         {
             return Margin::Same;
         }
