@@ -1,0 +1,333 @@
+//! The commit: how a change becomes true.
+//!
+//! Definitions. *Published*: `state.yaml` says it. *Mark*: the highest revision ever published, kept in the lock file.
+//!
+//! Steps, in this order, and why:
+//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file others would lock;
+//!  2  read the state under the lock, because nothing read before it may decide a write; settle the log: a record that
+//!     was appended but never published is set aside, visibly;
+//!  3  who is it, was this request answered before, does the rule allow it (a refusal ends here, nothing written);
+//!  4  change, and check that no invariant is newly broken;
+//!  5  append the record to the log and sync it: no board without its record;
+//!  6  write the new state beside the old one and sync it; keep the old one as an image;
+//!  7  check that the state is still what step 2 read, and rename: **the commit point**;
+//!  8  sync the directory, raise the mark;
+//!  9  unlock.
+//!
+//! An error before 7 changes nothing; after 7 the change is made and at worst its durability is unknown.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::board::call::Archived;
+use crate::board::intent::RequestKey;
+use crate::board::rules::RecordViolation;
+use crate::board::state::JournalMark;
+use crate::board::{
+    Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply, violations,
+};
+use crate::host::crash;
+use crate::wire::log::Record;
+use crate::wire::state::{Decoded, encode_content};
+
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, beside, check_private, write_new};
+use super::handle::Store;
+use super::lock::BoardLock;
+use super::log_file::LogFile;
+use super::read::{Found, invalid};
+
+/// How many former boards are kept.
+pub const IMAGES_KEPT: u64 = 64;
+
+/// What somebody wants to happen.
+pub struct Proposal<'a> {
+    pub credentials: &'a Credentials,
+    pub what: Transition,
+    pub request: Option<RequestKey>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Committed {
+    pub board: Board,
+    pub outcome: Value,
+    /// The same request was answered before; nothing was changed now.
+    pub repeated: bool,
+    /// What the caller should be told beside the outcome.
+    pub warnings: Vec<String>,
+}
+
+/// A locked board: between steps 2 and 9.
+pub(super) struct Locked {
+    pub lock: BoardLock,
+    pub log: LogFile,
+    pub decoded: Decoded,
+    pub identity: FileIdentity,
+    /// The text of the superseded board, where the file itself is not fit to be kept as its image.
+    pub image_text: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+impl Store {
+    /// Makes one change, or says why not.
+    pub fn commit(&self, proposal: Proposal<'_>, now: &Stamp) -> Result<Committed, StoreError> {
+        let mut locked = self.lock_and_read(now)?;
+        let actor = locked.decoded.board.identify(proposal.credentials)?;
+        let switches = self.switches()?;
+        let result = self.change(&mut locked, &actor, &proposal, switches.clone(), now);
+        match result {
+            Err(StoreError::Refused(refusal)) if refusal.code.is_tier0() => {
+                let note = RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
+                let record = Proposal { credentials: proposal.credentials, what: note.into(), request: None };
+                // The refusal stands whether or not it could be written down.
+                let _ = self.change(&mut locked, &actor, &record, switches, now);
+                Err(StoreError::Refused(refusal))
+            }
+            other => other,
+        }
+    }
+
+    /// Steps 1 and 2.
+    pub(super) fn lock_and_read(&self, now: &Stamp) -> Result<Locked, StoreError> {
+        if !self.dir().is_dir() {
+            return Err(StoreError::Missing(self.dir().to_owned()));
+        }
+        check_private(self.dir())?;
+        let lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
+        crash::point("commit.1");
+        let (found, identity) = self.load_state()?;
+        let mut log = LogFile::open(self)?;
+        let mut warnings = Vec::new();
+        let (decoded, identity, image_text) = match found {
+            Found::Good(decoded) => {
+                if decoded.board.revision < lock.mark() {
+                    return Err(self.undo_rollback(&decoded, lock.mark(), now));
+                }
+                (*decoded, identity, None)
+            }
+            Found::Bad { bytes, why } => {
+                let (decoded, identity, image, note) = self.take_edit(&lock, &mut log, bytes, &why, identity, now)?;
+                warnings.push(note);
+                (decoded, identity, image)
+            }
+        };
+        if let Some(aside) = log.settle(self, &decoded.board, lock.mark())? {
+            warnings.push(format!(
+                "the log held a record that was never published (a command died before it finished); it was set aside as {}",
+                aside.display()
+            ));
+        }
+        crash::point("commit.2");
+        Ok(Locked { lock, log, decoded, identity, image_text, warnings })
+    }
+
+    /// Steps 3 to 8.
+    pub(super) fn change(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        switches: Switches,
+        now: &Stamp,
+    ) -> Result<Committed, StoreError> {
+        let rule = proposal.what.rule();
+        let needs = rule.needs(&locked.decoded.board);
+        locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
+        let archived = rule
+            .asks_archive(&locked.decoded.board)
+            .into_iter()
+            .filter_map(|id| self.archived(&id).map(|known| (id, known)))
+            .collect();
+        let world = World { switches, archived };
+        let call = Call::new(actor.clone(), now, &world);
+        let mut board = locked.decoded.board.clone();
+        // 3 and the first half of 4.
+        let outcome = match apply(&mut board, &proposal.what, &call, proposal.request.as_ref())? {
+            Applied::Repeated(outcome) => {
+                return Ok(Committed { board, outcome, repeated: true, warnings: std::mem::take(&mut locked.warnings) });
+            }
+            Applied::Changed(outcome) => outcome,
+        };
+        // 4
+        let broken = violations(&board);
+        if !broken.is_empty() {
+            let before = violations(&locked.decoded.board);
+            let added: Vec<_> = broken.into_iter().filter(|violation| !before.contains(violation)).collect();
+            if !added.is_empty() {
+                return Err(StoreError::Bug(added));
+            }
+        }
+        crash::point("commit.4");
+        let world = World { switches: Switches::default(), archived: world.archived };
+        let text = self.publish(locked, &mut board, actor, proposal, world, now)?;
+        locked.decoded = Decoded::new(text.into_bytes()).map_err(|why| invalid(&why))?;
+        Ok(Committed { board, outcome, repeated: false, warnings: std::mem::take(&mut locked.warnings) })
+    }
+
+    /// Steps 5 to 8. Returns the text that was published.
+    fn publish(
+        &self,
+        locked: &mut Locked,
+        board: &mut Board,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        world: World,
+        now: &Stamp,
+    ) -> Result<String, StoreError> {
+        let broken = |error: crate::wire::EmitError| StoreError::Invalid {
+            message: format!("the board cannot be written: {error}"),
+            hint: "nothing was changed; please report this".to_owned(),
+        };
+        let content = encode_content(board, locked.decoded.text()).map_err(broken)?;
+        let record = Record {
+            revision: board.revision,
+            prev: board.journal.hash.clone(),
+            by: actor.clone(),
+            at: now.clone(),
+            world,
+            request: proposal.request.clone(),
+            what: proposal.what.clone(),
+            board: content.hash.clone(),
+        };
+        let (line, line_hash) = record.line();
+        let former = locked.decoded.board.revision;
+        board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash: line_hash };
+        let text = content.under(board.revision, &board.journal).map_err(broken)?;
+        // 5
+        locked.log.append(&line)?;
+        crash::point("commit.5");
+        let published = self.replace_state(locked, &text, former);
+        match published {
+            Ok(()) => {}
+            Err(error) => {
+                locked.log.undo();
+                return Err(error);
+            }
+        }
+        crash::point("commit.7");
+        // 8
+        let synced = super::files::sync_dir(self.dir());
+        locked.lock.raise_mark(board.revision);
+        locked.identity = FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
+        crash::point("commit.8");
+        match synced {
+            Ok(()) => Ok(text),
+            Err(source) => Err(StoreError::DurabilityUnknown {
+                revision: board.revision,
+                path: self.dir().to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// Steps 6 and 7.
+    fn replace_state(&self, locked: &mut Locked, text: &str, former: u64) -> Result<(), StoreError> {
+        let state = self.layout().state();
+        let temp = beside(&state);
+        let _ = fs::remove_file(&temp);
+        write_new(&temp, text.as_bytes())?;
+        crash::point("commit.6-written");
+        let result = self
+            .keep_image(locked, &state, former)
+            .and_then(|()| self.check_unchanged(locked, &state))
+            .and_then(|()| {
+                crash::point("commit.6");
+                fs::rename(&temp, &state).doing("replace", &state)
+            });
+        if result.is_err() {
+            let _ = fs::remove_file(&temp);
+        }
+        result
+    }
+
+    fn check_unchanged(&self, locked: &Locked, state: &Path) -> Result<(), StoreError> {
+        let now = FileIdentity::at(state).doing("look at", state)?;
+        if now == locked.identity && locked.lock.still_counts() {
+            return Ok(());
+        }
+        Err(StoreError::Invalid {
+            message: "state.yaml or its lock was changed by another program while this command ran".to_owned(),
+            hint: "nothing was changed; run the command again".to_owned(),
+        })
+    }
+
+    /// The superseded board stays as an image; the oldest one goes.
+    fn keep_image(&self, locked: &Locked, state: &Path, former: u64) -> Result<(), StoreError> {
+        let images = self.layout().images();
+        super::files::make_private_dir(&images)?;
+        let image = self.layout().image(former);
+        match &locked.image_text {
+            Some(text) => {
+                if !image.exists() {
+                    write_new(&image, text.as_bytes())?;
+                }
+            }
+            None => match fs::hard_link(state, &image) {
+                Ok(()) => {}
+                // `init` kept this one already; and where links are not to be had, a copy serves.
+                Err(_) if image.exists() => {}
+                Err(_) => write_new(&image, locked.decoded.text().as_bytes())?,
+            },
+        }
+        if let Some(old) = former.checked_sub(IMAGES_KEPT) {
+            let _ = fs::remove_file(self.layout().image(old));
+        }
+        Ok(())
+    }
+
+    /// What is remembered of a task that has left the board.
+    fn archived(&self, id: &crate::board::TaskId) -> Option<Archived> {
+        #[derive(serde::Deserialize)]
+        struct Kept {
+            status: crate::board::Status,
+            #[serde(default)]
+            superseded_by: Vec<crate::board::TaskId>,
+        }
+        let (bytes, _) = super::files::read_whole(&self.layout().archived(id), 16 * 1024 * 1024).ok()?;
+        let kept: Kept = crate::wire::read_foreign(&bytes, crate::wire::Limits::of_bytes(16 * 1024 * 1024)).ok()?;
+        Some(Archived { status: kept.status, superseded_by: kept.superseded_by })
+    }
+
+    /// Writes the very first board. The caller has made the directories and holds no lock.
+    pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
+        let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
+        if fs::symlink_metadata(self.layout().state()).is_ok() || fs::symlink_metadata(self.layout().log()).is_ok() {
+            return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
+        }
+        let mut board = Board::nothing();
+        let world = World::default();
+        let call = Call::new(Actor::Human, now, &world);
+        apply(&mut board, &init, &call, None)?;
+        let broken = |error: crate::wire::EmitError| StoreError::Invalid {
+            message: format!("the board cannot be written: {error}"),
+            hint: "nothing was changed".to_owned(),
+        };
+        let content = encode_content(&board, "").map_err(broken)?;
+        let record = Record {
+            revision: board.revision,
+            prev: String::new(),
+            by: Actor::Human,
+            at: now.clone(),
+            world: World::default(),
+            request: None,
+            what: init,
+            board: content.hash.clone(),
+        };
+        let (line, hash) = record.line();
+        board.journal = JournalMark { length: line.len() as u64, hash };
+        let text = content.under(board.revision, &board.journal).map_err(broken)?;
+        // The state comes last: as long as it is missing there is no board, and `init` may be repeated.
+        let image: PathBuf = self.layout().image(board.revision);
+        let _ = fs::remove_file(&image);
+        write_new(&image, text.as_bytes())?;
+        let log = self.layout().log();
+        super::files::replace(&log, line.as_bytes())?;
+        crash::point("init.log");
+        super::files::replace(&self.layout().state(), text.as_bytes())?;
+        lock.raise_mark(board.revision);
+        Ok(board)
+    }
+}

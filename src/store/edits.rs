@@ -1,0 +1,158 @@
+//! Files that somebody else wrote where the board should be: kept, then adopted, or refused and replaced by the last
+//! good board. Nothing a person wrote is lost, and nothing is overwritten in silence.
+
+use std::path::PathBuf;
+
+use crate::board::edit::edit_between;
+use crate::board::{Credentials, Needs, Stamp, SwitchKind, Switches, Transition};
+use crate::wire::flat::read_edited;
+use crate::wire::state::{Decoded, StateError};
+
+use super::commit::{Locked, Proposal};
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, make_private_dir, replace, write_new};
+use super::handle::Store;
+use super::lock::BoardLock;
+use super::log_file::LogFile;
+use super::read::invalid;
+
+impl Store {
+    /// Keeps a copy of bytes that were found in place of the board.
+    pub(super) fn keep_edit(&self, bytes: &[u8], now: &Stamp) -> Result<PathBuf, StoreError> {
+        let edits = self.layout().edits();
+        make_private_dir(&edits)?;
+        let stamp = now.wall.to_string().replace(':', "");
+        for number in 0..10_000 {
+            let path = edits.join(format!("state-{stamp}-{number}.yaml"));
+            if !path.exists() {
+                write_new(&path, bytes)?;
+                return Ok(path);
+            }
+        }
+        Err(StoreError::Io {
+            doing: "keep a copy in",
+            path: edits,
+            source: std::io::Error::other("too many copies of this second"),
+        })
+    }
+
+    /// Puts the last good board back in place. Returns why the command cannot go on.
+    pub(super) fn undo_rollback(&self, found: &Decoded, mark: u64, now: &Stamp) -> StoreError {
+        let kept = match self.keep_edit(found.text().as_bytes(), now) {
+            Ok(kept) => kept,
+            Err(error) => return error,
+        };
+        let restored = self.rebuild(None).and_then(|rebuilt| {
+            if rebuilt.board.revision < mark {
+                return Err(StoreError::Invalid {
+                    message: format!("the log ends at revision {}, but {mark} was published", rebuilt.board.revision),
+                    hint: "restore log.yaml from a backup".to_owned(),
+                });
+            }
+            replace(&self.layout().state(), rebuilt.text.as_bytes()).map(|()| rebuilt.board.revision)
+        });
+        match restored {
+            Err(error) => error,
+            Ok(revision) => StoreError::Invalid {
+                message: format!(
+                    "state.yaml had been rolled back to revision {} (revision {mark} was published); the board of revision {revision} is restored",
+                    found.board.revision
+                ),
+                hint: format!("what stood there is kept as {}; run your command again", kept.display()),
+            },
+        }
+    }
+
+    /// Deals with a file liza did not write: adopts what a person may change, refuses the rest.
+    #[expect(clippy::type_complexity, reason = "one caller, which takes it apart at once")]
+    pub(super) fn take_edit(
+        &self,
+        lock: &BoardLock,
+        log: &mut LogFile,
+        bytes: Vec<u8>,
+        why: &StateError,
+        identity: FileIdentity,
+        now: &Stamp,
+    ) -> Result<(Decoded, FileIdentity, Option<String>, String), StoreError> {
+        if *why != StateError::Edited {
+            return Err(invalid(why));
+        }
+        let kept = self.keep_edit(&bytes, now)?;
+        let good = self.rebuild(Some(lock.mark())).or_else(|_| self.rebuild(None))?;
+        let text = good.text.clone();
+        let mut decoded = Decoded::new(good.text.into_bytes()).map_err(|why| invalid(&why))?;
+        decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        let edit = read_edited(&bytes, now)
+            .map_err(|error| vec![error.to_string()])
+            .and_then(|edited| edit_between(&decoded.board, &edited));
+        let edit = match edit {
+            Ok(edit) => edit,
+            Err(places) => return Err(self.refuse_edit(&text, &kept, &places)),
+        };
+        log.settle(self, &decoded.board, lock.mark())?;
+        if edit.is_empty() {
+            // Only comments or layout differ.
+            replace(&self.layout().state(), text.as_bytes())?;
+            let identity = FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
+            return Ok((decoded, identity, None, "state.yaml was reformatted by hand; its layout is restored".to_owned()));
+        }
+        let summary = edit.summary().join(", ");
+        let adopted = self.adopt(lock, log, decoded, identity, Transition::from(edit), &text, now);
+        match adopted {
+            Ok((decoded, identity)) => Ok((
+                decoded,
+                identity,
+                None,
+                format!("an edit of state.yaml by hand was adopted: {summary} (a copy is kept as {})", kept.display()),
+            )),
+            Err(StoreError::Refused(refusal)) => Err(self.refuse_edit(&text, &kept, &[refusal.message])),
+            Err(other) => Err(other),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a locked board, not yet one")]
+    fn adopt(
+        &self,
+        lock: &BoardLock,
+        log: &mut LogFile,
+        decoded: Decoded,
+        identity: FileIdentity,
+        what: Transition,
+        text: &str,
+        now: &Stamp,
+    ) -> Result<(Decoded, FileIdentity), StoreError> {
+        let mut inner_log = LogFile::open(self)?;
+        inner_log.settle(self, &decoded.board, lock.mark())?;
+        std::mem::swap(log, &mut inner_log);
+        let credentials = Credentials::Human;
+        let mut locked = Locked {
+            lock: BoardLock::borrowed(lock)?,
+            log: inner_log,
+            decoded,
+            identity,
+            image_text: Some(text.to_owned()),
+            warnings: Vec::new(),
+        };
+        let proposal = Proposal { credentials: &credentials, what, request: None };
+        let actor = crate::board::Actor::Human;
+        self.change(&mut locked, &actor, &proposal, Switches::default(), now)?;
+        Ok((locked.decoded, locked.identity))
+    }
+
+    fn refuse_edit(&self, good: &str, kept: &std::path::Path, places: &[String]) -> StoreError {
+        if let Err(error) = replace(&self.layout().state(), good.as_bytes()) {
+            return error;
+        }
+        let reason = format!("an edit of state.yaml was refused; see {}", kept.display());
+        if let Err(error) = self.set_switch(SwitchKind::Pause, None, &reason) {
+            return error;
+        }
+        StoreError::Invalid {
+            message: format!(
+                "state.yaml was edited in places that only liza may change ({}); the last good board is restored and PAUSE is set",
+                places.join("; ")
+            ),
+            hint: format!("the edit is kept as {}; `liza doctor` shows the difference, `liza resume` goes on", kept.display()),
+        }
+    }
+}

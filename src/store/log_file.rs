@@ -1,0 +1,132 @@
+//! The journal on disk: appended before the board is replaced, cut only where nothing was published.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use crate::board::Board;
+use crate::wire::log::{LogError, Record, read_chain};
+
+use super::error::{IoContext, StoreError};
+use super::handle::Store;
+use super::lock::open_no_follow;
+
+pub(super) struct LogFile {
+    file: File,
+    path: PathBuf,
+    /// How much of it belongs to the board.
+    length: u64,
+}
+
+impl LogFile {
+    pub fn open(store: &Store) -> Result<Self, StoreError> {
+        let path = store.layout().log();
+        let file = open_no_follow(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
+            .doing("open", &path)?;
+        Ok(Self { file, path, length: 0 })
+    }
+
+    /// Makes the file end where the board says it does. Returns what was set aside, for the person to see.
+    pub fn settle(&mut self, store: &Store, board: &Board, mark: u64) -> Result<Option<PathBuf>, StoreError> {
+        self.length = board.journal.length;
+        let actual = self.file.metadata().doing("look at", &self.path)?.len();
+        if actual == self.length {
+            return Ok(None);
+        }
+        if actual < self.length {
+            return Err(StoreError::Invalid {
+                message: format!("log.yaml is {actual} bytes long, but the board's log has {}: records are gone", self.length),
+                hint: "restore log.yaml from a backup; `liza verify` says how far the records reach".to_owned(),
+            });
+        }
+        let tail = self.tail()?;
+        // Exactly one record, or the beginning of one, that was never published: a crash between append and rename.
+        let unpublished = match read_chain(&tail, board.journal.hash.clone()) {
+            Ok(records) => matches!(&records[..], [one] if one.revision == board.revision + 1),
+            Err(LogError::Torn(_)) => !tail.contains('\n'),
+            Err(_) => false,
+        };
+        if !unpublished || mark > board.revision {
+            return Err(StoreError::Invalid {
+                message: format!(
+                    "log.yaml goes on beyond revision {} of state.yaml: the board was rolled back, or the log changed by hand",
+                    board.revision
+                ),
+                hint: "`liza doctor --fix` restores the newest board the log knows".to_owned(),
+            });
+        }
+        let aside = store.layout().edits().join(format!("unpublished-{}-{}.yaml", board.revision + 1, std::process::id()));
+        super::files::make_private_dir(&store.layout().edits())?;
+        let _ = std::fs::remove_file(&aside);
+        super::files::write_new(&aside, tail.as_bytes())?;
+        self.cut()?;
+        Ok(Some(aside))
+    }
+
+    fn tail(&mut self) -> Result<String, StoreError> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.length)).doing("read", &self.path)?;
+        self.file.by_ref().take(64 * 1024 * 1024).read_to_end(&mut bytes).doing("read", &self.path)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn cut(&mut self) -> Result<(), StoreError> {
+        self.file.set_len(self.length).doing("cut", &self.path)
+    }
+
+    /// Appends one record and syncs it. If that fails the file is cut back to what it was.
+    pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        let written = self
+            .file
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| self.file.write_all(line.as_bytes()))
+            .doing("append to", &self.path)
+            .and_then(|()| {
+                crate::host::crash::point("commit.5-appended");
+                self.file.sync_all().doing("sync", &self.path)
+            });
+        if written.is_err() {
+            self.undo();
+        }
+        written
+    }
+
+    /// Takes an appended record back, because the board was not published. If this fails too, the next command sets
+    /// the record aside.
+    pub fn undo(&mut self) {
+        let _ = self.cut();
+    }
+}
+
+impl Store {
+    /// The committed records, checked as a chain, up to `length` bytes.
+    pub fn read_log(&self, length: u64) -> Result<Vec<Record>, StoreError> {
+        let text = self.read_log_text(length)?;
+        read_chain(&text, String::new()).map_err(|error| log_broken(&error))
+    }
+
+    pub fn read_log_text(&self, length: u64) -> Result<String, StoreError> {
+        let path = self.layout().log();
+        let file = open_no_follow(&path, OpenOptions::new().read(true)).doing("open", &path)?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes).doing("read", &path)?;
+        if (bytes.len() as u64) < length {
+            return Err(StoreError::Invalid {
+                message: format!("log.yaml is {} bytes long, but the board's log has {length}: records are gone", bytes.len()),
+                hint: "restore log.yaml from a backup".to_owned(),
+            });
+        }
+        String::from_utf8(bytes).map_err(|_| StoreError::Invalid {
+            message: "log.yaml is not valid UTF-8".to_owned(),
+            hint: "restore log.yaml from a backup".to_owned(),
+        })
+    }
+}
+
+pub(super) fn log_broken(error: &LogError) -> StoreError {
+    StoreError::Invalid {
+        message: format!("log.yaml: {error}"),
+        hint: "somebody changed the log; restore log.yaml from a backup. The board itself goes on working".to_owned(),
+    }
+}

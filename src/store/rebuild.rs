@@ -1,0 +1,108 @@
+//! The last good board can always be made again: from an image, and the records since.
+
+use crate::board::{Board, Call, Needs, apply};
+use crate::wire::log::Record;
+use crate::wire::state::{Decoded, encode_content};
+
+use super::error::StoreError;
+use super::handle::Store;
+use super::read::LARGEST_STATE;
+
+/// A board made again, and the text it is written as.
+pub struct Rebuilt {
+    pub board: Board,
+    pub text: String,
+}
+
+impl Store {
+    /// The revisions of which a whole image is kept, oldest first.
+    pub fn image_revisions(&self) -> Vec<u64> {
+        let mut found: Vec<u64> = std::fs::read_dir(self.layout().images())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml")?.parse().ok())
+            .collect();
+        found.sort_unstable();
+        found
+    }
+
+    fn image(&self, revision: u64) -> Option<Decoded> {
+        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
+        Decoded::new(bytes).ok().filter(|decoded| decoded.board.revision == revision)
+    }
+
+    /// Makes the board of `revision` again; without one, the newest the log knows.
+    pub fn rebuild(&self, revision: Option<u64>) -> Result<Rebuilt, StoreError> {
+        let nothing = |message: String| StoreError::Invalid {
+            message,
+            hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
+        };
+        for start in self.image_revisions().into_iter().rev().filter(|image| revision.is_none_or(|wanted| *image <= wanted)) {
+            let Some(image) = self.image(start) else { continue };
+            let records = self.records_after(&image.board)?;
+            match replay(image, &records, revision) {
+                Ok(rebuilt) => return Ok(rebuilt),
+                Err(_) if start > 1 => continue,
+                Err(message) => return Err(nothing(message)),
+            }
+        }
+        Err(nothing(match revision {
+            Some(revision) => format!("no image at or below revision {revision} is kept"),
+            None => "no image of the board is kept".to_owned(),
+        }))
+    }
+
+    /// The whole records of the log behind a board; a torn end is left out, it was never published.
+    pub fn records_after(&self, board: &Board) -> Result<Vec<Record>, StoreError> {
+        let path = self.layout().log();
+        let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
+        if length <= board.journal.length {
+            return Ok(Vec::new());
+        }
+        let text = self.read_log_text(length)?;
+        let start = usize::try_from(board.journal.length).unwrap_or(usize::MAX);
+        let Some(tail) = text.get(start..) else { return Ok(Vec::new()) };
+        let whole = tail.rfind('\n').map_or(0, |at| at + 1);
+        crate::wire::log::read_chain(&tail[..whole], board.journal.hash.clone())
+            .map_err(|error| super::log_file::log_broken(&error))
+    }
+}
+
+/// Plays records on top of a board and checks each result against the hash its record holds.
+pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<Rebuilt, String> {
+    let mut decoded = from;
+    for record in records.iter().filter(|record| until.is_none_or(|until| record.revision <= until)) {
+        decoded = step(decoded, record)?;
+    }
+    if let Some(wanted) = until
+        && decoded.board.revision != wanted
+    {
+        return Err(format!("the log ends at revision {}, before {wanted}", decoded.board.revision));
+    }
+    let (board, text) = decoded.into_parts();
+    Ok(Rebuilt { board, text })
+}
+
+/// The board after one more record.
+pub fn step(mut decoded: Decoded, record: &Record) -> Result<Decoded, String> {
+    let say = |what: String| format!("revision {}: {what}", record.revision);
+    let needs = record.what.rule().needs(&decoded.board);
+    decoded.load(&needs).map_err(|error| say(error.to_string()))?;
+    if matches!(needs, Needs::Everything) {
+        decoded.load(&Needs::Everything).map_err(|error| say(error.to_string()))?;
+    }
+    let mut board = decoded.board.clone();
+    let call = Call::new(record.by.clone(), &record.at, &record.world);
+    apply(&mut board, &record.what, &call, record.request.as_ref())
+        .map_err(|refusal| say(format!("its transition is refused on replay: {refusal}")))?;
+    let content = encode_content(&board, decoded.text()).map_err(|error| say(error.to_string()))?;
+    if content.hash != record.board {
+        return Err(say("replaying it gives another board".to_owned()));
+    }
+    let (line, hash) = record.line();
+    board.journal.length += line.len() as u64;
+    board.journal.hash = hash;
+    let text = content.under(board.revision, &board.journal).map_err(|error| say(error.to_string()))?;
+    Decoded::new(text.into_bytes()).map_err(|error| say(error.to_string()))
+}
