@@ -177,7 +177,7 @@ mod tests {
 
     fn linked(fixture: &Fixture, name: &str) -> PathBuf {
         let path = fixture.root.join(".worktrees").join(name);
-        fixture.git(&["worktree", "add", "-q", "-b", name, path.to_str().unwrap()]);
+        fixture.git(&["worktree", "add", "-q", "-b", &name.replace(' ', "-"), path.to_str().unwrap()]);
         path
     }
 

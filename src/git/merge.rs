@@ -17,6 +17,8 @@ use crate::board::CommitId;
 
 mod stages;
 
+#[cfg(test)]
+pub(super) use stages::segments_of;
 pub use stages::{ConflictFile, ConflictKind, Hunk, Segment};
 
 /// Why a merge could not even be tried.

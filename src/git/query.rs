@@ -1,6 +1,6 @@
 //! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Sort};
 use thiserror::Error;
@@ -161,6 +161,9 @@ impl Query {
     /// The bytes of a regular file as stored in a commit; none for a directory, a symlink or a submodule.
     pub fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<Vec<u8>>, QueryError> {
         let what = || format!("`{path}` at {commit}");
+        if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(None);
+        }
         let tree = self.commit(commit)?.tree().map_err(QueryError::read(what()))?;
         let Some(entry) = absent_is_none(tree.get_path(Path::new(path))).map_err(QueryError::read(what()))?
         else {

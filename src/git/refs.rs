@@ -29,6 +29,8 @@ pub enum RefError {
     BadName { refname: String },
     #[error("`{refname}` is no longer where it was expected: {}", place(actual))]
     Moved { refname: String, actual: Option<CommitId> },
+    #[error("`{refname}` exists already, at {at}")]
+    Taken { refname: String, at: CommitId },
     #[error("`{refname}` cannot exist beside `{other}`: one name is a directory of the other")]
     Clash { refname: String, other: String },
     #[error("`{refname}` is locked by another git process, or one that died: `{}`", lock.display())]
@@ -132,13 +134,13 @@ fn check(refname: &str) -> Result<(), RefError> {
 /// Finds out why git refused by looking again: git's own text is for people and changes between versions.
 pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error: GitError) -> RefError {
     let Ok(actual) = value(repo, refname) else { return error.into() };
-    let moved = match expected {
-        Expected::At(old) => actual.as_ref() != Some(old),
-        Expected::Absent => actual.is_some(),
-        Expected::Any => false,
-    };
-    if moved {
-        return RefError::Moved { refname: refname.to_owned(), actual };
+    let name = || refname.to_owned();
+    match (expected, actual) {
+        (Expected::At(old), actual) if actual.as_ref() != Some(old) => {
+            return RefError::Moved { refname: name(), actual };
+        }
+        (Expected::Absent, Some(at)) => return RefError::Taken { refname: name(), at },
+        _ => {}
     }
     if let Some(other) = clashing(repo, refname) {
         return RefError::Clash { refname: refname.to_owned(), other };
@@ -183,7 +185,7 @@ mod tests {
         let name = "refs/heads/integration";
         update(&repo, name, &base, Expected::Absent).unwrap();
         let error = update(&repo, name, &one, Expected::Absent).unwrap_err();
-        assert!(matches!(&error, RefError::Moved { actual: Some(at), .. } if *at == base), "{error:?}");
+        assert!(matches!(&error, RefError::Taken { at, .. } if *at == base), "{error:?}");
         update(&repo, name, &one, Expected::At(&base)).unwrap();
         let error = update(&repo, name, &two, Expected::At(&base)).unwrap_err();
         assert!(matches!(&error, RefError::Moved { actual: Some(at), .. } if *at == one), "{error:?}");

@@ -246,18 +246,11 @@ mod tests {
     fn a_linked_worktree_leads_to_the_main_one() {
         let fixture = Fixture::new();
         let path = fixture.outside("wörk tree");
-        fixture.git(&["worktree", "add", "-q", path.to_str().unwrap()]);
+        fixture.git(&["worktree", "add", "-q", "--detach", path.to_str().unwrap()]);
         std::fs::create_dir(path.join("sub")).unwrap();
         let found = discover(&path.join("sub")).unwrap();
         assert_eq!(found.repo, fixture.repo());
-        assert_eq!(
-            found.linked,
-            Some(LinkedWorktree { name: "wörk-tree".into(), path: path.clone() }).map(|mut w| {
-                // Git itself chooses the name of the record; only the path is ours.
-                w.name = found.linked.as_ref().unwrap().name.clone();
-                w
-            })
-        );
+        assert_eq!(found.linked.as_ref().map(|linked| &linked.path), Some(&path));
         // The same with relative links, as newer versions of git write them.
         let admin = fixture.root.join(".git/worktrees").join(&found.linked.as_ref().unwrap().name);
         let name = admin.file_name().unwrap().to_str().unwrap();

@@ -53,19 +53,15 @@ impl<'a> Worktrees<'a> {
     /// Makes a worktree on a new branch at `start`, locked with who it is for, and heals first.
     pub fn add(&self, path: &Path, branch: &str, start: &CommitId, owner: &str) -> Result<(), WorktreeError> {
         let refname = refs::of_branch(branch)?;
-        let result = self.add_with(path, &["--no-track", "-b", branch], start, owner);
-        result.map_err(|error| match error {
-            WorktreeError::Git(error) => {
-                // A half-done add leaves the branch at `start`; only one that is elsewhere was there before.
-                let expected = match refs::value(self.repo, &refname) {
-                    Ok(Some(at)) if at == *start => return WorktreeError::Git(error),
-                    _ => Expected::Absent,
-                };
-                match refs::diagnose(self.repo, &refname, expected, error) {
-                    RefError::Git(error) => WorktreeError::Git(error),
-                    named => WorktreeError::Branch(named),
-                }
-            }
+        // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
+        if let Some(at) = refs::value(self.repo, &refname)? {
+            return Err(RefError::Taken { refname, at }.into());
+        }
+        self.add_with(path, &["--no-track", "-b", branch], start, owner).map_err(|error| match error {
+            WorktreeError::Git(error) => match refs::diagnose(self.repo, &refname, Expected::Any, error) {
+                RefError::Git(error) => WorktreeError::Git(error),
+                named => WorktreeError::Branch(named),
+            },
             other => other,
         })
     }
@@ -129,8 +125,8 @@ impl<'a> Worktrees<'a> {
 
     /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
     ///
-    /// 1. the directory, 2. the record. A crash between leaves a record that leads nowhere, which the next call finds
-    /// by its path. Commits only HEAD of a detached worktree led to are no longer kept by git: pin them first.
+    /// First the directory, then the record: a crash between leaves a record that leads nowhere, which the next call
+    /// finds by its path. Commits only HEAD of a detached worktree led to are no longer kept by git: pin them first.
     pub fn remove_to_trash(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
         let records = checkouts::recorded_at(self.repo, path)?;
         let present = path.symlink_metadata().is_ok();
@@ -221,7 +217,7 @@ mod tests {
         let elsewhere = place.fixture.branch("task/t1", &base, &[("a", "b")]);
         let error = place.worktrees().add(&place.home.join("t1"), "task/t1", &base, "c").unwrap_err();
         assert!(
-            matches!(&error, WorktreeError::Branch(RefError::Moved { actual: Some(at), .. }) if *at == elsewhere),
+            matches!(&error, WorktreeError::Branch(RefError::Taken { at, .. }) if *at == elsewhere),
             "{error:?}"
         );
         place.fixture.git(&["branch", "tasks", "main"]);

@@ -92,8 +92,7 @@ fn a_merge_in_progress_is_part_of_it() {
     write_in(&path, "base.txt", "mine\n");
     commit_in(&path, "mine");
     assert_eq!(merge_head(&path).unwrap(), None);
-    let merge = Git::acting(&path, "merge").arg("other").output().unwrap();
-    assert!(!merge.status.success());
+    super::super::merge_in_worktree(&fixture.repo(), &path, &other, "sync").unwrap();
     let print = fingerprint(&path).unwrap();
     assert_eq!(print.merge_head, Some(other));
     assert_eq!(kinds(&path), [("base.txt".to_owned(), DirtyKind::Conflicted)]);
@@ -159,4 +158,21 @@ fn a_repository_path_with_a_colon_works() {
     write_in(&odd, "new", "x");
     fingerprint(&odd).unwrap();
     fs::rename(&odd, &fixture.root).unwrap();
+}
+
+#[test]
+fn a_submodule_that_moved_or_is_dirty_counts() {
+    let fixture = Fixture::new();
+    let other = Fixture::new();
+    let url = other.root.to_str().unwrap();
+    fixture.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]);
+    fixture.commit("sub");
+    fixture.git(&["config", "submodule.sub.ignore", "all"]);
+    assert!(kinds(&fixture.root).is_empty());
+    let clean = fingerprint(&fixture.root).unwrap();
+    write_in(&fixture.root, "sub/new", "x");
+    assert_eq!(kinds(&fixture.root), [("sub".to_owned(), DirtyKind::Submodule)]);
+    commit_in(&fixture.root.join("sub"), "moved");
+    assert_eq!(kinds(&fixture.root), [("sub".to_owned(), DirtyKind::Submodule)]);
+    assert_ne!(fingerprint(&fixture.root).unwrap().tree, clean.tree);
 }

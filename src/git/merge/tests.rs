@@ -1,5 +1,4 @@
 use super::super::testing::{Fixture, commit_in, make_executable, write_in};
-use super::stages::segments_of;
 use super::*;
 
 fn conflict(outcome: MergeTree) -> Vec<ConflictFile> {
@@ -40,15 +39,21 @@ fn a_conflict_comes_with_its_hunks() {
     assert_eq!((files[0].path.as_str(), &files[0].kind), ("f ü.txt", &ConflictKind::Content));
     let hunks: Vec<_> = files[0].hunks().collect();
     assert_eq!(hunks.len(), 2);
-    assert_eq!((hunks[0].base.as_slice(), hunks[0].theirs.as_slice()), (&b"1\n2\n"[..], &b"1\nzwei\n"[..]));
+    assert_eq!((hunks[0].base.as_slice(), hunks[0].theirs.as_slice()), (&b"2\n"[..], &b"zwei\n"[..]));
     assert_eq!((hunks[1].ours.as_slice(), hunks[1].line), (&b"NINE\n"[..], 10));
 }
 
 #[test]
 fn conflicts_that_are_not_about_lines_are_named() {
     let fixture = Fixture::new();
+    // Texts of their own, or git would take one for the other's new name.
+    let text_of = |name: &str, third: &str| {
+        let lines =
+            (1..9).map(|number| if number == 3 { third.to_owned() } else { format!("{name} {number}") });
+        lines.collect::<Vec<_>>().join("\n") + "\n"
+    };
     for name in ["deleted", "mode", "renamed.txt"] {
-        fixture.write(name, "1\n2\n3\n4\n5\n6\n7\n8\n");
+        fixture.write(name, text_of(name, "3"));
     }
     fixture.write("bin", b"\0base");
     std::os::unix::fs::symlink("base", fixture.root.join("link")).unwrap();
@@ -60,18 +65,18 @@ fn conflicts_that_are_not_about_lines_are_named() {
     fixture.git(&["checkout", "-q", "-b", "ours"]);
     std::fs::remove_file(fixture.root.join("deleted")).unwrap();
     fixture.write("bin", b"\0ours");
-    fixture.write("mode", "1\n2\nours\n4\n5\n6\n7\n8\n");
+    fixture.write("mode", text_of("mode", "ours"));
     make_executable(&fixture.root.join("mode"));
     fixture.git(&["mv", "renamed.txt", "new-name.txt"]);
-    fixture.write("new-name.txt", "1\n2\nours\n4\n5\n6\n7\n8\n");
+    fixture.write("new-name.txt", text_of("renamed.txt", "ours"));
     fixture.write("added", "ours\n");
     relink("ours");
     let ours = fixture.commit("ours");
     fixture.git(&["checkout", "-q", "-b", "theirs", base.as_str()]);
-    fixture.write("deleted", "1\n2\nchanged\n4\n5\n6\n7\n8\n");
+    fixture.write("deleted", text_of("deleted", "changed"));
     fixture.write("bin", b"\0theirs");
-    fixture.write("mode", "1\n2\ntheirs\n4\n5\n6\n7\n8\n");
-    fixture.write("renamed.txt", "1\n2\ntheirs\n4\n5\n6\n7\n8\n");
+    fixture.write("mode", text_of("mode", "theirs"));
+    fixture.write("renamed.txt", text_of("renamed.txt", "theirs"));
     fixture.write("added", "theirs\n");
     relink("theirs");
     let theirs = fixture.commit("theirs");
@@ -185,7 +190,7 @@ fn text_that_looks_like_markers_is_text() {
     let theirs = base.replace('x', "theirs");
     let segments = segments_of(base.as_bytes(), ours.as_bytes(), theirs.as_bytes()).unwrap();
     let [Segment::Merged(merged), Segment::Conflict(hunk)] = &segments[..] else { panic!("{segments:?}") };
-    assert_eq!(merged.as_slice(), base[..base.len() - 2].as_bytes());
+    assert_eq!(merged.as_slice(), &base.as_bytes()[..base.len() - 2]);
     assert_eq!((hunk.base.as_slice(), hunk.ours.as_slice(), hunk.line), (&b"x\n"[..], &b"ours\n"[..], 6));
 }
 
