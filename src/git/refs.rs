@@ -55,15 +55,11 @@ pub fn of_branch(branch: &str) -> Result<String, RefError> {
 }
 
 /// The object a ref is at, as the git program sees it.
+///
+/// Asked by listing: `rev-parse` would also take a branch that is itself called `refs/heads/x` for an answer.
 pub fn value(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
-    let output =
-        Git::reading(&repo.root, "rev-parse").args(["--verify", "--quiet"]).end_of_options().arg(refname);
-    let output = output.output()?;
-    match output.status.code() {
-        Some(0) => parse_id("rev-parse", String::from_utf8_lossy(&output.stdout).trim()).map(Some),
-        Some(1) => Ok(None),
-        _ => Err(failed("rev-parse", &output)),
-    }
+    let found = list(repo, refname)?.into_iter().find(|(name, _)| name == refname);
+    Ok(found.map(|(_, id)| id))
 }
 
 /// Moves or creates a ref if it is as expected, flushed to disk.
@@ -187,6 +183,7 @@ mod tests {
         let error = update(&repo, name, &one, Expected::Absent).unwrap_err();
         assert!(matches!(&error, RefError::Taken { at, .. } if *at == base), "{error:?}");
         update(&repo, name, &one, Expected::At(&base)).unwrap();
+        fixture.git(&["branch", "refs/heads/gone", "main"]);
         let error = update(&repo, name, &two, Expected::At(&base)).unwrap_err();
         assert!(matches!(&error, RefError::Moved { actual: Some(at), .. } if *at == one), "{error:?}");
         assert_eq!(value(&repo, name).unwrap(), Some(one.clone()));

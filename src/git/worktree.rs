@@ -53,6 +53,7 @@ impl<'a> Worktrees<'a> {
     /// Makes a worktree on a new branch at `start`, locked with who it is for, and heals first.
     pub fn add(&self, path: &Path, branch: &str, start: &CommitId, owner: &str) -> Result<(), WorktreeError> {
         let refname = refs::of_branch(branch)?;
+        self.heal()?;
         // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
         if let Some(at) = refs::value(self.repo, &refname)? {
             return Err(RefError::Taken { refname, at }.into());
@@ -68,6 +69,7 @@ impl<'a> Worktrees<'a> {
 
     /// Makes a worktree of exactly this commit, on no branch, and heals first.
     pub fn add_detached(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        self.heal()?;
         self.add_with(path, &["--detach"], commit, owner)
     }
 
@@ -78,7 +80,6 @@ impl<'a> Worktrees<'a> {
         start: &CommitId,
         owner: &str,
     ) -> Result<(), WorktreeError> {
-        self.heal()?;
         // Git would go on in an empty directory that is there; a half-made worktree must never be used again.
         if path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathTaken { path: path.to_owned() });
@@ -114,13 +115,12 @@ impl<'a> Worktrees<'a> {
     }
 
     fn is_ours(&self, record: &Checkout) -> bool {
-        match &record.path {
-            Some(path) => path.starts_with(self.home),
-            None => {
-                record.locked.as_deref().is_some_and(|reason| reason.starts_with(LOCK_MARK.trim_end()))
-                    || self.home.join(&record.name).exists()
+        let marked = record.locked.as_deref().is_some_and(|reason| reason.starts_with(LOCK_MARK.trim_end()));
+        marked
+            || match &record.path {
+                Some(path) => path.starts_with(self.home),
+                None => self.home.join(&record.name).exists(),
             }
-        }
     }
 
     /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
