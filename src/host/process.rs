@@ -41,7 +41,9 @@ fn start_time(pid: u32) -> Option<u64> {
 }
 
 fn is_zombie(pid: u32) -> bool {
-    stat_fields(pid).and_then(|fields| fields.first().cloned()).is_some_and(|state| state == "Z" || state == "X")
+    stat_fields(pid)
+        .and_then(|fields| fields.first().cloned())
+        .is_some_and(|state| state == "Z" || state == "X")
 }
 
 fn pid_namespace() -> String {

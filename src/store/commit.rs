@@ -77,16 +77,24 @@ impl Store {
         let mut locked = self.lock_and_read(now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches()?;
-        let result = self.change(&mut locked, &actor, &proposal, switches.clone(), now);
-        match result {
+        match self.change(&mut locked, &actor, &proposal, switches.clone(), now) {
+            Ok((outcome, published)) => Ok(Committed {
+                board: locked.decoded.into_board(),
+                outcome,
+                repeated: published.is_none(),
+                warnings: locked.warnings,
+            }),
             Err(StoreError::Refused(refusal)) if refusal.code.is_tier0() => {
-                let note = RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
+                let note = RecordViolation {
+                    code: refusal.code.as_str().to_owned(),
+                    message: refusal.message.clone(),
+                };
                 let record = Proposal { credentials: proposal.credentials, what: note.into(), request: None };
                 // The refusal stands whether or not it could be written down.
                 let _ = self.change(&mut locked, &actor, &record, switches, now);
                 Err(StoreError::Refused(refusal))
             }
-            other => other,
+            Err(error) => Err(error),
         }
     }
 
@@ -99,32 +107,27 @@ impl Store {
         let lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         crash::point("commit.1");
         let (found, identity) = self.load_state()?;
-        let mut log = LogFile::open(self)?;
-        let mut warnings = Vec::new();
-        let (decoded, identity, image_text) = match found {
+        let log = LogFile::open(self)?;
+        let mut locked = match found {
+            Found::Good(decoded) if decoded.board.revision < lock.mark() => {
+                return Err(self.undo_rollback(&decoded, lock.mark(), now));
+            }
             Found::Good(decoded) => {
-                if decoded.board.revision < lock.mark() {
-                    return Err(self.undo_rollback(&decoded, lock.mark(), now));
-                }
-                (*decoded, identity, None)
+                Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
             }
-            Found::Bad { bytes, why } => {
-                let (decoded, identity, image, note) = self.take_edit(&lock, &mut log, bytes, &why, identity, now)?;
-                warnings.push(note);
-                (decoded, identity, image)
-            }
+            Found::Bad { bytes, why } => self.take_edit(lock, log, &bytes, &why, identity, now)?,
         };
-        if let Some(aside) = log.settle(self, &decoded.board, lock.mark())? {
-            warnings.push(format!(
+        if let Some(aside) = locked.log.settle(self, &locked.decoded.board, locked.lock.mark())? {
+            locked.warnings.push(format!(
                 "the log held a record that was never published (a command died before it finished); it was set aside as {}",
                 aside.display()
             ));
         }
         crash::point("commit.2");
-        Ok(Locked { lock, log, decoded, identity, image_text, warnings })
+        Ok(locked)
     }
 
-    /// Steps 3 to 8.
+    /// Steps 3 to 8. Afterwards the board of `locked` is the published one, without the text it was read from.
     pub(super) fn change(
         &self,
         locked: &mut Locked,
@@ -132,7 +135,7 @@ impl Store {
         proposal: &Proposal<'_>,
         switches: Switches,
         now: &Stamp,
-    ) -> Result<Committed, StoreError> {
+    ) -> Result<(Value, Option<String>), StoreError> {
         let rule = proposal.what.rule();
         let needs = rule.needs(&locked.decoded.board);
         locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
@@ -143,45 +146,43 @@ impl Store {
             .collect();
         let world = World { switches, archived };
         let call = Call::new(actor.clone(), now, &world);
-        let mut board = locked.decoded.board.clone();
-        // 3 and the first half of 4.
-        let outcome = match apply(&mut board, &proposal.what, &call, proposal.request.as_ref())? {
-            Applied::Repeated(outcome) => {
-                return Ok(Committed { board, outcome, repeated: true, warnings: std::mem::take(&mut locked.warnings) });
-            }
-            Applied::Changed(outcome) => outcome,
-        };
+        // 3 and the first half of 4. A refusal leaves the board as it was.
+        let outcome =
+            match apply(&mut locked.decoded.board, &proposal.what, &call, proposal.request.as_ref())? {
+                Applied::Repeated(outcome) => return Ok((outcome, None)),
+                Applied::Changed(outcome) => outcome,
+            };
         // 4
-        let broken = violations(&board);
+        let broken = violations(&locked.decoded.board);
         if !broken.is_empty() {
-            let before = violations(&locked.decoded.board);
+            // Rare, so the former board is read once more rather than kept beside every change.
+            let mut former =
+                Decoded::new(locked.decoded.text().as_bytes().to_vec()).map_err(|why| invalid(&why))?;
+            former.load(&needs).map_err(|why| invalid(&why))?;
+            let before = violations(&former.board);
             let added: Vec<_> = broken.into_iter().filter(|violation| !before.contains(violation)).collect();
             if !added.is_empty() {
                 return Err(StoreError::Bug(added));
             }
         }
         crash::point("commit.4");
+        // Switches stopped nothing, or we would not be here: a replay needs only the archive.
         let world = World { switches: Switches::default(), archived: world.archived };
-        let text = self.publish(locked, &mut board, actor, proposal, world, now)?;
-        locked.decoded = Decoded::new(text.into_bytes()).map_err(|why| invalid(&why))?;
-        Ok(Committed { board, outcome, repeated: false, warnings: std::mem::take(&mut locked.warnings) })
+        let text = self.publish(locked, actor, proposal, world, now)?;
+        Ok((outcome, Some(text)))
     }
 
     /// Steps 5 to 8. Returns the text that was published.
     fn publish(
         &self,
         locked: &mut Locked,
-        board: &mut Board,
         actor: &Actor,
         proposal: &Proposal<'_>,
         world: World,
         now: &Stamp,
     ) -> Result<String, StoreError> {
-        let broken = |error: crate::wire::EmitError| StoreError::Invalid {
-            message: format!("the board cannot be written: {error}"),
-            hint: "nothing was changed; please report this".to_owned(),
-        };
-        let content = encode_content(board, locked.decoded.text()).map_err(broken)?;
+        let content = encode_content(&locked.decoded.board, locked.decoded.text()).map_err(cannot_write)?;
+        let board = &mut locked.decoded.board;
         let record = Record {
             revision: board.revision,
             prev: board.journal.hash.clone(),
@@ -192,34 +193,27 @@ impl Store {
             what: proposal.what.clone(),
             board: content.hash.clone(),
         };
-        let (line, line_hash) = record.line();
-        let former = locked.decoded.board.revision;
-        board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash: line_hash };
-        let text = content.under(board.revision, &board.journal).map_err(broken)?;
+        let (line, hash) = record.line();
+        let revision = board.revision;
+        board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash };
+        let text = content.under(revision, &board.journal).map_err(cannot_write)?;
         // 5
         locked.log.append(&line)?;
         crash::point("commit.5");
-        let published = self.replace_state(locked, &text, former);
-        match published {
-            Ok(()) => {}
-            Err(error) => {
-                locked.log.undo();
-                return Err(error);
-            }
+        if let Err(error) = self.replace_state(locked, &text, revision - 1) {
+            locked.log.undo();
+            return Err(error);
         }
         crash::point("commit.7");
         // 8
         let synced = super::files::sync_dir(self.dir());
-        locked.lock.raise_mark(board.revision);
-        locked.identity = FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
+        locked.lock.raise_mark(revision);
         crash::point("commit.8");
         match synced {
             Ok(()) => Ok(text),
-            Err(source) => Err(StoreError::DurabilityUnknown {
-                revision: board.revision,
-                path: self.dir().to_owned(),
-                source,
-            }),
+            Err(source) => {
+                Err(StoreError::DurabilityUnknown { revision, path: self.dir().to_owned(), source })
+            }
         }
     }
 
@@ -249,7 +243,8 @@ impl Store {
             return Ok(());
         }
         Err(StoreError::Invalid {
-            message: "state.yaml or its lock was changed by another program while this command ran".to_owned(),
+            message: "state.yaml or its lock was changed by another program while this command ran"
+                .to_owned(),
             hint: "nothing was changed; run the command again".to_owned(),
         })
     }
@@ -287,25 +282,24 @@ impl Store {
             superseded_by: Vec<crate::board::TaskId>,
         }
         let (bytes, _) = super::files::read_whole(&self.layout().archived(id), 16 * 1024 * 1024).ok()?;
-        let kept: Kept = crate::wire::read_foreign(&bytes, crate::wire::Limits::of_bytes(16 * 1024 * 1024)).ok()?;
+        let kept: Kept =
+            crate::wire::read_foreign(&bytes, crate::wire::Limits::of_bytes(16 * 1024 * 1024)).ok()?;
         Some(Archived { status: kept.status, superseded_by: kept.superseded_by })
     }
 
     /// Writes the very first board. The caller has made the directories and holds no lock.
     pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
         let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
-        if fs::symlink_metadata(self.layout().state()).is_ok() || fs::symlink_metadata(self.layout().log()).is_ok() {
+        if fs::symlink_metadata(self.layout().state()).is_ok()
+            || fs::symlink_metadata(self.layout().log()).is_ok()
+        {
             return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
         }
         let mut board = Board::nothing();
         let world = World::default();
         let call = Call::new(Actor::Human, now, &world);
         apply(&mut board, &init, &call, None)?;
-        let broken = |error: crate::wire::EmitError| StoreError::Invalid {
-            message: format!("the board cannot be written: {error}"),
-            hint: "nothing was changed".to_owned(),
-        };
-        let content = encode_content(&board, "").map_err(broken)?;
+        let content = encode_content(&board, "").map_err(cannot_write)?;
         let record = Record {
             revision: board.revision,
             prev: String::new(),
@@ -318,7 +312,7 @@ impl Store {
         };
         let (line, hash) = record.line();
         board.journal = JournalMark { length: line.len() as u64, hash };
-        let text = content.under(board.revision, &board.journal).map_err(broken)?;
+        let text = content.under(board.revision, &board.journal).map_err(cannot_write)?;
         // The state comes last: as long as it is missing there is no board, and `init` may be repeated.
         let image: PathBuf = self.layout().image(board.revision);
         let _ = fs::remove_file(&image);
@@ -329,5 +323,12 @@ impl Store {
         super::files::replace(&self.layout().state(), text.as_bytes())?;
         lock.raise_mark(board.revision);
         Ok(board)
+    }
+}
+
+fn cannot_write(error: crate::wire::EmitError) -> StoreError {
+    StoreError::Invalid {
+        message: format!("the board cannot be written: {error}"),
+        hint: "nothing was changed; please report this".to_owned(),
     }
 }

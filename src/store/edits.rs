@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::board::edit::edit_between;
-use crate::board::{Credentials, Needs, Stamp, SwitchKind, Switches, Transition};
+use crate::board::{Actor, Credentials, Needs, Stamp, SwitchKind, Switches, Transition};
 use crate::wire::flat::read_edited;
 use crate::wire::state::{Decoded, StateError};
 
@@ -45,7 +45,10 @@ impl Store {
         let restored = self.rebuild(None).and_then(|rebuilt| {
             if rebuilt.board.revision < mark {
                 return Err(StoreError::Invalid {
-                    message: format!("the log ends at revision {}, but {mark} was published", rebuilt.board.revision),
+                    message: format!(
+                        "the log ends at revision {}, but {mark} was published",
+                        rebuilt.board.revision
+                    ),
                     hint: "restore log.yaml from a backup".to_owned(),
                 });
             }
@@ -64,79 +67,62 @@ impl Store {
     }
 
     /// Deals with a file liza did not write: adopts what a person may change, refuses the rest.
-    #[expect(clippy::type_complexity, reason = "one caller, which takes it apart at once")]
     pub(super) fn take_edit(
         &self,
-        lock: &BoardLock,
-        log: &mut LogFile,
-        bytes: Vec<u8>,
+        lock: BoardLock,
+        log: LogFile,
+        bytes: &[u8],
         why: &StateError,
         identity: FileIdentity,
         now: &Stamp,
-    ) -> Result<(Decoded, FileIdentity, Option<String>, String), StoreError> {
+    ) -> Result<Locked, StoreError> {
         if *why != StateError::Edited {
             return Err(invalid(why));
         }
-        let kept = self.keep_edit(&bytes, now)?;
+        let kept = self.keep_edit(bytes, now)?;
+        // The mark may be behind after a power cut; then the newest board the log knows is the good one.
         let good = self.rebuild(Some(lock.mark())).or_else(|_| self.rebuild(None))?;
         let text = good.text.clone();
         let mut decoded = Decoded::new(good.text.into_bytes()).map_err(|why| invalid(&why))?;
         decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
-        let edit = read_edited(&bytes, now)
+        let edit = read_edited(bytes, now)
             .map_err(|error| vec![error.to_string()])
             .and_then(|edited| edit_between(&decoded.board, &edited));
         let edit = match edit {
             Ok(edit) => edit,
             Err(places) => return Err(self.refuse_edit(&text, &kept, &places)),
         };
-        log.settle(self, &decoded.board, lock.mark())?;
-        if edit.is_empty() {
+        let mut locked =
+            Locked { lock, log, decoded, identity, image_text: Some(text.clone()), warnings: Vec::new() };
+        locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
+        let published = if edit.is_empty() {
             // Only comments or layout differ.
             replace(&self.layout().state(), text.as_bytes())?;
-            let identity = FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
-            return Ok((decoded, identity, None, "state.yaml was reformatted by hand; its layout is restored".to_owned()));
-        }
-        let summary = edit.summary().join(", ");
-        let adopted = self.adopt(lock, log, decoded, identity, Transition::from(edit), &text, now);
-        match adopted {
-            Ok((decoded, identity)) => Ok((
-                decoded,
-                identity,
-                None,
-                format!("an edit of state.yaml by hand was adopted: {summary} (a copy is kept as {})", kept.display()),
-            )),
-            Err(StoreError::Refused(refusal)) => Err(self.refuse_edit(&text, &kept, &[refusal.message])),
-            Err(other) => Err(other),
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of a locked board, not yet one")]
-    fn adopt(
-        &self,
-        lock: &BoardLock,
-        log: &mut LogFile,
-        decoded: Decoded,
-        identity: FileIdentity,
-        what: Transition,
-        text: &str,
-        now: &Stamp,
-    ) -> Result<(Decoded, FileIdentity), StoreError> {
-        let mut inner_log = LogFile::open(self)?;
-        inner_log.settle(self, &decoded.board, lock.mark())?;
-        std::mem::swap(log, &mut inner_log);
-        let credentials = Credentials::Human;
-        let mut locked = Locked {
-            lock: BoardLock::borrowed(lock)?,
-            log: inner_log,
-            decoded,
-            identity,
-            image_text: Some(text.to_owned()),
-            warnings: Vec::new(),
+            locked.warnings.push("state.yaml was reformatted by hand; its layout is restored".to_owned());
+            Some(text)
+        } else {
+            let summary = edit.summary().join(", ");
+            let proposal =
+                Proposal { credentials: &Credentials::Human, what: Transition::from(edit), request: None };
+            let adopted = self.change(&mut locked, &Actor::Human, &proposal, Switches::default(), now);
+            locked.warnings.push(format!(
+                "an edit of state.yaml by hand was adopted: {summary} (a copy is kept as {})",
+                kept.display()
+            ));
+            match adopted {
+                Ok((_, published)) => published,
+                Err(StoreError::Refused(refusal)) => {
+                    return Err(self.refuse_edit(&text, &kept, &[refusal.message]));
+                }
+                Err(other) => return Err(other),
+            }
         };
-        let proposal = Proposal { credentials: &credentials, what, request: None };
-        let actor = crate::board::Actor::Human;
-        self.change(&mut locked, &actor, &proposal, Switches::default(), now)?;
-        Ok((locked.decoded, locked.identity))
+        locked.decoded =
+            Decoded::new(published.unwrap_or_default().into_bytes()).map_err(|why| invalid(&why))?;
+        locked.identity =
+            FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
+        locked.image_text = None;
+        Ok(locked)
     }
 
     fn refuse_edit(&self, good: &str, kept: &std::path::Path, places: &[String]) -> StoreError {
@@ -152,7 +138,10 @@ impl Store {
                 "state.yaml was edited in places that only liza may change ({}); the last good board is restored and PAUSE is set",
                 places.join("; ")
             ),
-            hint: format!("the edit is kept as {}; `liza doctor` shows the difference, `liza resume` goes on", kept.display()),
+            hint: format!(
+                "the edit is kept as {}; `liza doctor` shows the difference, `liza resume` goes on",
+                kept.display()
+            ),
         }
     }
 }

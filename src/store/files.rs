@@ -25,7 +25,8 @@ pub fn make_private_dirs(path: &Path) -> Result<(), StoreError> {
 pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
-    let written = file.write_all(bytes).doing("write", path).and_then(|()| file.sync_all().doing("sync", path));
+    let written =
+        file.write_all(bytes).doing("write", path).and_then(|()| file.sync_all().doing("sync", path));
     if written.is_err() {
         // A descriptor whose sync failed may lie the second time; the file is thrown away, never synced again.
         let _ = fs::remove_file(path);
@@ -95,7 +96,7 @@ pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIden
         ));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-    file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
+    (&mut file).take(limit + 1).read_to_end(&mut bytes)?;
     Ok((bytes, FileIdentity::of(&meta)))
 }
 

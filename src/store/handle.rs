@@ -20,7 +20,9 @@ impl Store {
             .ok()
             .and_then(|text| text.parse::<f64>().ok())
             .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
-            .map_or(Duration::from_secs(PATIENCE_SECONDS), |seconds| Duration::from_secs_f64(seconds.min(3600.0)));
+            .map_or(Duration::from_secs(PATIENCE_SECONDS), |seconds| {
+                Duration::from_secs_f64(seconds.min(3600.0))
+            });
         Self { layout: Layout::new(dir), patience: seconds }
     }
 

@@ -82,8 +82,20 @@ impl Layout {
     /// Directories that `init` makes.
     pub fn directories(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = [
-            "archive", "runs", "gates", "graphs", "bundles", "locks", "specs", "templates", "schema", "images", "edits",
-            "reports", "tokens", "trash",
+            "archive",
+            "runs",
+            "gates",
+            "graphs",
+            "bundles",
+            "locks",
+            "specs",
+            "templates",
+            "schema",
+            "images",
+            "edits",
+            "reports",
+            "tokens",
+            "trash",
         ]
         .iter()
         .map(|name| self.dir.join(name))

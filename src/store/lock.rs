@@ -76,8 +76,11 @@ impl BoardLock {
     /// Waits at most `patience`, then says who has it.
     pub fn acquire(path: &Path, patience: Duration, since: &str) -> Result<Self, StoreError> {
         loop {
-            let file = open_no_follow(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
-                .doing("open", path)?;
+            let file = open_no_follow(
+                path,
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+            )
+            .doing("open", path)?;
             let file = lock_within(file, path, patience)?;
             // A file that was removed or replaced while we waited excludes nobody: start over.
             let ours = file.metadata().doing("look at", path)?;
@@ -178,8 +181,11 @@ pub struct SideLock {
 
 impl SideLock {
     pub fn acquire(path: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let file = open_no_follow(path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
-            .doing("open", path)?;
+        let file = open_no_follow(
+            path,
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+        )
+        .doing("open", path)?;
         lock_within(file, path, patience).map(|file| Self { _file: file })
     }
 }

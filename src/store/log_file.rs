@@ -22,8 +22,11 @@ pub(super) struct LogFile {
 impl LogFile {
     pub fn open(store: &Store) -> Result<Self, StoreError> {
         let path = store.layout().log();
-        let file = open_no_follow(&path, OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600))
-            .doing("open", &path)?;
+        let file = open_no_follow(
+            &path,
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+        )
+        .doing("open", &path)?;
         Ok(Self { file, path, length: 0 })
     }
 
@@ -36,8 +39,12 @@ impl LogFile {
         }
         if actual < self.length {
             return Err(StoreError::Invalid {
-                message: format!("log.yaml is {actual} bytes long, but the board's log has {}: records are gone", self.length),
-                hint: "restore log.yaml from a backup; `liza verify` says how far the records reach".to_owned(),
+                message: format!(
+                    "log.yaml is {actual} bytes long, but the board's log has {}: records are gone",
+                    self.length
+                ),
+                hint: "restore log.yaml from a backup; `liza verify` says how far the records reach"
+                    .to_owned(),
             });
         }
         let tail = self.tail()?;
@@ -56,7 +63,11 @@ impl LogFile {
                 hint: "`liza doctor --fix` restores the newest board the log knows".to_owned(),
             });
         }
-        let aside = store.layout().edits().join(format!("unpublished-{}-{}.yaml", board.revision + 1, std::process::id()));
+        let aside = store.layout().edits().join(format!(
+            "unpublished-{}-{}.yaml",
+            board.revision + 1,
+            std::process::id()
+        ));
         super::files::make_private_dir(&store.layout().edits())?;
         let _ = std::fs::remove_file(&aside);
         super::files::write_new(&aside, tail.as_bytes())?;
@@ -67,7 +78,7 @@ impl LogFile {
     fn tail(&mut self) -> Result<String, StoreError> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.length)).doing("read", &self.path)?;
-        self.file.by_ref().take(64 * 1024 * 1024).read_to_end(&mut bytes).doing("read", &self.path)?;
+        (&mut self.file).take(64 * 1024 * 1024).read_to_end(&mut bytes).doing("read", &self.path)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -113,7 +124,10 @@ impl Store {
         file.take(length).read_to_end(&mut bytes).doing("read", &path)?;
         if (bytes.len() as u64) < length {
             return Err(StoreError::Invalid {
-                message: format!("log.yaml is {} bytes long, but the board's log has {length}: records are gone", bytes.len()),
+                message: format!(
+                    "log.yaml is {} bytes long, but the board's log has {length}: records are gone",
+                    bytes.len()
+                ),
                 hint: "restore log.yaml from a backup".to_owned(),
             });
         }
@@ -127,6 +141,7 @@ impl Store {
 pub(super) fn log_broken(error: &LogError) -> StoreError {
     StoreError::Invalid {
         message: format!("log.yaml: {error}"),
-        hint: "somebody changed the log; restore log.yaml from a backup. The board itself goes on working".to_owned(),
+        hint: "somebody changed the log; restore log.yaml from a backup. The board itself goes on working"
+            .to_owned(),
     }
 }

@@ -18,7 +18,10 @@ pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
 pub enum Found {
     Good(Box<Decoded>),
     /// Not what liza wrote: the bytes, and what is wrong with them.
-    Bad { bytes: Vec<u8>, why: StateError },
+    Bad {
+        bytes: Vec<u8>,
+        why: StateError,
+    },
 }
 
 /// A board as it was read.
@@ -36,7 +39,7 @@ impl Store {
         let (bytes, identity) = match read_whole(&path, LARGEST_STATE) {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.state_missing()),
-            Err(error) if matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::FilesystemLoop) => {
+            Err(error) if not_a_board_file(&error) => {
                 return Err(StoreError::Invalid {
                     message: format!("{} cannot be a board: {error}", path.display()),
                     hint: "`liza doctor` says what can be restored".to_owned(),
@@ -118,6 +121,12 @@ impl Store {
             }
         }
     }
+}
+
+/// Too large, a link, a pipe, a directory: not merely unreadable.
+fn not_a_board_file(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::IsADirectory)
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
 /// What a board that cannot be used means for the caller.

@@ -38,7 +38,12 @@ impl Store {
             message,
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         };
-        for start in self.image_revisions().into_iter().rev().filter(|image| revision.is_none_or(|wanted| *image <= wanted)) {
+        for start in self
+            .image_revisions()
+            .into_iter()
+            .rev()
+            .filter(|image| revision.is_none_or(|wanted| *image <= wanted))
+        {
             let Some(image) = self.image(start) else { continue };
             let records = self.records_after(&image.board)?;
             match replay(image, &records, revision) {

@@ -54,7 +54,12 @@ impl Store {
     }
 
     /// Sets a switch; one that is set already keeps its reason.
-    pub fn set_switch(&self, kind: SwitchKind, subject: Option<&str>, reason: &str) -> Result<bool, StoreError> {
+    pub fn set_switch(
+        &self,
+        kind: SwitchKind,
+        subject: Option<&str>,
+        reason: &str,
+    ) -> Result<bool, StoreError> {
         let path = self.switch_path(kind, subject);
         if fs::symlink_metadata(&path).is_ok() {
             return Ok(false);

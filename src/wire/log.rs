@@ -59,8 +59,7 @@ impl Record {
             number,
             message: "it does not begin with `- `".to_owned(),
         })?;
-        serde_json::from_str(json)
-            .map_err(|error| LogError::Malformed { number, message: error.to_string() })
+        serde_json::from_str(json).map_err(|error| LogError::Malformed { number, message: error.to_string() })
     }
 }
 
@@ -76,7 +75,10 @@ pub fn read_chain(text: &str, mut prev: String) -> Result<Vec<Record>, LogError>
         }
         let record = Record::parse(line, number)?;
         if record.prev != prev {
-            return Err(LogError::Broken { number, message: "it does not follow the line before".to_owned() });
+            return Err(LogError::Broken {
+                number,
+                message: "it does not follow the line before".to_owned(),
+            });
         }
         if record.revision != number && !records.is_empty() {
             return Err(LogError::Broken {

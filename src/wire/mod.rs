@@ -8,14 +8,15 @@ mod chars;
 mod emit;
 mod emit_key;
 mod entries;
+pub mod flat;
 mod foreign;
 mod graft;
 mod json;
 mod key;
 mod lines;
+pub mod log;
 mod parse;
 mod prescan;
-pub mod log;
 pub mod state;
 mod tree;
 

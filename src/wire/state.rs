@@ -87,6 +87,10 @@ impl Decoded {
         &self.text
     }
 
+    pub fn into_board(self) -> Board {
+        self.board
+    }
+
     pub fn into_parts(self) -> (Board, String) {
         (self.board, self.text)
     }
@@ -101,9 +105,12 @@ struct EndLine<'t> {
 
 fn end_line(text: &str) -> Result<EndLine<'_>, StateError> {
     let start = if text.starts_with("end:") { Some(0) } else { text.rfind("\nend:").map(|at| at + 1) };
-    let Some(start) = start else { return Err(if text.is_empty() { StateError::Truncated } else { missing_end(text) }) };
+    let Some(start) = start else {
+        return Err(if text.is_empty() { StateError::Truncated } else { missing_end(text) });
+    };
     let line_end = text[start..].find('\n').map(|at| start + at);
-    let checksum = text[start..line_end.unwrap_or(text.len())].strip_prefix("end:").unwrap_or_default().trim();
+    let checksum =
+        text[start..line_end.unwrap_or(text.len())].strip_prefix("end:").unwrap_or_default().trim();
     match line_end {
         // The last byte is part of what was written.
         None => Err(StateError::Truncated),
@@ -189,9 +196,8 @@ fn read_heads(text: &str, tasks_at: usize, end: usize) -> Result<Vec<Task>, Stat
     if section == "tasks: []\n" {
         return Ok(Vec::new());
     }
-    let wrong = |message: &str| {
-        malformed(text, tasks_at)(ParseError { line: 1, message: message.to_owned() })
-    };
+    let wrong =
+        |message: &str| malformed(text, tasks_at)(ParseError { line: 1, message: message.to_owned() });
     let items = section.strip_prefix("tasks:\n").ok_or_else(|| wrong("`tasks:` has no list"))?;
     let first = end - items.len();
     if !items.starts_with(TASK_START) {
@@ -228,7 +234,10 @@ fn load(text: &str, board: &mut Board, needs: &Needs) -> Result<(), StateError> 
         let Some(source) = task.source() else { continue };
         let block = &text[source.start..source.end];
         let Some(at) = block.find(BODY_START) else {
-            return Err(malformed(text, source.start)(ParseError { line: 1, message: "the task has no title".to_owned() }));
+            return Err(malformed(text, source.start)(ParseError {
+                line: 1,
+                message: "the task has no title".to_owned(),
+            }));
         };
         let body: Body = parse(&block[at + 1..], 4).map_err(malformed(text, source.start + at + 1))?;
         task.fill(body);

@@ -1,0 +1,323 @@
+//! The one place that starts the `git` program.
+//!
+//! What every call may rely on:
+//! 1. No `GIT_*` variable of our own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
+//!    the command would then answer for another repository.
+//! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
+//!    otherwise answer for the main checkout, which lies above it.
+//! 3. No fsmonitor program, no pager, no editor, no prompt, no background gc.
+//! 4. The agent's secret does not travel into git, its hooks or its filters.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use thiserror::Error;
+
+/// Longest part of git's own complaint that an error carries.
+const LONGEST_STDERR: usize = 4096;
+
+/// Why a git command gave no answer.
+#[derive(Debug, Error)]
+pub enum GitError {
+    #[error("the `git` program was not found")]
+    Missing,
+    #[error("cannot start `git {subcommand}`")]
+    Spawn { subcommand: &'static str, source: io::Error },
+    #[error("`git {subcommand}` failed ({status}): {stderr}")]
+    Failed { subcommand: &'static str, status: String, stderr: String },
+    #[error("`git {subcommand}` answered what was not expected: {what}")]
+    Unexpected { subcommand: &'static str, what: String },
+    #[error("`{}` is no checkout: it has no `.git`", dir.display())]
+    NoCheckout { dir: PathBuf },
+    #[error("cannot use `{}`", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl GitError {
+    /// Names the file an I/O error is about.
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(super) fn unexpected(subcommand: &'static str, what: impl Into<String>) -> Self {
+        Self::Unexpected { subcommand, what: what.into() }
+    }
+}
+
+/// One call of the `git` program, being put together.
+#[derive(Debug)]
+pub struct Git {
+    dir: PathBuf,
+    subcommand: &'static str,
+    config: Vec<OsString>,
+    args: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Git {
+    /// A command that only reads, or only writes objects: it runs no hook and fetches nothing.
+    ///
+    /// Without this a `post-index-change` hook would run on a temporary index, and a partial clone would start the
+    /// configured ssh program.
+    pub fn reading(dir: &Path, subcommand: &'static str) -> Self {
+        Self::acting(dir, subcommand)
+            .config("core.hooksPath=/dev/null")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "none")
+    }
+
+    /// A command that changes refs or a worktree. The user's hooks run: they are the user's, and ours are among them.
+    pub fn acting(dir: &Path, subcommand: &'static str) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            subcommand,
+            config: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            stdin: None,
+        }
+        .config("core.fsmonitor=false")
+        .config("gc.auto=0")
+        .config("maintenance.auto=false")
+    }
+
+    /// Sets `key=value` for this call only.
+    pub fn config(mut self, setting: &str) -> Self {
+        self.config.push("-c".into());
+        self.config.push(setting.into());
+        self
+    }
+
+    /// Makes what this call writes survive a power loss.
+    pub fn durable(self) -> Self {
+        self.config("core.fsync=committed")
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Ends the options, so that whatever follows is taken literally even if it starts with a dash.
+    pub fn end_of_options(self) -> Self {
+        self.arg("--end-of-options")
+    }
+
+    pub fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Runs it and gives what came out, whatever the exit status.
+    pub fn output(self) -> Result<Output, GitError> {
+        // The ceiling below is a colon-separated list, so a directory with a colon in its name would escape it.
+        if self.dir.join(".git").symlink_metadata().is_err() {
+            return Err(GitError::NoCheckout { dir: self.dir });
+        }
+        self.spawn()
+    }
+
+    /// Runs it and gives its standard output; any other exit status than 0 is an error.
+    pub fn run(self) -> Result<Vec<u8>, GitError> {
+        let subcommand = self.subcommand;
+        let output = self.output()?;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(subcommand, &output)) }
+    }
+
+    /// Runs it and gives its standard output as one trimmed line of text.
+    pub fn run_line(self) -> Result<String, GitError> {
+        let subcommand = self.subcommand;
+        let stdout = self.run()?;
+        match String::from_utf8(stdout) {
+            Ok(text) => Ok(text.trim_end().to_owned()),
+            Err(_) => Err(GitError::unexpected(subcommand, "text that is not UTF-8")),
+        }
+    }
+
+    /// What `git version` says, asked outside of any repository.
+    pub fn version() -> Result<String, GitError> {
+        let output = Self::acting(Path::new("/"), "version").spawn()?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        } else {
+            Err(failed("version", &output))
+        }
+    }
+
+    fn spawn(self) -> Result<Output, GitError> {
+        let Self { dir, subcommand, config, args, env, stdin } = self;
+        let mut command = Command::new("git");
+        command.args(config).arg(subcommand).args(args).current_dir(&dir);
+        scrub(&mut command);
+        isolate_in_tests(&mut command);
+        command.env("GIT_CEILING_DIRECTORIES", ceiling_of(&dir));
+        command.envs(env);
+        command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+
+        let mut child = command.spawn().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => GitError::Missing,
+            _ => GitError::Spawn { subcommand, source },
+        })?;
+        // A thread feeds git while we read: with both pipes full neither side would ever go on.
+        let feeder = child.stdin.take().zip(stdin).map(|(mut pipe, bytes)| {
+            std::thread::spawn(move || {
+                // Git may stop reading early; its exit status then says why.
+                let _ = pipe.write_all(&bytes);
+            })
+        });
+        let output = child.wait_with_output().map_err(|source| GitError::Spawn { subcommand, source })?;
+        if let Some(feeder) = feeder {
+            let _ = feeder.join();
+        }
+        Ok(output)
+    }
+}
+
+/// The error that tells of an exit status the caller did not expect.
+pub(super) fn failed(subcommand: &'static str, output: &Output) -> GitError {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let mut text = text.trim();
+    if text.len() > LONGEST_STDERR {
+        let mut end = LONGEST_STDERR;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text = &text[..end];
+    }
+    let status = match output.status.code() {
+        Some(code) => format!("exit {code}"),
+        None => "killed by a signal".to_owned(),
+    };
+    GitError::Failed { subcommand, status, stderr: text.to_owned() }
+}
+
+fn scrub(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env_remove("LIZA_AGENT_TOKEN");
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_EDITOR", ":")
+        .env("GIT_PAGER", "cat")
+        .env("LC_ALL", "C");
+}
+
+/// The directory git may not climb into when it looks for a repository.
+fn ceiling_of(dir: &Path) -> OsString {
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    real.parent().unwrap_or(&real).as_os_str().to_owned()
+}
+
+/// Keeps the settings of whoever runs the tests out of them.
+#[cfg(test)]
+fn isolate_in_tests(command: &mut Command) {
+    command
+        .env("HOME", "/nonexistent")
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+}
+
+#[cfg(not(test))]
+fn isolate_in_tests(_: &mut Command) {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fixture;
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_what_git_said() {
+        let fixture = Fixture::new();
+        let error = Git::reading(&fixture.root, "rev-parse").args(["--verify", "no-such"]).run().unwrap_err();
+        let GitError::Failed { subcommand, status, stderr } = error else { panic!("{error:?}") };
+        assert_eq!((subcommand, status.as_str()), ("rev-parse", "exit 128"));
+        assert!(stderr.contains("fatal"), "{stderr}");
+    }
+
+    #[test]
+    fn a_value_with_a_dash_is_no_option() {
+        let fixture = Fixture::new();
+        let error =
+            Git::reading(&fixture.root, "rev-parse").args(["--verify"]).end_of_options().arg("--version");
+        assert!(matches!(error.run(), Err(GitError::Failed { .. })));
+    }
+
+    #[test]
+    fn standard_input_larger_than_a_pipe_arrives() {
+        let fixture = Fixture::new();
+        let bytes = vec![b'x'; 1 << 20];
+        let id = Git::reading(&fixture.root, "hash-object").arg("--stdin").stdin(bytes).run_line().unwrap();
+        assert_eq!(id.len(), 40);
+    }
+
+    #[test]
+    fn long_complaints_are_cut() {
+        let mut output = Git::acting(Path::new("/"), "version").spawn().unwrap();
+        output.stderr = "é".repeat(5000).into_bytes();
+        let GitError::Failed { stderr, .. } = failed("version", &output) else { panic!() };
+        assert!(stderr.len() <= LONGEST_STDERR && !stderr.contains('\u{fffd}'));
+    }
+
+    /// Runs in a child whose environment [`a_hostile_environment_changes_nothing`] prepared.
+    #[test]
+    #[ignore = "only meaningful in the environment its sibling prepares"]
+    fn answers_for_its_own_repository() {
+        let fixture = Fixture::new();
+        let root = Git::reading(&fixture.root, "rev-parse").arg("--show-toplevel").run_line().unwrap();
+        assert_eq!(Path::new(&root), fixture.root);
+        let env = Git::acting(&fixture.root, "-c").args(["alias.e=!env", "e"]).run().unwrap();
+        let env = String::from_utf8_lossy(&env);
+        assert!(!env.contains("hostile") && !env.contains("LIZA_AGENT_TOKEN="), "{env}");
+        let query = super::super::Query::open(&fixture.repo()).unwrap();
+        assert!(query.head_of_branch("main").unwrap().is_some());
+        assert!(super::super::content::status(&fixture.root).unwrap().is_empty());
+        super::super::content::fingerprint(&fixture.root).unwrap();
+    }
+
+    #[test]
+    fn a_hostile_environment_changes_nothing() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "git::command::tests::answers_for_its_own_repository", "--ignored"]);
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_OBJECT_DIRECTORY",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+            "GIT_COMMON_DIR",
+            "GIT_NAMESPACE",
+            "GIT_CONFIG_PARAMETERS",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_SSH_COMMAND",
+            "GIT_EXEC_PATH",
+            "GIT_TRACE",
+            "GIT_CONFIG_COUNT",
+            "GIT_AUTHOR_DATE",
+            "LIZA_AGENT_TOKEN",
+        ] {
+            command.env(name, "/hostile");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+    }
+}

@@ -1,0 +1,222 @@
+//! What is in a worktree right now: committed, staged, changed or new.
+//!
+//! Nothing here touches the worktree's own index or takes its lock; an agent may be committing at the same moment.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::command::{Git, GitError, failed};
+use super::commit::{NewCommit, Signature, commit_tree, parse_id};
+use super::repo::{Repo, read_git_file, read_link_file};
+use crate::board::CommitId;
+
+/// Identifies everything in a worktree that could be work: two equal ones mean nothing was done in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    pub head: CommitId,
+    /// The tree a commit of everything present, untracked but not ignored files included, would have.
+    pub tree: CommitId,
+    /// The other side of a merge in progress.
+    pub merge_head: Option<CommitId>,
+}
+
+/// What keeps a path from being clean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirtyKind {
+    Staged,
+    Unstaged,
+    StagedAndUnstaged,
+    Untracked,
+    Conflicted,
+    /// The submodule is at another commit or is dirty inside.
+    Submodule,
+}
+
+/// A path that is not as in the commit checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirtyPath {
+    pub path: String,
+    pub kind: DirtyKind,
+}
+
+/// A commit of work in progress that no branch knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    pub commit: CommitId,
+    /// What git said about files it could not read; empty when everything is in.
+    pub left_out: String,
+}
+
+/// The commit checked out in this worktree.
+pub fn head(worktree: &Path) -> Result<CommitId, GitError> {
+    let git = Git::reading(worktree, "rev-parse").args(["--verify", "--quiet"]).end_of_options();
+    parse_id("rev-parse", &git.arg("HEAD^{commit}").run_line()?)
+}
+
+/// The commit being merged into this worktree, while the merge is not finished.
+pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
+    let file = git_dir(worktree)?.join("MERGE_HEAD");
+    match fs::read_to_string(&file) {
+        Ok(text) => Ok(text.lines().next().and_then(|line| CommitId::new(line.trim()).ok())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(GitError::io(&file)(error)),
+    }
+}
+
+/// Reads what the worktree holds, without leaving anything behind in the repository.
+pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
+    let scratch = Scratch::new(worktree, Objects::Throwaway)?;
+    let output = scratch.add_everything(&[])?;
+    if !output.status.success() {
+        return Err(failed("add", &output));
+    }
+    Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
+}
+
+/// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.
+///
+/// A file git cannot read does not stop the rest from being saved. The caller pins the commit under a ref.
+pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) -> Result<Snapshot, GitError> {
+    let scratch = Scratch::new(worktree, Objects::Kept)?;
+    let output = scratch.add_everything(&["--ignore-errors"])?;
+    let left_out = match output.status.code() {
+        Some(0) => String::new(),
+        Some(1) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        _ => return Err(failed("add", &output)),
+    };
+    let (tree, head) = (scratch.write_tree()?, head(worktree)?);
+    let commit = NewCommit { tree: &tree, parents: &[head], message, author: who, committer: who };
+    Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out })
+}
+
+/// The paths that keep this worktree from being clean, untracked but not ignored files included.
+pub fn status(worktree: &Path) -> Result<Vec<DirtyPath>, GitError> {
+    let bytes = Git::reading(worktree, "status")
+        .args(["--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"])
+        .run()?;
+    bytes.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()).map(dirty_path).collect()
+}
+
+fn dirty_path(entry: &[u8]) -> Result<DirtyPath, GitError> {
+    let text = String::from_utf8_lossy(entry);
+    parse_dirty(&text).ok_or_else(|| GitError::unexpected("status", text.clone()))
+}
+
+/// Reads one record: `1 XY sub mH mI mW hH hI path`, `u XY sub m1 m2 m3 mW h1 h2 h3 path` or `? path`.
+fn parse_dirty(entry: &str) -> Option<DirtyPath> {
+    let (tag, rest) = entry.split_once(' ')?;
+    let fields_before_path = match tag {
+        "?" => return Some(DirtyPath { path: rest.to_owned(), kind: DirtyKind::Untracked }),
+        "1" => 7,
+        "u" => 9,
+        _ => return None,
+    };
+    let mut fields = rest.splitn(fields_before_path + 1, ' ');
+    let (xy, sub) = (fields.next()?, fields.next()?);
+    let path = fields.nth(fields_before_path - 2)?.to_owned();
+    let kind = match (tag, xy.as_bytes()) {
+        ("u", _) => DirtyKind::Conflicted,
+        _ if sub.starts_with('S') => DirtyKind::Submodule,
+        (_, [_, b'.']) => DirtyKind::Staged,
+        (_, [b'.', _]) => DirtyKind::Unstaged,
+        _ => DirtyKind::StagedAndUnstaged,
+    };
+    Some(DirtyPath { path, kind })
+}
+
+/// The directory git keeps this worktree's own state in.
+pub(super) fn git_dir(worktree: &Path) -> Result<PathBuf, GitError> {
+    let dot_git = worktree.join(".git");
+    if dot_git.is_dir() {
+        return Ok(dot_git);
+    }
+    read_git_file(&dot_git).ok_or_else(|| GitError::NoCheckout { dir: worktree.to_owned() })
+}
+
+/// Where the objects made on the way go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Objects {
+    /// Into the scratch directory, gone with it.
+    Throwaway,
+    /// Into the repository, flushed to disk.
+    Kept,
+}
+
+/// A copy of a worktree's index to work on.
+struct Scratch<'a> {
+    worktree: &'a Path,
+    dir: TempDir,
+    objects: Objects,
+    real_objects: OsString,
+}
+
+impl<'a> Scratch<'a> {
+    fn new(worktree: &'a Path, objects: Objects) -> Result<Self, GitError> {
+        let git_dir = git_dir(worktree)?;
+        let common_dir =
+            read_link_file(&git_dir.join("commondir"), &git_dir).unwrap_or_else(|| git_dir.clone());
+        let dir = tempfile::tempdir().map_err(GitError::io(Path::new("temporary directory")))?;
+        let throwaway = dir.path().join("objects");
+        fs::create_dir(&throwaway).map_err(GitError::io(&throwaway))?;
+        let scratch = Self { worktree, dir, objects, real_objects: quoted(&common_dir.join("objects")) };
+        if !copy_with_time(&git_dir.join("index"), &scratch.index())? {
+            scratch.git("read-tree").arg("HEAD").run()?;
+        }
+        Ok(scratch)
+    }
+
+    fn index(&self) -> PathBuf {
+        self.dir.path().join("index")
+    }
+
+    fn git(&self, subcommand: &'static str) -> Git {
+        let git = Git::reading(self.worktree, subcommand)
+            .config("core.splitIndex=false")
+            .config("core.untrackedCache=false")
+            .config("core.safecrlf=false")
+            .env("GIT_INDEX_FILE", self.index());
+        match self.objects {
+            Objects::Kept => git.durable(),
+            Objects::Throwaway => git
+                .env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects"))
+                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.real_objects),
+        }
+    }
+
+    fn add_everything(&self, options: &[&str]) -> Result<std::process::Output, GitError> {
+        self.git("add").arg("-A").args(options).args(["--", "."]).output()
+    }
+
+    fn write_tree(&self) -> Result<CommitId, GitError> {
+        parse_id("write-tree", &self.git("write-tree").run_line()?)
+    }
+}
+
+/// Copies the index so that git need not hash every file again. False when there is none.
+///
+/// The copy gets the original's time: git trusts a file's recorded size and time only if the index is younger than the
+/// file, so a copy that looks younger than it is would hide a change made in the same instant.
+fn copy_with_time(from: &Path, to: &Path) -> Result<bool, GitError> {
+    let mut source = match File::open(from) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(GitError::io(from)(error)),
+    };
+    let modified = source.metadata().and_then(|meta| meta.modified()).map_err(GitError::io(from))?;
+    let mut target = File::create(to).map_err(GitError::io(to))?;
+    std::io::copy(&mut source, &mut target).map_err(GitError::io(to))?;
+    target.set_modified(modified).map_err(GitError::io(to))?;
+    Ok(true)
+}
+
+/// A path as one entry of git's colon-separated list of object directories.
+fn quoted(path: &Path) -> OsString {
+    let Some(text) = path.to_str() else { return path.as_os_str().to_owned() };
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")).into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! WHAT GIT KNOWS: finding the repository, reading it, worktrees, refs and merging. Knows nothing of the board's rules.
+//!
+//! Two ways lead to git. `query` reads in-process through libgit2: fast, and it runs no program somebody configured.
+//! `command` spawns the `git` program for what libgit2 does differently or not at all: worktrees, merging, status.
+//! Nothing here merges or checks out in the user's own checkout.
+
+pub mod checkouts;
+pub mod command;
+pub mod commit;
+pub mod conflict;
+pub mod content;
+pub mod facts;
+pub mod merge;
+pub mod query;
+pub mod refs;
+pub mod repo;
+pub mod worktree;
+
+#[cfg(test)]
+mod testing;
+
+pub use checkouts::{Checkout, WorktreeFault, branch_checked_out_at};
+pub use command::{Git, GitError};
+pub use commit::{Identity, NewCommit, Signature, commit_tree, identity};
+pub use conflict::{Class, Resolution, classify};
+pub use content::{DirtyKind, DirtyPath, Fingerprint, Snapshot};
+pub use facts::{GitVersion, RepoFacts};
+pub use merge::{
+    ConflictFile, ConflictKind, Hunk, MergeError, MergeTree, Segment, Synced, merge_in_worktree, merge_tree,
+};
+pub use query::{ChangeStatus, ChangedPath, Color, CommitInfo, EntryKind, Query, QueryError};
+pub use refs::{Expected, RefError};
+pub use repo::{DiscoverError, Discovered, LinkedWorktree, Repo};
+pub use worktree::{Healed, WorktreeError, Worktrees};

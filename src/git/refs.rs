@@ -1,0 +1,280 @@
+//! Moving refs, only ever from a value that was named.
+//!
+//! The git program does it, so that the reference-transaction hook sees every move, ours included.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::command::{Git, GitError, failed};
+use super::commit::parse_id;
+use super::repo::Repo;
+use crate::board::CommitId;
+
+/// What a ref must be for a change to happen.
+#[derive(Debug, Clone, Copy)]
+pub enum Expected<'a> {
+    At(&'a CommitId),
+    /// The ref does not exist yet.
+    Absent,
+    /// Any value. Only for refs that are ours alone and repeat what is recorded elsewhere.
+    Any,
+}
+
+/// Why a ref did not change.
+#[derive(Debug, Error)]
+pub enum RefError {
+    #[error("`{refname}` is not a valid ref name")]
+    BadName { refname: String },
+    #[error("`{refname}` is no longer where it was expected: {}", place(actual))]
+    Moved { refname: String, actual: Option<CommitId> },
+    #[error("`{refname}` exists already, at {at}")]
+    Taken { refname: String, at: CommitId },
+    #[error("`{refname}` cannot exist beside `{other}`: one name is a directory of the other")]
+    Clash { refname: String, other: String },
+    #[error("`{refname}` is locked by another git process, or one that died: `{}`", lock.display())]
+    Locked { refname: String, lock: PathBuf },
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+fn place(actual: &Option<CommitId>) -> String {
+    actual.as_ref().map_or_else(|| "it does not exist".to_owned(), |id| format!("it is at {id}"))
+}
+
+/// Whether git would take this as a full ref name below `refs/`.
+pub fn is_valid(refname: &str) -> bool {
+    refname.starts_with("refs/") && !refname.contains("/-") && git2::Reference::is_valid_name(refname)
+}
+
+/// The ref of a local branch, if the name can be one.
+pub fn of_branch(branch: &str) -> Result<String, RefError> {
+    let refname = format!("refs/heads/{branch}");
+    if is_valid(&refname) && branch != "HEAD" { Ok(refname) } else { Err(RefError::BadName { refname }) }
+}
+
+/// The object a ref is at, as the git program sees it.
+///
+/// Asked by listing: `rev-parse` would also take a branch that is itself called `refs/heads/x` for an answer.
+pub fn value(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
+    let found = list(repo, refname)?.into_iter().find(|(name, _)| name == refname);
+    Ok(found.map(|(_, id)| id))
+}
+
+/// Moves or creates a ref if it is as expected, flushed to disk.
+pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>) -> Result<(), RefError> {
+    check(refname)?;
+    let zero = "0".repeat(new.as_str().len());
+    let mut git = Git::acting(&repo.root, "update-ref").durable().arg("--create-reflog").end_of_options();
+    git = git.args([refname, new.as_str()]);
+    git = match expected {
+        Expected::At(old) => git.arg(old.as_str()),
+        Expected::Absent => git.arg(&zero),
+        Expected::Any => git,
+    };
+    let output = git.output()?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(diagnose(repo, refname, expected, failed("update-ref", &output)))
+    }
+}
+
+/// Keeps a commit from being collected, under a ref that is ours alone.
+pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError> {
+    update(repo, refname, commit, Expected::Any)
+}
+
+/// Deletes a ref if it is at `at`; one already gone is fine.
+pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
+    check(refname)?;
+    let git = Git::acting(&repo.root, "update-ref").durable().arg("-d").end_of_options();
+    let output = git.args([refname, at.as_str()]).output()?;
+    if output.status.success() || value(repo, refname)?.is_none() {
+        return Ok(());
+    }
+    Err(diagnose(repo, refname, Expected::At(at), failed("update-ref", &output)))
+}
+
+/// Deletes a local branch if it is at `at`. Whether it is checked out somewhere is for the caller to ask first.
+pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(), RefError> {
+    delete_if_at(repo, &of_branch(branch)?, at)
+}
+
+/// The refs below a prefix such as `refs/liza/attempts`, with where they are.
+pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
+    let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
+    let text = git.end_of_options().arg(prefix).run_line()?;
+    let entries = text.lines().filter_map(|line| line.split_once(' '));
+    entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
+}
+
+/// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.
+pub fn sync_filesystem(common_dir: &Path) -> io::Result<()> {
+    let dir = std::fs::File::open(common_dir)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&dir)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(dir);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
+fn check(refname: &str) -> Result<(), RefError> {
+    if is_valid(refname) { Ok(()) } else { Err(RefError::BadName { refname: refname.to_owned() }) }
+}
+
+/// Finds out why git refused by looking again: git's own text is for people and changes between versions.
+pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error: GitError) -> RefError {
+    let Ok(actual) = value(repo, refname) else { return error.into() };
+    let name = || refname.to_owned();
+    match (expected, actual) {
+        (Expected::At(old), actual) if actual.as_ref() != Some(old) => {
+            return RefError::Moved { refname: name(), actual };
+        }
+        (Expected::Absent, Some(at)) => return RefError::Taken { refname: name(), at },
+        _ => {}
+    }
+    if let Some(other) = clashing(repo, refname) {
+        return RefError::Clash { refname: refname.to_owned(), other };
+    }
+    for lock in [format!("{refname}.lock"), "packed-refs.lock".to_owned()] {
+        let lock = repo.common_dir.join(lock);
+        if lock.exists() {
+            return RefError::Locked { refname: refname.to_owned(), lock };
+        }
+    }
+    error.into()
+}
+
+/// A ref of which this name would be a directory, or the reverse.
+fn clashing(repo: &Repo, refname: &str) -> Option<String> {
+    let below = list(repo, refname).ok()?.into_iter().map(|(name, _)| name).find(|name| name != refname);
+    if below.is_some() {
+        return below;
+    }
+    let mut above = refname;
+    while let Some((parent, _)) = above.rsplit_once('/') {
+        above = parent;
+        if is_valid(above) && matches!(value(repo, above), Ok(Some(_))) {
+            return Some(above.to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, make_executable};
+    use super::*;
+
+    #[test]
+    fn a_ref_moves_only_from_the_value_named() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let base = fixture.head();
+        let one = fixture.branch("one", &base, &[("a", "1")]);
+        let two = fixture.branch("two", &base, &[("a", "2")]);
+        let name = "refs/heads/integration";
+        update(&repo, name, &base, Expected::Absent).unwrap();
+        let error = update(&repo, name, &one, Expected::Absent).unwrap_err();
+        assert!(matches!(&error, RefError::Taken { at, .. } if *at == base), "{error:?}");
+        update(&repo, name, &one, Expected::At(&base)).unwrap();
+        fixture.git(&["branch", "refs/heads/gone", "main"]);
+        let error = update(&repo, name, &two, Expected::At(&base)).unwrap_err();
+        assert!(matches!(&error, RefError::Moved { actual: Some(at), .. } if *at == one), "{error:?}");
+        assert_eq!(value(&repo, name).unwrap(), Some(one.clone()));
+        let error = update(&repo, "refs/heads/gone", &two, Expected::At(&base)).unwrap_err();
+        assert!(matches!(error, RefError::Moved { actual: None, .. }), "{error:?}");
+        sync_filesystem(&repo.common_dir).unwrap();
+    }
+
+    #[test]
+    fn a_branch_is_deleted_only_where_it_was_seen() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let base = fixture.head();
+        let one = fixture.branch("one", &base, &[("a", "1")]);
+        assert!(matches!(delete_branch_if_at(&repo, "one", &base), Err(RefError::Moved { .. })));
+        delete_branch_if_at(&repo, "one", &one).unwrap();
+        delete_branch_if_at(&repo, "one", &one).unwrap();
+        assert_eq!(value(&repo, "refs/heads/one").unwrap(), None);
+    }
+
+    #[test]
+    fn names_that_git_would_misread_are_refused() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        for name in [
+            "",
+            "main",
+            "HEAD",
+            "refs/heads/",
+            "refs/heads/a..b",
+            "refs/heads/-x",
+            "refs/heads/a.lock",
+            "refs/heads/a b",
+            "--stdin",
+            "refs/heads/a\n",
+        ] {
+            let error = update(&repo, name, &head, Expected::Any).unwrap_err();
+            assert!(matches!(error, RefError::BadName { .. }), "{name:?}: {error:?}");
+        }
+        assert!(of_branch("HEAD").is_err() && of_branch("-d").is_err() && of_branch("task/t1.2").is_ok());
+    }
+
+    #[test]
+    fn a_name_that_is_a_directory_of_another_is_explained() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        pin(&repo, "refs/heads/task", &head).unwrap();
+        let error = update(&repo, "refs/heads/task/t1", &head, Expected::Absent).unwrap_err();
+        assert!(matches!(&error, RefError::Clash { other, .. } if other == "refs/heads/task"), "{error:?}");
+        pin(&repo, "refs/heads/deep/er", &head).unwrap();
+        fixture.git(&["pack-refs", "--all"]);
+        let error = update(&repo, "refs/heads/deep", &head, Expected::Absent).unwrap_err();
+        assert!(
+            matches!(&error, RefError::Clash { other, .. } if other == "refs/heads/deep/er"),
+            "{error:?}"
+        );
+    }
+
+    #[test]
+    fn a_lock_left_behind_is_named() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let lock = repo.common_dir.join("refs/heads/main.lock");
+        std::fs::write(&lock, "").unwrap();
+        let head = fixture.head();
+        let error = update(&repo, "refs/heads/main", &head, Expected::At(&head)).unwrap_err();
+        assert!(matches!(&error, RefError::Locked { lock: named, .. } if *named == lock), "{error:?}");
+    }
+
+    #[test]
+    fn hooks_see_our_own_moves() {
+        let fixture = Fixture::new();
+        let hook = fixture.root.join(".git/hooks/reference-transaction");
+        std::fs::write(&hook, "#!/bin/sh\necho 'the hook says no' >&2\nexit 1\n").unwrap();
+        make_executable(&hook);
+        let error = pin(&fixture.repo(), "refs/liza/x", &fixture.head()).unwrap_err();
+        assert!(error.to_string().contains("the hook says no"), "{error}");
+    }
+
+    #[test]
+    fn refs_below_a_prefix_are_listed() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        pin(&repo, "refs/liza/attempts/t1/1", &head).unwrap();
+        pin(&repo, "refs/liza/attempts/t1/2", &head).unwrap();
+        let names: Vec<_> =
+            list(&repo, "refs/liza/attempts").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["refs/liza/attempts/t1/1", "refs/liza/attempts/t1/2"]);
+        assert!(list(&repo, "refs/none").unwrap().is_empty());
+    }
+}

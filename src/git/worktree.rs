@@ -1,0 +1,321 @@
+//! Making and removing worktrees. The caller holds the worktree lock: two of these at once would race.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::checkouts::{self, Checkout};
+use super::command::{Git, GitError};
+use super::refs::{self, Expected, RefError};
+use super::repo::Repo;
+use crate::board::CommitId;
+
+/// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
+const LOCK_MARK: &str = "liza: ";
+
+/// Why a worktree was not made or not removed.
+#[derive(Debug, Error)]
+pub enum WorktreeError {
+    #[error("`{}` exists already", path.display())]
+    PathTaken { path: PathBuf },
+    #[error(transparent)]
+    Branch(#[from] RefError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+/// A half-made record of a worktree that was put out of git's way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Healed {
+    pub name: String,
+    /// Where the worktree was going to be, if the record got that far.
+    pub path: Option<PathBuf>,
+    /// Where the record is now.
+    pub kept_at: PathBuf,
+}
+
+/// Makes and removes the worktrees of one repository. Nothing is deleted: removal is a rename into the trash.
+#[derive(Debug, Clone, Copy)]
+pub struct Worktrees<'a> {
+    repo: &'a Repo,
+    /// The directory all our worktrees are in.
+    home: &'a Path,
+    trash: &'a Path,
+}
+
+impl<'a> Worktrees<'a> {
+    pub fn new(repo: &'a Repo, home: &'a Path, trash: &'a Path) -> Self {
+        Self { repo, home, trash }
+    }
+
+    /// Makes a worktree on a new branch at `start`, locked with who it is for, and heals first.
+    pub fn add(&self, path: &Path, branch: &str, start: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        let refname = refs::of_branch(branch)?;
+        self.heal()?;
+        // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
+        if let Some(at) = refs::value(self.repo, &refname)? {
+            return Err(RefError::Taken { refname, at }.into());
+        }
+        self.add_with(path, &["--no-track", "-b", branch], start, owner).map_err(|error| match error {
+            WorktreeError::Git(error) => match refs::diagnose(self.repo, &refname, Expected::Any, error) {
+                RefError::Git(error) => WorktreeError::Git(error),
+                named => WorktreeError::Branch(named),
+            },
+            other => other,
+        })
+    }
+
+    /// Makes a worktree of exactly this commit, on no branch, and heals first.
+    pub fn add_detached(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        self.heal()?;
+        self.add_with(path, &["--detach"], commit, owner)
+    }
+
+    fn add_with(
+        &self,
+        path: &Path,
+        how: &[&str],
+        start: &CommitId,
+        owner: &str,
+    ) -> Result<(), WorktreeError> {
+        // Git would go on in an empty directory that is there; a half-made worktree must never be used again.
+        if path.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathTaken { path: path.to_owned() });
+        }
+        let reason: String = owner.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Git::acting(&self.repo.root, "worktree")
+            .arg("add")
+            .args(how)
+            .args(["--quiet", "--lock"])
+            .arg(format!("--reason={LOCK_MARK}{reason}"))
+            .end_of_options()
+            .arg(path)
+            .arg(start.as_str())
+            .run()?;
+        Ok(())
+    }
+
+    /// Puts half-made records of our worktrees into the trash.
+    ///
+    /// Only ours: one of the user's may be in the making this very moment. A record that is still quite empty cannot be
+    /// told apart, and stays; git takes no offence at it.
+    pub fn heal(&self) -> Result<Vec<Healed>, GitError> {
+        let mut healed = Vec::new();
+        for record in checkouts::list(self.repo)? {
+            if !record.is_half_made() || !self.is_ours(&record) {
+                continue;
+            }
+            let kept_at = self.bin(&record.name)?.join("record");
+            rename(&record.admin_dir, &kept_at)?;
+            healed.push(Healed { name: record.name, path: record.path, kept_at });
+        }
+        Ok(healed)
+    }
+
+    fn is_ours(&self, record: &Checkout) -> bool {
+        let marked = record.locked.as_deref().is_some_and(|reason| reason.starts_with(LOCK_MARK.trim_end()));
+        marked
+            || match &record.path {
+                Some(path) => path.starts_with(self.home),
+                None => self.home.join(&record.name).exists(),
+            }
+    }
+
+    /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
+    ///
+    /// First the directory, then the record: a crash between leaves a record that leads nowhere, which the next call
+    /// finds by its path. Commits only HEAD of a detached worktree led to are no longer kept by git: pin them first.
+    pub fn remove_to_trash(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
+        let records = checkouts::recorded_at(self.repo, path)?;
+        let present = path.symlink_metadata().is_ok();
+        if !present && records.is_empty() {
+            return Ok(None);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let bin = self.bin(&name)?;
+        if present {
+            rename(path, &bin.join("tree"))?;
+        }
+        for (index, record) in records.iter().enumerate() {
+            let kept_as = if index == 0 { "record".to_owned() } else { format!("record.{index}") };
+            rename(&record.admin_dir, &bin.join(kept_as))?;
+        }
+        Ok(Some(bin))
+    }
+
+    /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
+    fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
+        fs::create_dir_all(self.trash).map_err(GitError::io(self.trash))?;
+        let mut number = 0_u64;
+        loop {
+            let bin = self.trash.join(if number == 0 { name.to_owned() } else { format!("{name}~{number}") });
+            match fs::create_dir(&bin) {
+                Ok(()) => return Ok(bin),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(GitError::io(&bin)(error)),
+            }
+        }
+    }
+}
+
+/// Renames; that the source is gone already is fine, somebody was faster.
+fn rename(from: &Path, to: &Path) -> Result<(), GitError> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io(from)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, commit_in, write_in};
+    use super::*;
+
+    struct Place {
+        fixture: Fixture,
+        repo: Repo,
+        home: PathBuf,
+        trash: PathBuf,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let fixture = Fixture::new();
+            let (repo, home) = (fixture.repo(), fixture.root.join(".worktrees"));
+            let trash = fixture.root.join(".liza/trash");
+            Self { fixture, repo, home, trash }
+        }
+
+        fn worktrees(&self) -> Worktrees<'_> {
+            Worktrees::new(&self.repo, &self.home, &self.trash)
+        }
+    }
+
+    #[test]
+    fn a_worktree_is_made_locked_on_its_branch() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let path = place.home.join("t 1é");
+        place.worktrees().add(&path, "task/t1", &head, "coder-1\nx").unwrap();
+        checkouts::check_sound(&place.repo, &path).unwrap();
+        let found = &checkouts::list(&place.repo).unwrap()[0];
+        assert_eq!(found.branch.as_deref(), Some("task/t1"));
+        assert_eq!(found.locked.as_deref(), Some("liza: coder-1 x"));
+        assert!(!place.fixture.git(&["config", "--list"]).contains("branch.task"), "no tracking was set up");
+
+        let detached = place.home.join(".review/t1");
+        place.worktrees().add_detached(&detached, &head, "reviewer").unwrap();
+        assert_eq!(checkouts::list(&place.repo).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_taken_is_named() {
+        let place = Place::new();
+        let base = place.fixture.head();
+        let elsewhere = place.fixture.branch("task/t1", &base, &[("a", "b")]);
+        let error = place.worktrees().add(&place.home.join("t1"), "task/t1", &base, "c").unwrap_err();
+        assert!(
+            matches!(&error, WorktreeError::Branch(RefError::Taken { at, .. }) if *at == elsewhere),
+            "{error:?}"
+        );
+        place.fixture.git(&["branch", "tasks", "main"]);
+        let error = place.worktrees().add(&place.home.join("t1"), "tasks/t1", &base, "c").unwrap_err();
+        assert!(matches!(&error, WorktreeError::Branch(RefError::Clash { .. })), "{error:?}");
+        assert!(matches!(
+            place.worktrees().add(&place.home.join("t1"), "-x", &base, "c"),
+            Err(WorktreeError::Branch(RefError::BadName { .. }))
+        ));
+        fs::create_dir_all(place.home.join("t2")).unwrap();
+        let error = place.worktrees().add(&place.home.join("t2"), "task/t2", &base, "c").unwrap_err();
+        assert!(matches!(error, WorktreeError::PathTaken { .. }));
+        assert_eq!(refs::value(&place.repo, "refs/heads/task/t2").unwrap(), None, "nothing was begun");
+    }
+
+    #[test]
+    fn removal_keeps_everything_and_can_be_repeated() {
+        let place = Place::new();
+        let path = place.home.join("t1");
+        place.worktrees().add(&path, "task/t1", &place.fixture.head(), "c").unwrap();
+        write_in(&path, "precious", "work");
+        let bin = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
+        assert_eq!(fs::read(bin.join("tree/precious")).unwrap(), b"work");
+        assert!(bin.join("record/HEAD").exists() && !path.exists());
+        assert!(checkouts::list(&place.repo).unwrap().is_empty());
+        assert_eq!(place.worktrees().remove_to_trash(&path).unwrap(), None);
+
+        // The branch is free again, and the second removal does not fall on the first.
+        place.worktrees().add(&path, "task/t1.2", &place.fixture.head(), "c").unwrap();
+        let second = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
+        assert_ne!(second, bin);
+        place.fixture.git(&["worktree", "list"]);
+    }
+
+    #[test]
+    fn removal_finishes_what_a_crash_left() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let (one, two) = (place.home.join("one"), place.home.join("two"));
+        place.worktrees().add(&one, "one", &head, "c").unwrap();
+        place.worktrees().add(&two, "two", &head, "c").unwrap();
+        fs::rename(&one, place.fixture.outside("moved")).unwrap();
+        assert!(place.worktrees().remove_to_trash(&one).unwrap().is_some(), "only the record was left");
+        fs::remove_dir_all(place.repo.common_dir.join("worktrees/two")).unwrap();
+        assert!(place.worktrees().remove_to_trash(&two).unwrap().is_some(), "only the directory was left");
+        assert!(checkouts::list(&place.repo).unwrap().is_empty() && !two.exists());
+    }
+
+    #[test]
+    fn half_made_records_of_ours_are_healed_and_only_ours() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let records = place.repo.common_dir.join("worktrees");
+        let broken = |name: &str, gitdir: &str, locked: Option<&str>| {
+            let dir = records.join(name);
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("gitdir"), gitdir).unwrap();
+            fs::write(dir.join("HEAD"), format!("{head}\n")).unwrap();
+            fs::write(dir.join("commondir"), "").unwrap();
+            if let Some(reason) = locked {
+                fs::write(dir.join("locked"), reason).unwrap();
+            }
+        };
+        broken("t1", &format!("{}\n", place.home.join("t1/.git").display()), None);
+        broken("t2", "", Some("liza: coder-2"));
+        broken("users", &format!("{}\n", place.fixture.outside("users/.git").display()), None);
+        broken("theirs", "", Some("initializing"));
+        let healed = place.worktrees().heal().unwrap();
+        assert_eq!(healed.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
+        assert!(healed.iter().all(|h| h.kept_at.join("commondir").exists()));
+        assert!(records.join("users").exists() && records.join("theirs").exists());
+        assert!(place.worktrees().heal().unwrap().is_empty());
+    }
+
+    #[test]
+    fn adding_heals_what_would_stop_it() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let first = place.home.join("t1");
+        place.worktrees().add(&first, "task/t1", &head, "c").unwrap();
+        fs::write(place.repo.common_dir.join("worktrees/t1/commondir"), "").unwrap();
+        assert!(Git::reading(&place.fixture.root, "branch").run().is_err(), "this is what breaks git");
+        place.worktrees().add(&place.home.join("t1.2"), "task/t1.2", &head, "c").unwrap();
+        place.fixture.git(&["branch"]);
+        place.fixture.git(&["fsck"]);
+    }
+
+    #[test]
+    fn the_users_checkout_is_not_touched() {
+        let place = Place::new();
+        place.fixture.write("base.txt", "dirty\n");
+        let index = fs::read(place.repo.common_dir.join("index")).unwrap();
+        let path = place.home.join("t1");
+        place.worktrees().add(&path, "task/t1", &place.fixture.head(), "c").unwrap();
+        write_in(&path, "x", "y");
+        commit_in(&path, "x");
+        place.worktrees().remove_to_trash(&path).unwrap();
+        assert_eq!(fs::read(place.repo.common_dir.join("index")).unwrap(), index);
+        assert_eq!(fs::read(place.fixture.root.join("base.txt")).unwrap(), b"dirty\n");
+    }
+}

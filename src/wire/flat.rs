@@ -1,0 +1,322 @@
+//! A task or a board as one flat map, as people and scripts see it: for JSON, and for files edited by hand.
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::board::records::Note;
+use crate::board::records::next_number;
+use crate::board::state::{Breaker, Goal, Integration, JournalMark, Request, Rest, Sprint, VERSION};
+use crate::board::{AgentId, Board, Config, Stamp, Task, TaskId};
+
+use super::{ForeignError, Limits, read_foreign};
+
+/// Keys of a task that belong to its head; a test compares them with the struct.
+const HEAD_KEYS: [&str; 23] = [
+    "id",
+    "status",
+    "kind",
+    "role",
+    "priority",
+    "risk",
+    "assigned_to",
+    "epoch",
+    "lease",
+    "review_lease",
+    "reserved_until",
+    "holds_paths",
+    "holds_paths_until",
+    "depends_on",
+    "owns",
+    "superseded_by",
+    "implementers",
+    "failed_by",
+    "iteration",
+    "review_cycles_current",
+    "review_cycles_total",
+    "review_commit",
+    "integration_fix",
+];
+
+/// The whole task; its body must be loaded.
+pub fn task_value(task: &Task) -> Value {
+    let mut map = Map::new();
+    for part in [serde_json::to_value(task.head()), serde_json::to_value(task.body())] {
+        if let Ok(Value::Object(part)) = part {
+            map.extend(part);
+        }
+    }
+    Value::Object(map)
+}
+
+/// The whole board, in the order of the file.
+pub fn board_value(board: &Board) -> Value {
+    let mut map = Map::new();
+    map.insert("version".to_owned(), VERSION.into());
+    map.insert("revision".to_owned(), board.revision.into());
+    map.insert("journal".to_owned(), serde_json::to_value(&board.journal).unwrap_or_default());
+    if let Ok(Value::Object(rest)) = serde_json::to_value(&board.rest) {
+        map.extend(rest);
+    }
+    map.insert("tasks".to_owned(), board.tasks.iter().map(task_value).collect());
+    Value::Object(map)
+}
+
+/// The JSON Schema of a task as one map.
+pub fn task_schema() -> Value {
+    let merge = |mut a: Value, b: Value| {
+        for key in ["properties", "$defs"] {
+            if let Some(Value::Object(more)) = b.get(key).cloned() {
+                let into =
+                    a.as_object_mut().map(|map| map.entry(key).or_insert_with(|| Value::Object(Map::new())));
+                if let Some(Value::Object(into)) = into {
+                    into.extend(more);
+                }
+            }
+        }
+        if let (Some(Value::Array(all)), Some(Value::Array(more))) =
+            (a.get_mut("required"), b.get("required"))
+        {
+            all.extend(more.iter().cloned());
+        }
+        a
+    };
+    let head = schemars::schema_for!(crate::board::task::Head).to_value();
+    let body = schemars::schema_for!(crate::board::task::Body).to_value();
+    let mut schema = merge(head, body);
+    if let Some(map) = schema.as_object_mut() {
+        map.insert("title".to_owned(), "Task".into());
+        map.remove("description");
+    }
+    schema
+}
+
+/// The JSON Schema of `state.yaml`.
+pub fn board_schema() -> Value {
+    let mut schema = schemars::schema_for!(Rest).to_value();
+    let mut task = task_schema();
+    let defs = task.as_object_mut().and_then(|map| map.remove("$defs"));
+    if let Some(map) = schema.as_object_mut() {
+        map.insert("title".to_owned(), "Liza blackboard".into());
+        map.remove("description");
+        if let (Value::Object(into), Some(Value::Object(more))) =
+            (map.entry("$defs").or_insert_with(|| Value::Object(Map::new())), defs.as_ref())
+        {
+            into.extend(more.clone());
+        }
+        if let Some(task) = task.as_object_mut() {
+            task.remove("$schema");
+        }
+        if let Some(Value::Object(properties)) = map.get_mut("properties") {
+            properties.insert("version".to_owned(), serde_json::json!({ "const": VERSION }));
+            properties.insert("revision".to_owned(), serde_json::json!({ "type": "integer", "minimum": 1 }));
+            properties.insert("journal".to_owned(), schemars::schema_for!(JournalMark).to_value());
+            properties.insert("tasks".to_owned(), serde_json::json!({ "type": "array", "items": task }));
+            properties.insert("end".to_owned(), serde_json::json!({ "type": "string" }));
+        }
+        map.insert("additionalProperties".to_owned(), false.into());
+    }
+    schema
+}
+
+/// A task as one flat map.
+struct Flat(Task);
+
+impl<'de> Deserialize<'de> for Flat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Split;
+        impl<'de> Visitor<'de> for Split {
+            type Value = Flat;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a task")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Flat, A::Error> {
+                let (mut head, mut body) = (Map::new(), Map::new());
+                while let Some((key, value)) = access.next_entry::<String, Value>()? {
+                    let half = if HEAD_KEYS.contains(&key.as_str()) { &mut head } else { &mut body };
+                    half.insert(key, value);
+                }
+                let head = serde_json::from_value(Value::Object(head)).map_err(A::Error::custom)?;
+                let body = serde_json::from_value(Value::Object(body)).map_err(A::Error::custom)?;
+                Ok(Flat(Task::new(head, body)))
+            }
+        }
+        deserializer.deserialize_map(Split)
+    }
+}
+
+/// A task from a flat map, such as an archived one.
+pub fn read_task(bytes: &[u8]) -> Result<Task, ForeignError> {
+    read_foreign::<Flat>(bytes, Limits::of_bytes(16 * 1024 * 1024)).map(|flat| flat.0)
+}
+
+/// A note as a person types it: just the text, or some of its fields.
+enum HandNote {
+    Text(String),
+    Fields {
+        id: Option<String>,
+        time: Option<crate::board::Wall>,
+        by: Option<AgentId>,
+        task_id: Option<TaskId>,
+        text: String,
+        processed_by: Option<AgentId>,
+    },
+}
+
+impl<'de> Deserialize<'de> for HandNote {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Fields {
+            id: Option<String>,
+            time: Option<crate::board::Wall>,
+            by: Option<AgentId>,
+            task_id: Option<TaskId>,
+            text: String,
+            processed_by: Option<AgentId>,
+        }
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Self::Text(text)),
+            other => {
+                let Fields { id, time, by, task_id, text, processed_by } =
+                    serde_json::from_value(other).map_err(D::Error::custom)?;
+                Ok(Self::Fields { id, time, by, task_id, text, processed_by })
+            }
+        }
+    }
+}
+
+/// Every key of the file, so that an unknown one is an error with its place.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whole {
+    version: u32,
+    revision: u64,
+    journal: JournalMark,
+    goal: Goal,
+    sprint: Sprint,
+    config: Config,
+    #[serde(default)]
+    agents: std::collections::BTreeMap<AgentId, crate::board::Agent>,
+    #[serde(default)]
+    intents: Vec<crate::board::intent::Intent>,
+    #[serde(default)]
+    requests: Vec<Request>,
+    #[serde(default)]
+    discovered: Vec<crate::board::records::Discovery>,
+    #[serde(default)]
+    handoff: Vec<crate::board::records::Handoff>,
+    #[serde(default)]
+    human_notes: Vec<HandNote>,
+    #[serde(default)]
+    messages: Vec<crate::board::records::Message>,
+    #[serde(default)]
+    anomalies: Vec<crate::board::records::Anomaly>,
+    #[serde(default)]
+    spec_changes: Vec<crate::board::records::SpecChange>,
+    #[serde(default)]
+    circuit_breaker: Breaker,
+    #[serde(default)]
+    integration: Integration,
+    #[serde(default)]
+    tasks: Vec<Flat>,
+    #[serde(default)]
+    #[expect(dead_code, reason = "known, and judged before this is read")]
+    end: Option<Value>,
+}
+
+/// A board that somebody edited, read the strict and slow way.
+pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
+    let limits = Limits { bytes: 96 * 1024 * 1024, depth: 32, tokens: 16 * 1024 * 1024 };
+    let whole: Whole = read_foreign(bytes, limits)?;
+    if whole.version != VERSION {
+        return Err(ForeignError {
+            line: None,
+            path: Some("version".to_owned()),
+            message: format!("{} is not a version this program writes", whole.version),
+        });
+    }
+    Ok(Board {
+        revision: whole.revision,
+        journal: whole.journal,
+        tasks: whole.tasks.into_iter().map(|flat| flat.0).collect(),
+        rest: Rest {
+            goal: whole.goal,
+            sprint: whole.sprint,
+            config: whole.config,
+            agents: whole.agents,
+            intents: whole.intents,
+            requests: whole.requests,
+            discovered: whole.discovered,
+            handoff: whole.handoff,
+            human_notes: finish_notes(whole.human_notes, now),
+            messages: whole.messages,
+            anomalies: whole.anomalies,
+            spec_changes: whole.spec_changes,
+            circuit_breaker: whole.circuit_breaker,
+            integration: whole.integration,
+        },
+    })
+}
+
+/// Gives notes typed by hand the fields a person need not type.
+fn finish_notes(notes: Vec<HandNote>, now: &Stamp) -> Vec<Note> {
+    let known: Vec<String> = notes
+        .iter()
+        .filter_map(|note| match note {
+            HandNote::Fields { id, .. } => id.clone(),
+            HandNote::Text(_) => None,
+        })
+        .collect();
+    let mut next = next_number("note", known.iter().map(String::as_str));
+    let mut fresh = || {
+        let id = format!("note-{next}");
+        next += 1;
+        id
+    };
+    notes
+        .into_iter()
+        .map(|note| match note {
+            HandNote::Text(text) => Note {
+                id: fresh(),
+                time: now.wall,
+                by: AgentId::human(),
+                task_id: None,
+                text,
+                processed_by: None,
+            },
+            HandNote::Fields { id, time, by, task_id, text, processed_by } => Note {
+                id: id.unwrap_or_else(&mut fresh),
+                time: time.unwrap_or(now.wall),
+                by: by.unwrap_or_else(AgentId::human),
+                task_id,
+                text,
+                processed_by,
+            },
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn head_keys_are_those_of_the_struct() {
+        let schema = schemars::schema_for!(crate::board::task::Head).to_value();
+        let mut keys: Vec<&str> =
+            schema["properties"].as_object().expect("a map").keys().map(String::as_str).collect();
+        let mut listed = HEAD_KEYS.to_vec();
+        keys.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(keys, listed);
+    }
+
+    #[test]
+    fn no_key_of_the_body_is_one_of_the_head() {
+        let schema = schemars::schema_for!(crate::board::task::Body).to_value();
+        for key in schema["properties"].as_object().expect("a map").keys() {
+            assert!(!HEAD_KEYS.contains(&key.as_str()), "{key} is in both halves");
+        }
+    }
+}
