@@ -1,8 +1,10 @@
 //! The coordinator that lets a team of coding agents share one git repository.
 
 pub mod board;
+pub mod flow;
 pub mod git;
 pub mod host;
+pub mod policy;
 pub mod store;
 pub mod text;
 pub mod wire;

@@ -15,6 +15,8 @@ mod json;
 mod key;
 mod lines;
 pub mod log;
+pub mod plan;
+pub mod schema;
 mod parse;
 mod prescan;
 pub mod state;
