@@ -32,7 +32,11 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
         owner: crate::host::this_process(),
     };
     carry_out(ctx, begin, |time| {
-        let new = if query.is_ancestor(&old, &commit)? { commit.clone() } else { merged(ctx, &old, &commit, reason, time)? };
+        let new = if query.is_ancestor(&old, &commit)? {
+            commit.clone()
+        } else {
+            merged(ctx, &old, &commit, reason, time)?
+        };
         Ok(RefMove { branch: branch.clone(), old: Some(old.clone()), new })
     })
 }
@@ -44,7 +48,8 @@ pub fn deliver(ctx: &Context, to: &str) -> Result<(Value, u64), Failure> {
     let query = ctx.query()?;
     let head = integration_head(ctx, &snapshot.board)?;
     if to == source {
-        return Err(Failure::usage(format!("`{to}` is the integration branch itself")).hint("name another one with --to"));
+        return Err(Failure::usage(format!("`{to}` is the integration branch itself"))
+            .hint("name another one with --to"));
     }
     let old = query.head_of_branch(to)?;
     if old.as_ref() == Some(&head) {
@@ -58,8 +63,11 @@ pub fn deliver(ctx: &Context, to: &str) -> Result<(Value, u64), Failure> {
     if let Some(old) = &old
         && !query.is_ancestor(old, &head)?
     {
-        return Err(Failure::new("refused.not_ancestor", format!("`{to}` has commits that `{source}` does not have"))
-            .hint(format!("take them in first: `liza integration advance {to} --reason …`")));
+        return Err(Failure::new(
+            "refused.not_ancestor",
+            format!("`{to}` has commits that `{source}` does not have"),
+        )
+        .hint(format!("take them in first: `liza integration advance {to} --reason …`")));
     }
     let begin = BeginMove {
         kind: MoveKind::Deliver,
@@ -95,11 +103,18 @@ pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result
         .hint("take them out of that commit; .liza and .worktrees are never committed"))
 }
 
-fn merged(ctx: &Context, old: &CommitId, commit: &CommitId, reason: &str, time: i64) -> Result<CommitId, Failure> {
+fn merged(
+    ctx: &Context,
+    old: &CommitId,
+    commit: &CommitId,
+    reason: &str,
+    time: i64,
+) -> Result<CommitId, Failure> {
     match merge_tree(&ctx.repo, old, commit)? {
         MergeTree::Clean(tree) => {
             let who = identity(ctx.root()).unwrap_or_else(|_| Identity::fallback()).at(time);
-            let reason: String = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect();
+            let reason: String =
+                reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect();
             let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");
             let new = NewCommit {
                 tree: &tree,
@@ -112,9 +127,12 @@ fn merged(ctx: &Context, old: &CommitId, commit: &CommitId, reason: &str, time: 
         }
         MergeTree::Conflict { files, .. } => {
             let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
-            Err(Failure::new("conflict.merge", format!("it conflicts with integration in {}", files.join(", ")))
-                .hint("merge integration into that commit first, resolve there, then advance to the result")
-                .detail("files", files))
+            Err(Failure::new(
+                "conflict.merge",
+                format!("it conflicts with integration in {}", files.join(", ")),
+            )
+            .hint("merge integration into that commit first, resolve there, then advance to the result")
+            .detail("files", files))
         }
     }
 }

@@ -16,8 +16,15 @@ pub struct Answer {
 
 /// Whether the work matches what was announced. A task without a submission gives no answers.
 pub fn answers(body: &Body) -> Vec<Answer> {
-    let (Some(submission), Some(checkpoint)) = (&body.submission, current_checkpoint(body)) else { return Vec::new() };
-    vec![before_work(body), files(&checkpoint.files_to_modify, &submission.files), validation(body), assumptions(body)]
+    let (Some(submission), Some(checkpoint)) = (&body.submission, current_checkpoint(body)) else {
+        return Vec::new();
+    };
+    vec![
+        before_work(body),
+        files(&checkpoint.files_to_modify, &submission.files),
+        validation(body),
+        assumptions(body),
+    ]
 }
 
 fn before_work(body: &Body) -> Answer {
@@ -26,7 +33,11 @@ fn before_work(body: &Body) -> Answer {
     let (holds, answer) = match (written, handout) {
         (Some(line), Some(handout)) => (
             true,
-            format!("written {} while the worktree was as handed out (head {})", line.time, handout.head.short()),
+            format!(
+                "written {} while the worktree was as handed out (head {})",
+                line.time,
+                handout.head.short()
+            ),
         ),
         _ => (false, "no checkpoint of this iteration is on record".to_owned()),
     };
@@ -34,7 +45,8 @@ fn before_work(body: &Body) -> Answer {
 }
 
 fn files(announced: &[String], touched: &[String]) -> Answer {
-    let patterns: Vec<PathPattern> = announced.iter().filter_map(|file| PathPattern::new(file).ok()).collect();
+    let patterns: Vec<PathPattern> =
+        announced.iter().filter_map(|file| PathPattern::new(file).ok()).collect();
     let matched = |pattern: &PathPattern| {
         touched.iter().any(|file| RepoPath::new(file).is_ok_and(|path| pattern.matches(&path)))
     };
@@ -43,7 +55,8 @@ fn files(announced: &[String], touched: &[String]) -> Answer {
         .filter(|file| !RepoPath::new(file).is_ok_and(|path| inside(&path, &patterns)))
         .map(String::as_str)
         .collect();
-    let unused: Vec<String> = patterns.iter().filter(|pattern| !matched(pattern)).map(ToString::to_string).collect();
+    let unused: Vec<String> =
+        patterns.iter().filter(|pattern| !matched(pattern)).map(ToString::to_string).collect();
     let mut answer = format!("{} files touched", touched.len());
     if !extra.is_empty() {
         answer.push_str(&format!("; announced by an earlier checkpoint only: {}", extra.join(", ")));
@@ -51,7 +64,11 @@ fn files(announced: &[String], touched: &[String]) -> Answer {
     if !unused.is_empty() {
         answer.push_str(&format!("; announced but not touched: {}", unused.join(", ")));
     }
-    Answer { question: "Does the work match what was announced?", holds: extra.is_empty() && unused.is_empty(), answer }
+    Answer {
+        question: "Does the work match what was announced?",
+        holds: extra.is_empty() && unused.is_empty(),
+        answer,
+    }
 }
 
 fn validation(body: &Body) -> Answer {
@@ -79,14 +96,21 @@ fn validation(body: &Body) -> Answer {
 }
 
 fn assumptions(body: &Body) -> Answer {
-    let made = current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default();
+    let made =
+        current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default();
     let critical = made.iter().filter(|assumption| assumption.critical).count();
     let answer = if made.is_empty() {
         "none were made".to_owned()
     } else {
         let list: Vec<String> = made
             .iter()
-            .map(|assumption| if assumption.critical { format!("[critical] {}", assumption.text) } else { assumption.text.clone() })
+            .map(|assumption| {
+                if assumption.critical {
+                    format!("[critical] {}", assumption.text)
+                } else {
+                    assumption.text.clone()
+                }
+            })
             .collect();
         format!("judge each: {}", list.join("; "))
     };

@@ -34,8 +34,13 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
         None => None,
     };
     let owner = crate::host::this_process();
-    let begin =
-        BeginClaim { task: task.clone(), base: base.clone(), former_head, owner: owner.clone(), request: ctx.request.clone() };
+    let begin = BeginClaim {
+        task: task.clone(),
+        base: base.clone(),
+        former_head,
+        owner: owner.clone(),
+        request: ctx.request.clone(),
+    };
     // The request is answered when the worktree is there; a repeat of a finished claim ends here.
     let begun = ctx.begin(begin)?;
     if begun.repeated {
@@ -72,7 +77,10 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
 
 impl Context {
     /// The first step of a longer piece of work: the transition itself carries the request.
-    pub fn begin(&self, what: impl Into<crate::board::Transition>) -> Result<crate::store::Committed, Failure> {
+    pub fn begin(
+        &self,
+        what: impl Into<crate::board::Transition>,
+    ) -> Result<crate::store::Committed, Failure> {
         let mut plain = Self { request: None, ..self.again() };
         plain.now = self.now.clone();
         let committed = plain.commit(what);
@@ -98,11 +106,14 @@ impl Context {
 pub fn integration_head(ctx: &Context, board: &Board) -> Result<CommitId, Failure> {
     let branch = &board.config().integration_branch;
     ctx.query()?.head_of_branch(branch)?.ok_or_else(|| {
-        Failure::new("git.no_integration", format!("the integration branch `{branch}` does not exist"))
-            .hint(match &board.rest.integration.head {
-                Some(head) => format!("it was last at {head}; bring it back with `git branch {branch} {head}`"),
+        Failure::new("git.no_integration", format!("the integration branch `{branch}` does not exist")).hint(
+            match &board.rest.integration.head {
+                Some(head) => {
+                    format!("it was last at {head}; bring it back with `git branch {branch} {head}`")
+                }
                 None => format!("make it with `git branch {branch}`"),
-            })
+            },
+        )
     })
 }
 
@@ -195,7 +206,9 @@ pub fn sweep(ctx: &Context, work: &ClaimWork) {
     if work.reuse {
         return;
     }
-    let Ok(_one_at_a_time) = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE) else { return };
+    let Ok(_one_at_a_time) = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE) else {
+        return;
+    };
     let trash = ctx.store.layout().trash();
     let home = ctx.worktrees_dir();
     let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
@@ -219,7 +232,12 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
     // Asked before anything is touched.
     ctx.would_allow(&snapshot.board, &record(integration.clone(), Vec::new()).into())?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
-    let conflicts = match git::merge_in_worktree(&ctx.repo, &path, &integration, &format!("Merge integration into {branch}"))? {
+    let conflicts = match git::merge_in_worktree(
+        &ctx.repo,
+        &path,
+        &integration,
+        &format!("Merge integration into {branch}"),
+    )? {
         Synced::Merged(_) | Synced::UpToDate => Vec::new(),
         Synced::Conflict(files) => files.into_iter().map(|file| file.path).collect(),
     };
@@ -236,8 +254,9 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     })?;
     let path = ctx.root().join(&attempt.worktree);
     git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
-        Failure::new("git.worktree", format!("the worktree of `{task}` cannot be used: {fault}"))
-            .hint(format!("its commits are on branch `{}`; `liza doctor` says what can be done", attempt.branch))
+        Failure::new("git.worktree", format!("the worktree of `{task}` cannot be used: {fault}")).hint(
+            format!("its commits are on branch `{}`; `liza doctor` says what can be done", attempt.branch),
+        )
     })?;
     Ok((path, attempt.branch.clone()))
 }
@@ -253,7 +272,9 @@ impl Context {
             // Asked again inside a commit, where a breach of Tier 0 is put on record.
             Err(_) => match self.commit(what.clone()) {
                 Err(failure) => Err(failure),
-                Ok(_) => Err(Failure::new("stale.board", "the board changed meanwhile; run the command again")),
+                Ok(_) => {
+                    Err(Failure::new("stale.board", "the board changed meanwhile; run the command again"))
+                }
             },
         }
     }

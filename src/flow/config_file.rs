@@ -21,12 +21,17 @@ impl Context {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ProjectConfig::default()),
             Err(error) => return Err(Failure::io("read", &path, &error)),
         };
-        let config: ProjectConfig = read_foreign(&bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| {
-            Failure::new("usage.config", format!("liza.yaml: {error}")).hint("mend liza.yaml; nothing was changed")
-        })?;
+        let config: ProjectConfig =
+            read_foreign(&bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| {
+                Failure::new("usage.config", format!("liza.yaml: {error}"))
+                    .hint("mend liza.yaml; nothing was changed")
+            })?;
         if config.version > 1 {
-            return Err(Failure::new("usage.config", format!("liza.yaml has version {}, this liza reads 1", config.version))
-                .hint("use a newer liza"));
+            return Err(Failure::new(
+                "usage.config",
+                format!("liza.yaml has version {}, this liza reads 1", config.version),
+            )
+            .hint("use a newer liza"));
         }
         Ok(config)
     }

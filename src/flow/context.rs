@@ -159,7 +159,9 @@ fn credentials(caller: &Caller) -> Result<Credentials, Failure> {
         (Some(token), _) => Some(token),
         (None, Some(path)) if !path.as_os_str().is_empty() => Some(
             std::fs::read_to_string(path)
-                .map_err(|error| identity(format!("the token file {} cannot be read: {error}", path.display())))?
+                .map_err(|error| {
+                    identity(format!("the token file {} cannot be read: {error}", path.display()))
+                })?
                 .trim()
                 .to_owned(),
         ),

@@ -58,7 +58,10 @@ fn board(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Failu
         Ok(rebuilt) => Finding::new(
             broken,
             "no command can trust the board",
-            format!("the board of revision {} is made again from image and log; the present file is kept under .liza/edits", rebuilt.board.revision),
+            format!(
+                "the board of revision {} is made again from image and log; the present file is kept under .liza/edits",
+                rebuilt.board.revision
+            ),
             true,
         ),
         Err(error) => Finding::new(broken, "no command can trust the board", error.to_string(), false),
@@ -77,11 +80,9 @@ fn board(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Failu
 /// An edit that was refused stays here until a person has looked at it: the PAUSE it set says so.
 fn refused_edits(ctx: &Context, found: &mut Vec<Finding>) -> Result<(), Failure> {
     let switches = ctx.store.switches()?;
-    let Some(pause) = switches
-        .set
-        .iter()
-        .find(|switch| switch.kind == SwitchKind::Pause && switch.reason.starts_with("an edit of state.yaml was refused"))
-    else {
+    let Some(pause) = switches.set.iter().find(|switch| {
+        switch.kind == SwitchKind::Pause && switch.reason.starts_with("an edit of state.yaml was refused")
+    }) else {
         return Ok(());
     };
     let kept = pause.reason.rsplit("see ").next().unwrap_or_default().trim().to_owned();
@@ -112,8 +113,10 @@ fn difference(good: &str, edited: &str) -> String {
 }
 
 fn half_made_worktrees(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Failure> {
-    let half_made: Vec<_> =
-        crate::git::checkouts::list(&ctx.repo)?.into_iter().filter(|checkout| checkout.is_half_made()).collect();
+    let half_made: Vec<_> = crate::git::checkouts::list(&ctx.repo)?
+        .into_iter()
+        .filter(|checkout| checkout.is_half_made())
+        .collect();
     if half_made.is_empty() {
         return Ok(());
     }
@@ -138,14 +141,21 @@ fn intents(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Fai
     for intent in snapshot.board.rest.intents.iter().filter(|intent| !crate::host::lives(&intent.owner)) {
         let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of {task}"));
         found.push(Finding::new(
-            format!("a {}{task} was left half done by process {}, which is dead", intent.work.verb(), intent.owner.pid),
+            format!(
+                "a {}{task} was left half done by process {}, which is dead",
+                intent.work.verb(),
+                intent.owner.pid
+            ),
             "the task waits until it is ended",
             "finished if its effect is there, undone if not",
             true,
         ));
     }
     if fix && recover::recover(ctx)? > 0 {
-        found.iter_mut().filter(|finding| finding.what.contains("left half done")).for_each(|finding| finding.fixed = true);
+        found
+            .iter_mut()
+            .filter(|finding| finding.what.contains("left half done"))
+            .for_each(|finding| finding.fixed = true);
     }
     Ok(())
 }

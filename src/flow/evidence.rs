@@ -24,12 +24,16 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     // A branch that took integration in is judged by its own changes only.
     let merge_base = query.merge_base(&integration, &head)?.unwrap_or_else(|| base.clone());
     let changed = query.changed_paths(&merge_base, &head)?;
-    let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted).map(|change| change.path.as_str());
+    let kept = changed
+        .iter()
+        .filter(|change| change.status != ChangeStatus::Deleted)
+        .map(|change| change.path.as_str());
     let mut dirty: Vec<String> = content::status(worktree)?
         .into_iter()
         .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
         .collect();
-    let branch = board.task(task).and_then(|task| task.body().attempt()).map(|attempt| attempt.branch.clone());
+    let branch =
+        board.task(task).and_then(|task| task.body().attempt()).map(|attempt| attempt.branch.clone());
     if let Some(branch) = branch
         && query.head_of_branch(&branch)?.as_ref() != Some(&head)
     {

@@ -76,8 +76,9 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::Refused(refusal) => (*refusal).into(),
             StoreError::Busy { waited_seconds, .. } => {
-                Self::new("busy.lock", format!("{message}; gave up after {waited_seconds} s"))
-                    .hint("wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the patience in seconds")
+                Self::new("busy.lock", format!("{message}; gave up after {waited_seconds} s")).hint(
+                    "wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the patience in seconds",
+                )
             }
             StoreError::Missing(_) => Self::new("usage.no_board", "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
@@ -90,8 +91,9 @@ impl From<StoreError> for Failure {
                 Self::new(code, message).hint("nothing was changed; mend the cause and run the command again")
             }
             StoreError::DurabilityUnknown { revision, .. } => {
-                let mut failure = Self::new("io.durability_unknown", message)
-                    .hint("the change is made; check the disk before relying on it, and do not repeat the command");
+                let mut failure = Self::new("io.durability_unknown", message).hint(
+                    "the change is made; check the disk before relying on it, and do not repeat the command",
+                );
                 failure.revision = Some(revision);
                 failure
             }
@@ -114,7 +116,8 @@ impl From<GitError> for Failure {
 
 impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
-        Self::new("git.failed", error.to_string()).hint("look at the repository with `git fsck` and `git status`")
+        Self::new("git.failed", error.to_string())
+            .hint("look at the repository with `git fsck` and `git status`")
     }
 }
 
@@ -134,7 +137,8 @@ impl From<WorktreeError> for Failure {
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
-        Self::new("git.failed", error.to_string()).hint("finish or leave the merge in progress there, then try again")
+        Self::new("git.failed", error.to_string())
+            .hint("finish or leave the merge in progress there, then try again")
     }
 }
 
@@ -142,7 +146,9 @@ impl From<DiscoverError> for Failure {
     fn from(error: DiscoverError) -> Self {
         let hint = match &error {
             DiscoverError::NotARepository { .. } => "go into a git repository, or make one with `git init`",
-            DiscoverError::Bare { .. } => "liza needs a repository with a work tree: clone it, and work in the clone",
+            DiscoverError::Bare { .. } => {
+                "liza needs a repository with a work tree: clone it, and work in the clone"
+            }
             _ => "look at the repository with `git status`",
         };
         Self::new("usage.no_repository", error.to_string()).hint(hint)

@@ -25,7 +25,10 @@ pub struct InitOptions {
 /// What agents read, installed under `.liza/specs`.
 const AGENT_SPECS: [(&str, &str); 5] = [
     ("architecture/roles.md", include_str!("../../templates/specs/architecture/roles.md")),
-    ("architecture/blackboard-schema.md", include_str!("../../templates/specs/architecture/blackboard-schema.md")),
+    (
+        "architecture/blackboard-schema.md",
+        include_str!("../../templates/specs/architecture/blackboard-schema.md"),
+    ),
     ("protocols/worktree-protocol.md", include_str!("../../templates/specs/protocols/worktree-protocol.md")),
     ("protocols/review-protocol.md", include_str!("../../templates/specs/protocols/review-protocol.md")),
     ("protocols/circuit-breaker.md", include_str!("../../templates/specs/protocols/circuit-breaker.md")),
@@ -96,7 +99,11 @@ fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure>
             "git.version",
             format!("git {}.{} is too old", installed.major, installed.minor),
         )
-        .hint(format!("install git {}.{} or newer", GitVersion::OLDEST.major, GitVersion::OLDEST.minor)));
+        .hint(format!(
+            "install git {}.{} or newer",
+            GitVersion::OLDEST.major,
+            GitVersion::OLDEST.minor
+        )));
     }
     let facts = RepoFacts::load(&ctx.repo)?;
     if facts.unborn {
@@ -106,8 +113,11 @@ fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure>
     if !options.allow_network_fs
         && let Some(kind) = network_file_system(ctx.root())
     {
-        return Err(Failure::new("io.network_fs", format!("{} lies on a network file system ({kind})", ctx.root().display()))
-            .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
+        return Err(Failure::new(
+            "io.network_fs",
+            format!("{} lies on a network file system ({kind})", ctx.root().display()),
+        )
+        .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
     }
     Ok(())
 }
@@ -150,7 +160,11 @@ fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String, Failure> {
 }
 
 /// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.
-fn integration_branch(ctx: &Context, branch: &str, told: &mut Vec<String>) -> Result<crate::board::CommitId, Failure> {
+fn integration_branch(
+    ctx: &Context,
+    branch: &str,
+    told: &mut Vec<String>,
+) -> Result<crate::board::CommitId, Failure> {
     let refname = refs::of_branch(branch)?;
     let query = ctx.query()?;
     if let Some(head) = query.head_of_branch(branch)? {
@@ -193,7 +207,8 @@ fn exclude(ctx: &Context) -> Result<(), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Failure::io("read", &path, &error)),
     };
-    let missing: Vec<&str> = EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect();
+    let missing: Vec<&str> =
+        EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -210,7 +225,12 @@ fn exclude(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn install_project_files(ctx: &Context, options: &InitOptions, spec: &str, told: &mut Vec<String>) -> Result<(), Failure> {
+fn install_project_files(
+    ctx: &Context,
+    options: &InitOptions,
+    spec: &str,
+    told: &mut Vec<String>,
+) -> Result<(), Failure> {
     let config = ctx.root().join("liza.yaml");
     if fs::symlink_metadata(&config).is_err() {
         write_shared(&config, PROJECT_CONFIG)?;

@@ -20,8 +20,8 @@ use crate::board::rules::{
 use crate::board::{Board, CommitId, Needs, Process, Status, TaskId};
 use crate::git::merge::resolve_tree;
 use crate::git::{
-    Class, ConflictFile, Expected, Identity, MergeTree, NewCommit, RefError, branch_checked_out_at, classify, commit_tree,
-    identity, merge_tree, refs,
+    Class, ConflictFile, Expected, Identity, MergeTree, NewCommit, RefError, branch_checked_out_at, classify,
+    commit_tree, identity, merge_tree, refs,
 };
 use crate::host::crash;
 use crate::store::lock::SideLock;
@@ -195,7 +195,11 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree,
     {
         return Err(Failure::new(
             "refused.not_ancestor",
-            format!("{} does not contain the approved commit {}", resolved.short(), work.review_commit.short()),
+            format!(
+                "{} does not contain the approved commit {}",
+                resolved.short(),
+                work.review_commit.short()
+            ),
         )
         .hint("make the resolution by merging the task's branch, then name that commit"));
     }
@@ -235,9 +239,15 @@ fn merge_commit(
 ) -> Result<CommitId, Failure> {
     let body = board.task(task).map(|task| task.body());
     let title = body.map_or(task.as_str(), |body| body.title.as_str());
-    let reviewer = body.and_then(|body| body.approval.as_ref()).map_or("nobody", |approval| approval.reviewer.as_str());
-    let subject: String =
-        title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect::<String>().trim().to_owned();
+    let reviewer =
+        body.and_then(|body| body.approval.as_ref()).map_or("nobody", |approval| approval.reviewer.as_str());
+    let subject: String = title
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(100)
+        .collect::<String>()
+        .trim()
+        .to_owned();
     let message = format!(
         "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {reviewer}\nLiza-Commit: {}\nLiza-Gates: none\n",
         work.review_commit
@@ -281,7 +291,13 @@ pub fn drift(ctx: &Context, intent: &Intent, onto: &CommitId) -> u64 {
     count().unwrap_or(0)
 }
 
-fn fail(ctx: &Context, intent: &Intent, owner: &Process, onto: &CommitId, conflict: Conflict) -> Result<Merged, Failure> {
+fn fail(
+    ctx: &Context,
+    intent: &Intent,
+    owner: &Process,
+    onto: &CommitId,
+    conflict: Conflict,
+) -> Result<Merged, Failure> {
     let hunks = conflict
         .files
         .iter()

@@ -12,8 +12,14 @@ use super::failure::Failure;
 /// Ends every intent whose process is dead. Returns how many it ended. Runs no gate and makes no merge.
 pub fn recover(ctx: &Context) -> Result<usize, Failure> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
-    let dead: Vec<Intent> =
-        snapshot.board.rest.intents.iter().filter(|intent| !crate::host::lives(&intent.owner)).cloned().collect();
+    let dead: Vec<Intent> = snapshot
+        .board
+        .rest
+        .intents
+        .iter()
+        .filter(|intent| !crate::host::lives(&intent.owner))
+        .cloned()
+        .collect();
     let mut ended = 0;
     for intent in dead {
         let owner = crate::host::this_process();
@@ -47,7 +53,11 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
     let reason = format!("process {} died", intent.owner.pid);
     let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of `{task}`"));
     let ended = |transition: Transition, how: &str| {
-        let told = format!("a {}{task} by {} was left half done ({reason}); it was {how}", intent.work.verb(), intent.by);
+        let told = format!(
+            "a {}{task} by {} was left half done ({reason}); it was {how}",
+            intent.work.verb(),
+            intent.by
+        );
         Ok(Ending { transition, told })
     };
     match &intent.work {
@@ -75,9 +85,10 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
             }
         },
         Work::Advance(work) | Work::Deliver(work) => match &work.step {
-            Some(step) if contains(ctx, &step.branch, &step.new)? => {
-                ended(FinishMove { intent: intent.id, owner: owner.clone() }.into(), "finished: the branch had moved already")
-            }
+            Some(step) if contains(ctx, &step.branch, &step.new)? => ended(
+                FinishMove { intent: intent.id, owner: owner.clone() }.into(),
+                "finished: the branch had moved already",
+            ),
             _ => ended(
                 CancelMove { intent: intent.id, owner: owner.clone(), reason: reason.clone() }.into(),
                 "cancelled: the branch had not moved",

@@ -20,9 +20,12 @@ const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     let started = ctx.commit(StartReview { task: task.clone() })?;
     crate::host::crash::point("review.started");
-    let Some(commit) = started.board.task(task).and_then(|task| task.review_commit.clone()).or_else(|| {
-        started.outcome["review_commit"].as_str().and_then(|text| CommitId::new(text).ok())
-    }) else {
+    let Some(commit) = started
+        .board
+        .task(task)
+        .and_then(|task| task.review_commit.clone())
+        .or_else(|| started.outcome["review_commit"].as_str().and_then(|text| CommitId::new(text).ok()))
+    else {
         return Err(Failure::new("bug.review", "the task under review names no commit"));
     };
     let checkout = make_checkout(ctx, task, &commit)?;

@@ -93,17 +93,28 @@ fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pa
     let base = Ran { exit: None, problem: None, found: captured.found, duration, interrupted: false };
     match ended {
         Ended::Exited(status) => match (status.code(), status.signal()) {
-            (Some(code @ (126 | 127)), _) => {
-                Ran { exit: Some(code), problem: Some(format!("the shell could not run it (exit {code})")), ..base }
-            }
+            (Some(code @ (126 | 127)), _) => Ran {
+                exit: Some(code),
+                problem: Some(format!("the shell could not run it (exit {code})")),
+                ..base
+            },
             (Some(code), _) => Ran { exit: Some(code), ..base },
             (None, signal) => {
                 let signal = signal.unwrap_or_default();
-                Ran { exit: Some(128 + signal), problem: Some(format!("it was killed by signal {signal}")), ..base }
+                Ran {
+                    exit: Some(128 + signal),
+                    problem: Some(format!("it was killed by signal {signal}")),
+                    ..base
+                }
             }
         },
-        Ended::TimedOut => Ran { problem: Some(format!("it ran longer than {} s and was stopped", timeout.as_secs())), ..base },
-        Ended::Interrupted => Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base },
+        Ended::TimedOut => Ran {
+            problem: Some(format!("it ran longer than {} s and was stopped", timeout.as_secs())),
+            ..base
+        },
+        Ended::Interrupted => {
+            Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base }
+        }
         Ended::Lost(why) => Ran { problem: Some(why), ..base },
     }
 }
@@ -117,10 +128,11 @@ enum Ended {
 
 fn wait(child: &mut Child, timeout: Duration) -> Ended {
     let interrupted = Arc::new(AtomicBool::new(false));
-    let handlers: Vec<_> = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
-        .into_iter()
-        .filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&interrupted)).ok())
-        .collect();
+    let handlers: Vec<_> =
+        [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+            .into_iter()
+            .filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&interrupted)).ok())
+            .collect();
     let ended = wait_until(child, Instant::now() + timeout, &interrupted);
     handlers.into_iter().for_each(|handler| {
         signal_hook::low_level::unregister(handler);
@@ -239,7 +251,11 @@ mod tests {
 
     #[test]
     fn a_flood_keeps_head_and_tail() {
-        let (done, log) = ran("echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last", "last", Duration::from_secs(20));
+        let (done, log) = ran(
+            "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last",
+            "last",
+            Duration::from_secs(20),
+        );
         assert!(done.found && log.contains("first") && log.ends_with("last\n"));
         assert!(log.len() < 4 * KEPT);
     }

@@ -58,14 +58,20 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     ctx.narrate(format!("running the validation: {}", plan.validation.command));
     let ran = shell::run(&plan.validation.command, &path, &plan.validation.expect, timeout, &log);
     if ran.interrupted {
-        return Err(Failure::new("signal.interrupted", "interrupted while the validation ran; nothing was changed"));
+        return Err(Failure::new(
+            "signal.interrupted",
+            "interrupted while the validation ran; nothing was changed",
+        ));
     }
     crate::host::crash::point("submit.validated");
     // Whatever the command did to the worktree counts, so it is looked at again.
     submit.evidence = evidence::collect(ctx, &snapshot.board, task, &path)?;
     if submit.evidence.head != first.head {
-        return Err(Failure::new("stale.commit", format!("the branch of `{task}` moved while its validation ran"))
-            .hint("submit again; nothing was changed"));
+        return Err(Failure::new(
+            "stale.commit",
+            format!("the branch of `{task}` moved while its validation ran"),
+        )
+        .hint("submit again; nothing was changed"));
     }
     submit.evidence.validation = Some(Validation {
         command: plan.validation.command.clone(),

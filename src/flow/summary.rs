@@ -74,7 +74,8 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
             task.assigned_to.as_ref().map_or("-", |agent| agent.as_str()),
             task.iteration,
             task.review_cycles_total,
-            waiting(board, &world, task, &ctx.now).map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
+            waiting(board, &world, task, &ctx.now)
+                .map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
         );
     }
     anomalies(&mut text, board);

@@ -28,26 +28,31 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
         checks.push(Check { name, ok, detail: result.unwrap_or_else(|detail| detail) });
     };
     let found = violations(board);
-    add("invariants", match found.first() {
-        None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
-        Some(first) => Err(format!("{first} (and {} more)", found.len() - 1)),
-    });
-    let records = ctx
-        .store
-        .read_log_text(board.journal.length)
-        .map_err(|error| error.to_string())
-        .and_then(|text| {
+    add(
+        "invariants",
+        match found.first() {
+            None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
+            Some(first) => Err(format!("{first} (and {} more)", found.len() - 1)),
+        },
+    );
+    let records =
+        ctx.store.read_log_text(board.journal.length).map_err(|error| error.to_string()).and_then(|text| {
             let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
             if crate::wire::state::hash(&text.as_bytes()[last..]) != board.journal.hash {
                 return Err(format!("record {} is not the one the board was made by", board.revision));
             }
             read_chain(&text, String::new()).map_err(|error| error.to_string())
         });
-    add("log chain", match &records {
-        Ok(records) if records.len() as u64 == board.revision => Ok(format!("{} records, each following the one before", records.len())),
-        Ok(records) => Err(format!("{} records for revision {}", records.len(), board.revision)),
-        Err(error) => Err(error.clone()),
-    });
+    add(
+        "log chain",
+        match &records {
+            Ok(records) if records.len() as u64 == board.revision => {
+                Ok(format!("{} records, each following the one before", records.len()))
+            }
+            Ok(records) => Err(format!("{} records for revision {}", records.len(), board.revision)),
+            Err(error) => Err(error.clone()),
+        },
+    );
     if let Ok(records) = &records {
         add("replay", replay(ctx, records, board.revision));
     }
@@ -89,9 +94,15 @@ fn merged_work(ctx: &Context, board: &crate::board::Board) -> Result<String, Str
     let mut count = 0;
     for task in board.tasks.iter().filter(|task| task.status == Status::Merged) {
         let body = task.body();
-        let Some(merge) = &body.merge else { return Err(format!("{} is MERGED without a merge commit", task.id)) };
-        for commit in [Some(&merge.commit), body.approval.as_ref().map(|approval| &approval.commit)].into_iter().flatten() {
-            let there = query.has_commit(commit) && query.is_ancestor(commit, &head).map_err(|error| error.to_string())?;
+        let Some(merge) = &body.merge else {
+            return Err(format!("{} is MERGED without a merge commit", task.id));
+        };
+        for commit in [Some(&merge.commit), body.approval.as_ref().map(|approval| &approval.commit)]
+            .into_iter()
+            .flatten()
+        {
+            let there = query.has_commit(commit)
+                && query.is_ancestor(commit, &head).map_err(|error| error.to_string())?;
             if !there {
                 return Err(format!("{} is MERGED, but `{branch}` does not contain {commit}", task.id));
             }
@@ -106,9 +117,17 @@ fn integration(ctx: &Context, board: &crate::board::Board) -> Result<String, Str
     let branch = &board.config().integration_branch;
     let head = query.head_of_branch(branch).map_err(|error| error.to_string())?;
     match (&board.rest.integration.head, head) {
-        (Some(known), Some(head)) if *known == head => Ok(format!("`{branch}` is at {}, where liza put it", head.short())),
+        (Some(known), Some(head)) if *known == head => {
+            Ok(format!("`{branch}` is at {}, where liza put it", head.short()))
+        }
         // A move that an open intent names is liza's own, not yet on record.
-        (_, Some(head)) if board.rest.intents.iter().any(|intent| intent.work.step().is_some_and(|step| step.new == head)) => {
+        (_, Some(head))
+            if board
+                .rest
+                .intents
+                .iter()
+                .any(|intent| intent.work.step().is_some_and(|step| step.new == head)) =>
+        {
             Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
         }
         (Some(known), Some(head)) => Err(format!(

@@ -143,7 +143,9 @@ mod tests {
     #[test]
     fn tests_are_known_by_their_names() {
         let config = ProjectConfig::default();
-        for path in ["tests/a.rs", "src/x/tests/y.py", "pkg/a_test.go", "web/a.test.ts", "test_a.py", "a/test_b.py"] {
+        for path in
+            ["tests/a.rs", "src/x/tests/y.py", "pkg/a_test.go", "web/a.test.ts", "test_a.py", "a/test_b.py"]
+        {
             assert_eq!(config.tests_among([path]).len(), 1, "{path}");
         }
         for path in ["src/main.rs", "src/latest.rs", "contest.py", "docs/tests.md"] {
@@ -154,7 +156,14 @@ mod tests {
     #[test]
     fn agent_configuration_is_protected_at_any_depth() {
         let config = ProjectConfig::default();
-        for path in ["CLAUDE.md", "web/AGENTS.md", ".claude/settings.json", ".gitattributes", "a/.mcp.json", "liza.yaml"] {
+        for path in [
+            "CLAUDE.md",
+            "web/AGENTS.md",
+            ".claude/settings.json",
+            ".gitattributes",
+            "a/.mcp.json",
+            "liza.yaml",
+        ] {
             assert_eq!(config.protected_among([path]).len(), 1, "{path}");
         }
         assert!(config.protected_among(["src/claude.rs"]).is_empty());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::board::call::World;
-use crate::board::rules::{path_rival, dependency_met, lease_over};
+use crate::board::rules::{dependency_met, lease_over, path_rival};
 use crate::board::{Board, Stamp, Status, Task, TaskId};
 
 /// The work graph's view of the task states.
@@ -86,9 +86,10 @@ pub fn waiting(board: &Board, world: &World, task: &Task, now: &Stamp) -> Option
             }
         }
         Status::Working => match &task.lease {
-            Some(lease) if lease_over(board, lease, now) => {
-                one(task.role.as_str(), format!("the lease of {} has ended; it may be taken over", lease.agent))
-            }
+            Some(lease) if lease_over(board, lease, now) => one(
+                task.role.as_str(),
+                format!("the lease of {} has ended; it may be taken over", lease.agent),
+            ),
             _ => None,
         },
         Status::ReadyForReview => match &task.review_lease {
@@ -106,7 +107,9 @@ fn dependency_words(board: &Board, unmet: &[&TaskId]) -> String {
         .iter()
         .map(|id| match board.task(id) {
             None => format!("{id} (missing)"),
-            Some(task) if task.status == Status::Abandoned => format!("{id} (ABANDONED: it will never merge)"),
+            Some(task) if task.status == Status::Abandoned => {
+                format!("{id} (ABANDONED: it will never merge)")
+            }
             Some(task) => format!("{id} ({})", task.status),
         })
         .collect();

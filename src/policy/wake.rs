@@ -44,7 +44,11 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
             .collect()
     };
     if board.tasks.is_empty() {
-        add(Trigger::InitialPlanning, vec![board.rest.goal.id.clone()], "cut the goal into tasks: `liza plan FILE`");
+        add(
+            Trigger::InitialPlanning,
+            vec![board.rest.goal.id.clone()],
+            "cut the goal into tasks: `liza plan FILE`",
+        );
     }
     add(
         Trigger::HypothesisExhausted,
@@ -56,7 +60,8 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
             .collect(),
         "cut it anew: `liza task rescope ID --into FILE --reason …`",
     );
-    let notes = board.rest.human_notes.iter().filter(|note| note.processed_by.is_none() && note.by.is_human());
+    let notes =
+        board.rest.human_notes.iter().filter(|note| note.processed_by.is_none() && note.by.is_human());
     add(
         Trigger::AnsweredNote,
         notes.map(|note| note.id.clone()).collect(),

@@ -15,10 +15,10 @@ mod json;
 mod key;
 mod lines;
 pub mod log;
-pub mod plan;
-pub mod schema;
 mod parse;
+pub mod plan;
 mod prescan;
+pub mod schema;
 pub mod state;
 mod tree;
 

@@ -265,9 +265,11 @@ pub fn path_rival<'b>(
     task: &'b Task,
     now: &Stamp,
 ) -> Option<(&'b Task, &'b PathPattern, &'b PathPattern)> {
-    board.tasks.iter().filter(|other| other.id != task.id && other.is_live(now)).find_map(|other| {
-        any_overlap(&task.owns, &other.owns).map(|(mine, theirs)| (other, mine, theirs))
-    })
+    board
+        .tasks
+        .iter()
+        .filter(|other| other.id != task.id && other.is_live(now))
+        .find_map(|other| any_overlap(&task.owns, &other.owns).map(|(mine, theirs)| (other, mine, theirs)))
 }
 
 fn holds_elsewhere(board: &Board, id: &TaskId, lease: &Lease) -> bool {
