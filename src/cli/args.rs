@@ -40,6 +40,7 @@ pub struct Global {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one value a process")]
 pub enum Command {
     Init(commands::init::InitArgs),
     Status(commands::status::StatusArgs),

@@ -1,5 +1,10 @@
 //! WORDS: the command line, and everything a person reads.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the command line, the environment and standard input enter here"
+)]
+
 mod args;
 mod commands;
 pub mod exit;

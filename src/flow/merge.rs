@@ -113,7 +113,7 @@ pub fn not_checked_out(ctx: &Context, branch: &str) -> Result<(), Failure> {
             "refused.checked_out",
             format!("the branch `{branch}` is checked out in {}", path.display()),
         )
-        .hint(format!("switch to another branch there (`git switch -`), or detach (`git switch --detach`), then merge again"))
+        .hint("switch to another branch there (`git switch -`), or detach (`git switch --detach`), then merge again")
         .detail("path", path.display().to_string())),
     }
 }

@@ -1,5 +1,10 @@
 //! USE CASES: the only place where board, store and git meet.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "use cases read worktrees, specs and tokens, and run commands"
+)]
+
 pub mod advance;
 pub mod agents;
 pub mod alignment;

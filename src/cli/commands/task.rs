@@ -14,6 +14,7 @@ use super::task_write::{self, AddArgs, CheckpointArgs};
 
 /// Work on tasks: add, finalize, claim, checkpoint, submit and the ways out
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "one value a process")]
 pub enum TaskCommand {
     Add(AddArgs),
     Finalize(FinalizeArgs),
