@@ -54,6 +54,9 @@ impl Rule for ExtendLeases {
     fn change(&self, board: &mut Board, _: &Call) -> Value {
         let mut extended = Vec::new();
         for task in &mut board.tasks {
+            if task.status.is_terminal() {
+                continue;
+            }
             if task.lease.is_none()
                 && task.review_lease.is_none()
                 && task.reserved_until.is_none()
