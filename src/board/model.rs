@@ -12,14 +12,16 @@ mod acts;
 mod canon;
 mod properties;
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 
-use super::call::{Guard, Guards, World};
+use super::call::{Guard, Guards};
 use super::rules::WriteCheckpoint;
-use super::testing::{Bench, HOLD, LEASE, id, new_task, patterns, pause, plan_of};
-use super::time::Stamp;
-use super::{Board, Call, Transition, apply};
+use super::task::Status;
+use super::testing::{Bench, HOLD, LEASE, id, new_task, patterns, plan_of};
+use super::{Board, Transition, apply};
+
+use acts::Act;
 
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
 const CODERS: [&str; 2] = ["coder-1", "both-1"];
@@ -28,9 +30,7 @@ const REVIEWERS: [&str; 2] = ["reviewer-1", "both-1"];
 /// A board, and what is true around it.
 #[derive(Clone)]
 struct State {
-    board: Board,
-    now: Stamp,
-    paused: bool,
+    bench: Bench,
     /// Whether the clock went on during this pause.
     paused_a_while: bool,
     known: [Known; 3],
@@ -83,30 +83,35 @@ impl State {
         }
         tasks[2].depends_on = vec![id("t1")];
         bench.ok("human", plan_of(tasks));
-        Self {
-            board: bench.board,
-            now: bench.now,
-            paused: false,
-            paused_a_while: false,
-            known: Default::default(),
-            trace: None,
-        }
+        Self { bench, paused_a_while: false, known: Default::default(), trace: None }
     }
 
-    fn world(&self) -> World {
-        let mut world = World::default();
-        if self.paused {
-            world.switches.set.insert(pause(None));
+    fn board(&self) -> &Board {
+        &self.bench.board
+    }
+
+    fn paused(&self) -> bool {
+        !self.bench.world.switches.set.is_empty()
+    }
+
+    /// The same circumstances around another board.
+    fn around(&self, board: Board) -> Self {
+        let Bench { now, world, guards, .. } = &self.bench;
+        Self {
+            bench: Bench { board, now: now.clone(), world: world.clone(), guards: *guards },
+            paused_a_while: self.paused_a_while,
+            known: self.known.clone(),
+            trace: self.trace.clone(),
         }
-        world
     }
 
     /// Drops what no rule asks for, so that boards that differ in their past alone are kept as small as one.
     fn forget_the_past(&mut self) {
-        let rest = &mut self.board.rest;
+        let board = &mut self.bench.board;
+        let rest = &mut board.rest;
         rest.handoff.clear();
         rest.anomalies.clear();
-        for task in &mut self.board.tasks {
+        for task in &mut board.tasks {
             let (_, body) = task.parts_mut();
             body.reviews.clear();
             body.issues.clear();
@@ -142,16 +147,27 @@ struct Walk {
     steps: usize,
     /// All boards with fewer disturbances than this were reached.
     disturbances: usize,
+    /// The verbs that were accepted at least once: a rule that refuses everything is safe and useless.
+    verbs: BTreeSet<&'static str>,
+    statuses: BTreeSet<Status>,
     found: Option<String>,
 }
 
 /// Walks until there is nothing new, `most` states were seen, or something is wrong.
 fn walk(guards: Guards, most: usize) -> Walk {
-    let first = State::first();
+    let mut first = State::first();
+    first.bench.guards = guards;
     let mut seen: HashSet<u128> = HashSet::with_capacity(most * 2);
     seen.insert(canon::key(&first));
     let mut queues: Vec<VecDeque<State>> = vec![VecDeque::from([first])];
-    let mut result = Walk { states: 1, steps: 0, disturbances: 0, found: None };
+    let mut result = Walk {
+        states: 1,
+        steps: 0,
+        disturbances: 0,
+        verbs: BTreeSet::new(),
+        statuses: BTreeSet::new(),
+        found: None,
+    };
     while result.disturbances < queues.len() {
         let Some(state) = queues[result.disturbances].pop_front() else {
             result.disturbances += 1;
@@ -160,7 +176,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
         if result.states >= most {
             break;
         }
-        match expand(&state, guards, &mut result.steps) {
+        match expand(&state, &mut result) {
             Err(wrong) => {
                 result.found = Some(format!("{wrong}\n  {}", story(&state.trace)));
                 break;
@@ -169,6 +185,7 @@ fn walk(guards: Guards, most: usize) -> Walk {
                 for (cost, next) in nexts {
                     if seen.insert(canon::key(&next)) {
                         result.states += 1;
+                        result.statuses.extend(next.board().tasks.iter().map(|task| task.status));
                         let level = result.disturbances + cost;
                         while queues.len() <= level {
                             queues.push(VecDeque::new());
@@ -183,53 +200,99 @@ fn walk(guards: Guards, most: usize) -> Walk {
 }
 
 /// Every state one step away, each judged; or what is wrong.
-fn expand(state: &State, guards: Guards, steps: &mut usize) -> Result<Vec<(usize, State)>, String> {
-    let world = state.world();
+fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
     let mut nexts = Vec::new();
-    let mut scratch = state.board.clone();
-    for act in acts::late(state) {
-        *steps += 1;
-        let call = Call { guards, ..Call::new(act.by, &state.now, &world) };
-        if apply(&mut scratch, &act.what, &call, None).is_ok() {
-            return Err(format!("a late writer got through: {:?} {:?}", call.by, act.what));
-        }
-    }
+    let mut scratch = state.board().clone();
+    nobody_late(state, &mut scratch)?;
     for act in acts::possible(state) {
-        *steps += 1;
-        let call = Call { guards, ..Call::new(act.by, &state.now, &world) };
-        if apply(&mut scratch, &act.what, &call, None).is_err() {
-            continue;
-        }
-        let board = std::mem::replace(&mut scratch, state.board.clone());
-        let mut next = State { board, ..state.clone_around() };
-        note(&mut next, state, &act.what);
-        next.trace = Some(Rc::new(Step {
-            what: format!("{} {}", call.by.id(), acts::told(&act.what)),
-            before: state.trace.clone(),
-        }));
-        properties::judge(state, &next, &act.what)
-            .map_err(|wrong| format!("{wrong}\n  after {}", story(&next.trace)))?;
-        next.forget_the_past();
+        result.steps += 1;
+        let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
+        result.verbs.insert(act.what.name());
         nexts.push((act.cost, next));
     }
-    if scratch != state.board {
+    if &scratch != state.board() {
         return Err("a refusal changed the board".to_owned());
     }
     nexts.extend(acts::circumstances(state));
     Ok(nexts)
 }
 
-impl State {
-    /// Everything but the board, which is put in its place.
-    fn clone_around(&self) -> Self {
-        self.clone()
+fn nobody_late(state: &State, scratch: &mut Board) -> Result<(), String> {
+    for act in acts::late(state) {
+        let call = state.bench.call(act.by);
+        if apply(scratch, &act.what, &call, None).is_ok() {
+            return Err(format!("a late writer got through: {:?} {:?}", call.by, act.what));
+        }
+    }
+    Ok(())
+}
+
+/// The state after this act, if it is allowed. `scratch` is a copy of the state's board, and is one afterwards.
+fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State>, String> {
+    let call = state.bench.call(act.by.clone());
+    if apply(scratch, &act.what, &call, None).is_err() {
+        return Ok(None);
+    }
+    let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
+    note(&mut next, state, &act.what);
+    next.trace = Some(Rc::new(Step {
+        what: format!("{} {}", call.by.id(), acts::told(&act.what)),
+        before: state.trace.clone(),
+    }));
+    properties::judge(state, &next, &act.what)
+        .map_err(|wrong| format!("{wrong}\n  after {}", story(&next.trace)))?;
+    next.forget_the_past();
+    Ok(Some(next))
+}
+
+/// One long story, chosen by chance: whatever is allowed next, with one circumstance in eight steps.
+fn wander(seed: u64, length: usize) -> Result<usize, String> {
+    let mut chance = Chance(seed);
+    let mut state = State::first();
+    for step in 0..length {
+        let mut scratch = state.board().clone();
+        nobody_late(&state, &mut scratch)?;
+        let mut acts = acts::possible(&state);
+        let mut next = None;
+        while next.is_none() && !acts.is_empty() && chance.below(8) > 0 {
+            // What goes wrong is tried less often than what goes on, or no story would get far.
+            let at = chance.below(acts.len());
+            let act = acts.swap_remove(at);
+            if act.cost == 0 || chance.below(6) == 0 {
+                next = attempt(&state, &act, &mut scratch)?;
+            }
+        }
+        if next.is_none() {
+            let mut around = acts::circumstances(&state);
+            next = Some(around.swap_remove(chance.below(around.len())).1);
+        }
+        match next {
+            Some(next) => state = next,
+            None => return Ok(step),
+        }
+        if state.board().tasks.iter().all(|task| task.status.is_terminal()) {
+            return Ok(step);
+        }
+    }
+    Ok(length)
+}
+
+/// A small generator of numbers (xorshift), so that a failure can be repeated by its seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound as u64).unwrap_or_default()
     }
 }
 
 fn note(next: &mut State, before: &State, what: &Transition) {
     match what {
         Transition::FinishClaim(finish) => {
-            let Some(intent) = before.board.intent(finish.intent) else { return };
+            let Some(intent) = before.board().intent(finish.intent) else { return };
             let Some(at) = TASKS.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
                 return;
             };
@@ -256,6 +319,52 @@ fn no_reachable_board_breaks_a_rule() {
     assert!(walk.found.is_none(), "{}", walk.found.unwrap_or_default());
     assert!(walk.states >= 100_000, "only {walk:?}");
     assert!(walk.disturbances >= 1, "not even the undisturbed boards were all reached: {walk:?}");
+    for verb in [
+        "begin_claim",
+        "finish_claim",
+        "cancel_claim",
+        "renew",
+        "write_checkpoint",
+        "submit",
+        "block",
+        "unblock",
+        "rescope",
+        "abandon",
+        "release",
+        "hand_off",
+        "start_review",
+        "renew_review",
+        "release_review",
+        "approve",
+        "reject",
+        "discuss",
+        "begin_merge",
+        "record_move",
+        "finish_merge",
+        "fail_merge",
+        "cancel_merge",
+        "void_approval",
+        "register_agent",
+        "retire_agent",
+    ] {
+        assert!(walk.verbs.contains(verb), "{verb} was never accepted");
+    }
+    for status in Status::ALL.into_iter().filter(|status| *status != Status::Draft) {
+        assert!(walk.statuses.contains(&status), "no task was ever {status}");
+    }
+}
+
+/// The walk ends near the beginning of most stories; these go on to the end, through many disturbances.
+#[test]
+fn no_long_story_breaks_a_rule() {
+    let mut steps = 0;
+    for seed in 1..=1500 {
+        match wander(seed * 0x9e37_79b9, 120) {
+            Ok(length) => steps += length,
+            Err(wrong) => panic!("seed {seed}: {wrong}"),
+        }
+    }
+    assert!(steps > 20_000, "the stories are short: {steps} steps");
 }
 
 /// The walk is worth something only if it notices a guard that is missing.

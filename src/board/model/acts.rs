@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use crate::board::call::{Actor, Guards};
+use crate::board::call::Actor;
 use crate::board::intent::Work;
 use crate::board::rules::*;
 use crate::board::task::Status;
-use crate::board::testing::{Bench, LEASE, REASONS, commit, id, role};
+use crate::board::testing::{Bench, LEASE, REASONS, commit, id, pause, role};
 use crate::board::transition::Transition;
 use crate::board::{AgentId, Task};
 
@@ -38,15 +38,10 @@ impl Menu<'_> {
     }
 }
 
-/// The helpers of the bench build transitions; only its board is looked at.
-fn bench_of(state: &State) -> Bench {
-    Bench { board: state.board.clone(), now: state.now.clone(), world: state.world(), guards: Guards::ALL }
-}
-
 /// Everything that may be allowed in this state. What is not, the rules refuse.
 pub fn possible(state: &State) -> Vec<Act> {
-    let bench = bench_of(state);
-    let mut menu = Menu { bench: &bench, acts: Vec::new() };
+    let bench = &state.bench;
+    let mut menu = Menu { bench, acts: Vec::new() };
     for (at, name) in TASKS.iter().enumerate() {
         let task = bench.task(name);
         match bench.board.intent_of(&id(name)).map(|intent| &intent.work) {
@@ -153,7 +148,7 @@ fn offer_planning(menu: &mut Menu, name: &str, task: &Task) {
 
 fn offer_team(menu: &mut Menu, state: &State) {
     let coder = AgentId::new("coder-1").expect("valid");
-    if state.board.agent(&coder).is_some_and(|agent| agent.is_active()) {
+    if state.board().agent(&coder).is_some_and(|agent| agent.is_active()) {
         menu.offer(1, "human", RetireAgent { id: coder.clone() });
     }
     let again = RegisterAgent {
@@ -169,8 +164,8 @@ fn offer_team(menu: &mut Menu, state: &State) {
 
 /// Whoever still carries an epoch of the past; none of these may ever get through.
 pub fn late(state: &State) -> Vec<Act> {
-    let bench = bench_of(state);
-    let mut menu = Menu { bench: &bench, acts: Vec::new() };
+    let bench = &state.bench;
+    let mut menu = Menu { bench, acts: Vec::new() };
     for name in TASKS {
         let Some(former) = bench.task(name).epoch.checked_sub(1) else { continue };
         for coder in CODERS {
@@ -198,23 +193,23 @@ pub fn circumstances(state: &State) -> Vec<(usize, State)> {
         nexts.push((cost, next));
     };
     add(1, "time passes".to_owned(), &|next| {
-        next.now.monotonic += LEASE * crate::board::time::NANOS_PER_SECOND;
-        next.paused_a_while = next.paused;
+        next.bench.tick(LEASE);
+        next.paused_a_while = next.paused();
     });
-    if state.paused {
+    if state.paused() {
         add(0, "resume".to_owned(), &|next| {
-            next.paused = false;
+            next.bench.world.switches.set.clear();
             if std::mem::take(&mut next.paused_a_while) {
-                let mut bench = bench_of(next);
-                bench.ok("human", ExtendLeases { seconds: LEASE });
-                next.board = bench.board;
+                next.bench.ok("human", ExtendLeases { seconds: LEASE });
             }
         });
     } else {
-        add(1, "pause".to_owned(), &|next| next.paused = true);
+        add(1, "pause".to_owned(), &|next| {
+            next.bench.world.switches.set.insert(pause(None));
+        });
     }
     for (at, name) in TASKS.iter().enumerate() {
-        let status = state.board.task(&id(name)).map(|task| task.status);
+        let status = state.board().task(&id(name)).map(|task| task.status);
         let handed_in =
             matches!(status, Some(Status::ReadyForReview | Status::Approved | Status::IntegrationFailed));
         if handed_in && !state.known[at].moved {

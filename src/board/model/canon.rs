@@ -22,15 +22,15 @@ pub fn key(state: &State) -> u128 {
 }
 
 fn project(state: &State, out: &mut DefaultHasher) {
-    (state.paused, state.paused_a_while).hash(out);
+    (state.paused(), state.paused_a_while).hash(out);
     state.known.hash(out);
-    for (name, agent) in &state.board.rest.agents {
+    for (name, agent) in &state.board().rest.agents {
         (name.as_str(), agent.is_active()).hash(out);
     }
-    for task in &state.board.tasks {
-        project_head(&state.board, task.head(), &state.now, out);
+    for task in &state.board().tasks {
+        project_head(state.board(), task.head(), &state.bench.now, out);
         project_body(task.body(), out);
-        project_intent(&state.board, task, &state.now, out);
+        project_intent(state.board(), task, &state.bench.now, out);
     }
 }
 

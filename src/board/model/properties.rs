@@ -8,25 +8,25 @@ use super::{State, TASKS};
 
 /// Whether this step was right, or what is wrong with it.
 pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
-    if let Some(violation) = violations(&after.board).first() {
+    if let Some(violation) = violations(after.board()).first() {
         return Err(format!("invariant {violation}"));
     }
-    if after.board.revision != before.board.revision + 1 {
+    if after.board().revision != before.board().revision + 1 {
         return Err("the revision did not grow by one".to_owned());
     }
     two_own_the_same(after)?;
     for (at, name) in TASKS.iter().enumerate() {
-        let (Some(old), Some(new)) = (before.board.tasks.get(at), after.board.tasks.get(at)) else {
+        let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
             return Err(format!("{name} is gone"));
         };
         judge_task(before, after, at, old, new).map_err(|wrong| format!("{name}: {wrong}"))?;
     }
     if let Transition::BeginClaim(claim) = what {
-        let unmet = |id: &TaskId| !merged(&after.board, id);
-        if after.board.task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
+        let unmet = |id: &TaskId| !merged(after.board(), id);
+        if after.board().task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
             return Err(format!("{} was claimed before its dependency was merged", claim.task));
         }
-        if before.paused {
+        if before.paused() {
             return Err(format!("{} was claimed during a pause", claim.task));
         }
     }
@@ -51,7 +51,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
         return Err("review cycles were forgotten".to_owned());
     }
     if new.lease.is_some() && new.lease.as_ref().map(|l| &l.agent) != old.lease.as_ref().map(|l| &l.agent) {
-        let undone = after.board.rest.intents.len() < before.board.rest.intents.len();
+        let undone = after.board().rest.intents.len() < before.board().rest.intents.len();
         if new.epoch == old.epoch && !undone {
             return Err("the task changed hands under one epoch".to_owned());
         }
@@ -79,7 +79,7 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
 }
 
 fn two_own_the_same(state: &State) -> Result<(), String> {
-    let live: Vec<&Task> = state.board.tasks.iter().filter(|task| task.is_live(&state.now)).collect();
+    let live: Vec<&Task> = state.board().tasks.iter().filter(|task| task.is_live(&state.bench.now)).collect();
     for (at, one) in live.iter().enumerate() {
         for other in &live[at + 1..] {
             if any_overlap(&one.owns, &other.owns).is_some() {
