@@ -9,7 +9,7 @@ use super::lease::Lease;
 use super::refusal::{Code, Refusal};
 use super::state::{Board, REQUESTS_KEPT, Request};
 use super::time::Deadline;
-use super::transition::Transition;
+use super::transition::{Needs, Transition};
 
 /// What came of a transition.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +33,9 @@ pub fn apply(
         return Ok(Applied::Repeated(outcome?));
     }
     rule.check(board, call)?;
+    let acted_on = rule.needs(board);
     let outcome = rule.change(board, call);
-    note_presence(board, call);
+    note_presence(board, call, &acted_on);
     if let Some(key) = request {
         remember(board, call.by.id(), key, &outcome);
     }
@@ -43,7 +44,9 @@ pub fn apply(
 }
 
 /// Whoever acts is alive: its heartbeat is noted, and the lease of a task it just acted on is renewed.
-fn note_presence(board: &mut Board, call: &Call) {
+///
+/// Which tasks these are is the rule's word and never which bodies happen to be loaded: a replay loads others.
+fn note_presence(board: &mut Board, call: &Call, acted_on: &Needs) {
     let Actor::Agent { id, incarnation } = &call.by else { return };
     let lease_seconds = board.config().lease_seconds;
     if let Some(agent) = board.rest.agents.get_mut(id)
@@ -54,7 +57,12 @@ fn note_presence(board: &mut Board, call: &Call) {
     for task in &mut board.tasks {
         let held = |lease: &Lease| &lease.agent == id && lease.incarnation == *incarnation;
         let holds = task.lease.as_ref().is_some_and(held) || task.review_lease.as_ref().is_some_and(held);
-        if !holds || task.is_light() {
+        let acted = match acted_on {
+            Needs::Nothing => false,
+            Needs::Tasks(ids) => ids.contains(&task.id),
+            Needs::Everything => true,
+        };
+        if !holds || !acted {
             continue;
         }
         let (head, _) = task.parts_mut();

@@ -3,6 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ids::TaskId;
+use super::task::{Status, Task};
+
+/// What must be merged before this task can be: nothing once it has ended, its replacements if it was superseded.
+pub fn waits_for(task: &Task) -> &[TaskId] {
+    match task.status {
+        Status::Merged | Status::Abandoned => &[],
+        Status::Superseded => &task.superseded_by,
+        _ => &task.depends_on,
+    }
+}
 
 /// Who depends on whom, for a set of tasks.
 #[derive(Debug, Default, Clone)]
@@ -13,6 +23,33 @@ pub struct Graph {
 impl Graph {
     pub fn new<'a>(edges: impl IntoIterator<Item = (&'a TaskId, &'a [TaskId])>) -> Self {
         Self { edges: edges.into_iter().map(|(id, on)| (id.clone(), on.to_vec())).collect() }
+    }
+
+    /// Who waits for whom on a board.
+    pub fn of<'a>(tasks: impl IntoIterator<Item = &'a Task>) -> Self {
+        Self::new(tasks.into_iter().map(|task| (&task.id, waits_for(task))))
+    }
+
+    /// Only these tasks and whatever they wait for, directly or through others.
+    pub fn below<'a>(&self, ids: impl IntoIterator<Item = &'a TaskId>) -> Self {
+        let mut edges = BTreeMap::new();
+        let mut open: Vec<TaskId> = ids.into_iter().cloned().collect();
+        while let Some(id) = open.pop() {
+            if edges.contains_key(&id) {
+                continue;
+            }
+            if let Some(on) = self.edges.get(&id) {
+                open.extend(on.iter().cloned());
+                edges.insert(id, on.clone());
+            }
+        }
+        Self { edges }
+    }
+
+    /// The same graph with these edges besides; those of a task it knows already are replaced.
+    pub fn with<'a>(mut self, edges: impl IntoIterator<Item = (&'a TaskId, &'a [TaskId])>) -> Self {
+        self.edges.extend(edges.into_iter().map(|(id, on)| (id.clone(), on.to_vec())));
+        self
     }
 
     pub fn contains(&self, id: &TaskId) -> bool {

@@ -18,6 +18,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+use super::graph::waits_for;
 use super::ids::{AgentId, TaskId};
 use super::paths::any_overlap;
 use super::state::Board;
@@ -124,7 +125,9 @@ fn check_head(task: &Task, found: &mut Found) {
 fn check_body(task: &Task, found: &mut Found) {
     let body = task.body();
     let status = task.status;
-    if let Some(approval) = &body.approval {
+    if status == Status::Working {
+        // A claim has just begun: until its worktree is there the former approval is kept, for the case of undoing it.
+    } else if let Some(approval) = &body.approval {
         if task.implementers.contains(&approval.reviewer) {
             found.task(
                 "I6",
@@ -151,7 +154,8 @@ fn check_body(task: &Task, found: &mut Found) {
             found.task("I9", task, "blocked_questions", "a BLOCKED task asks one to three questions");
         }
     }
-    if !matches!(status, Status::Draft | Status::Superseded | Status::Abandoned) {
+    let draft = status == Status::Draft || body.blocked_from == Some(Status::Draft);
+    if !draft && !matches!(status, Status::Superseded | Status::Abandoned) {
         for (field, missing) in [
             ("done_when", body.done_when.is_empty()),
             ("spec_ref", body.spec_ref.is_none()),
@@ -171,7 +175,7 @@ fn check_dependencies(board: &Board, found: &mut Found) {
     let mut waiting = vec![0usize; board.tasks.len()];
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); board.tasks.len()];
     for (at, task) in board.tasks.iter().enumerate() {
-        for dependency in &task.depends_on {
+        for dependency in waits_for(task) {
             // One that is not here may be archived; the rules looked when it was named.
             if let Some(on) = index.get(dependency) {
                 waiting[at] += 1;
@@ -193,10 +197,9 @@ fn check_dependencies(board: &Board, found: &mut Found) {
     if done < board.tasks.len() {
         for (at, task) in board.tasks.iter().enumerate() {
             // Drafts may still be put in order.
-            if waiting[at] > 0
-                && task.status != Status::Draft
-                && task.depends_on.iter().any(|on| index.contains_key(on))
-            {
+            let unbegun = task.status == Status::Blocked && task.implementers.is_empty();
+            let ordered = !task.status.is_terminal() && task.status != Status::Draft && !unbegun;
+            if waiting[at] > 0 && ordered {
                 found.task("I2", task, "depends_on", "lies on a cycle, or waits for one");
             }
         }

@@ -21,6 +21,13 @@ pub mod task;
 pub mod time;
 pub mod transition;
 
+#[cfg(test)]
+mod model;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use agent::{Agent, Process};
 pub use apply::{Applied, apply};
 pub use call::{Actor, Call, Credentials, Switch, SwitchKind, Switches, World};

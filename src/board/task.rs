@@ -131,7 +131,7 @@ pub struct Head {
     pub owns: Vec<PathPattern>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub superseded_by: Vec<TaskId>,
-    /// Everyone who ever claimed it; none of them may review it.
+    /// Everyone who ever claimed it or committed to it; none of them may review it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub implementers: Vec<AgentId>,
     /// Agents that ended BLOCKED by a limit; two of them exhaust the hypothesis.

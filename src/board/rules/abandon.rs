@@ -37,7 +37,7 @@ impl Rule for Abandon {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         end(board, call, &self.task, Status::Abandoned, Event::Abandoned, &self.reason);
-        let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
+        let graph = Graph::of(&board.tasks);
         let stranded: BTreeSet<TaskId> = graph
             .dependents(&self.task)
             .into_iter()
@@ -112,16 +112,10 @@ impl Rule for Rescope {
         // Whoever waits for the old task will wait for its replacements: that must not close a circle either.
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
-        let waits: Vec<(TaskId, Vec<TaskId>)> = board
-            .tasks
-            .iter()
-            .map(|other| {
-                let on = if other.id == self.task { replacements.clone() } else { other.depends_on.clone() };
-                (other.id.clone(), on)
-            })
-            .chain(self.into.iter().map(|new| (new.id.clone(), new.depends_on.clone())))
-            .collect();
-        super::finalize::no_cycle(&Graph::new(waits.iter().map(|(id, on)| (id, on.as_slice()))))?;
+        let graph = Graph::of(&board.tasks)
+            .with(self.into.iter().map(|new| (&new.id, new.depends_on.as_slice())))
+            .with([(&self.task, replacements.as_slice())]);
+        super::finalize::no_cycle(&graph.below([&self.task]))?;
         if self.into.is_empty() {
             return Ok(());
         }

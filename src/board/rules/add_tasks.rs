@@ -143,6 +143,16 @@ fn check_fields(task: &NewTask) -> Result<(), Refusal> {
         .err();
     }
     text_fits("description", &task.description)?;
+    text_fits("spec_ref", task.spec_ref.as_deref().unwrap_or_default())?;
+    for (field, limit) in
+        [("max_coder_iterations", task.max_coder_iterations), ("max_review_cycles", task.max_review_cycles)]
+    {
+        if limit == Some(0) {
+            return Refusal::new(Code::Value, format!("{field} must be at least 1"))
+                .detail("field", field)
+                .err();
+        }
+    }
     for (field, texts) in [
         ("done_when", &task.done_when),
         ("tags", &task.tags),
@@ -198,8 +208,8 @@ pub fn check_finalizable(
             }
         }
     }
-    let edges = board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice()));
-    no_cycle(&Graph::new(edges.chain(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())))))
+    let graph = Graph::of(&board.tasks).with(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
+    no_cycle(&graph.below(tasks.iter().map(|task| &task.id)))
 }
 
 pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {

@@ -7,7 +7,7 @@ use crate::board::call::Call;
 use crate::board::config::Config;
 use crate::board::history::Event;
 use crate::board::ids::TaskId;
-use crate::board::paths::PathPattern;
+use crate::board::paths::{PathPattern, any_overlap};
 use crate::board::records::Note;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
@@ -159,7 +159,23 @@ impl Rule for AdoptEdit {
         for note in self.human_notes.iter().flatten() {
             text_given("human_notes", &note.text)?;
         }
-        self.tasks.iter().try_for_each(|edit| edit.check(find(board, &edit.id)?))
+        for edit in &self.tasks {
+            let task = find(board, &edit.id)?;
+            edit.check(task)?;
+            // One that was let go still keeps its paths; it cannot grow into those of another.
+            let others = board.tasks.iter().filter(|other| other.id != task.id && other.is_live(call.now));
+            if let Some(other) = others
+                .filter(|_| task.is_live(call.now))
+                .find(|other| any_overlap(&edit.owns, &other.owns).is_some())
+            {
+                return Refusal::new(
+                    Code::EditRefused,
+                    format!("`{}` would own paths of task `{}`", edit.id, other.id),
+                )
+                .err();
+            }
+        }
+        Ok(())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {

@@ -58,7 +58,9 @@ impl Rule for RegisterAgent {
                 .err();
         }
         for role in &self.roles {
-            if !BUILT_IN_ROLES.contains(&role.as_str()) && !self.configured_roles.contains(role) {
+            // A runner supervises; whoever could register as one would have its rights.
+            let known = BUILT_IN_ROLES.contains(&role.as_str()) || self.configured_roles.contains(role);
+            if !known || role.as_str() == "runner" {
                 return Refusal::new(Code::UnknownRole, format!("there is no role `{role}`"))
                     .hint(format!("roles: {}; more can be defined in liza.yaml", BUILT_IN_ROLES.join(", ")))
                     .err();

@@ -143,17 +143,24 @@ impl Rule for Unblock {
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let reserve = Deadline::after(call.now, board.config().lease_seconds);
         let default_cycles = board.config().max_review_cycles;
+        let default_iterations = board.config().max_coder_iterations;
         let Some(task) = board.task(&self.task) else { unreachable!("checked before") };
         let to = returns_to(task);
         let (head, body) = parts(board, &self.task);
         head.status = to;
+        let in_progress = matches!(body.blocked_from, Some(Status::Working | Status::Rejected));
         // Paths that were given back are taken again only by the next claim.
         if to == Status::Idle && head.holds_paths_until.as_ref().is_some_and(|until| until.passed(call.now)) {
             head.holds_paths = false;
         }
         head.holds_paths_until = None;
-        if matches!(to, Status::Idle | Status::IntegrationFailed) && head.assigned_to.is_some() {
-            head.reserved_until = Some(reserve);
+        // Whoever had let it go before it was blocked does not get it back.
+        let reserved = in_progress || head.reserved_until.is_some();
+        let claimable = matches!(to, Status::Idle | Status::IntegrationFailed);
+        head.reserved_until = (claimable && reserved && head.assigned_to.is_some()).then_some(reserve);
+        // The answer is worth a try even where the tries were used up.
+        if in_progress && head.iteration >= body.max_coder_iterations.unwrap_or(default_iterations) {
+            body.max_coder_iterations = Some(head.iteration.saturating_add(self.cycles.max(1)));
         }
         if self.cycles > 0 {
             let present = body.max_review_cycles.unwrap_or(default_cycles).max(head.review_cycles_total);

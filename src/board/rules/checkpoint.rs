@@ -142,6 +142,7 @@ fn check_quality(checkpoint: &Checkpoint) -> Result<(), Refusal> {
     ] {
         text_fits(field, text)?;
     }
+    checkpoint.assumptions.iter().try_for_each(|assumption| text_fits("assumptions", &assumption.text))?;
     if checkpoint.assumptions.len() > MOST_ITEMS || checkpoint.files_to_modify.len() > MOST_ITEMS {
         return Refusal::new(
             Code::Limit,

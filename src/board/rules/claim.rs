@@ -63,7 +63,9 @@ impl Rule for BeginClaim {
             consecutive_rejections: body.consecutive_rejections,
         };
         let same_agent = head.assigned_to.as_ref() == Some(&by);
-        let first = head.epoch == 0;
+        // A claim that was undone may have left remains under the plain name.
+        let first =
+            body.attempts.is_empty() && !body.history.iter().any(|line| line.event == Event::ClaimUndone);
         head.epoch += 1;
         head.integration_fix = head.integration_fix || head.status == Status::IntegrationFailed;
         let reuse = same_agent && body.attempt().is_some_and(|attempt| attempt.agent == by);
@@ -120,7 +122,21 @@ impl Rule for BeginClaim {
     }
 
     fn asks_archive(&self, board: &Board) -> Vec<TaskId> {
-        board.task(&self.task).map(|task| task.depends_on.clone()).unwrap_or_default()
+        let mut asked: Vec<TaskId> =
+            board.task(&self.task).map(|task| task.depends_on.clone()).unwrap_or_default();
+        // A superseded dependency stands for its replacements, and those may have left the board.
+        let mut at = 0;
+        while at < asked.len() {
+            if let Some(task) = board.task(&asked[at]) {
+                for next in &task.superseded_by {
+                    if !asked.contains(next) {
+                        asked.push(next.clone());
+                    }
+                }
+            }
+            at += 1;
+        }
+        asked
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -193,7 +209,8 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
             .detail("holds", held.id.as_str())
             .err();
     }
-    let limit = board.config().max_coder_iterations;
+    let own = if task.is_light() { None } else { task.body().max_coder_iterations };
+    let limit = own.unwrap_or(board.config().max_coder_iterations);
     if task.assigned_to.as_ref() == Some(&by)
         && task.iteration >= limit
         && task.status != Status::IntegrationFailed

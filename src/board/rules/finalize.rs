@@ -35,6 +35,7 @@ impl Rule for Finalize {
         }
         for id in &self.tasks {
             let task = find(board, id)?;
+            call.check_switches(Some(id))?;
             if task.status != Status::Draft {
                 return Err(wrong_state(task, "finalized", next_step(task)));
             }
@@ -52,7 +53,8 @@ impl Rule for Finalize {
                 }
             }
         }
-        no_cycle(&Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice()))))
+        // Other drafts may still go in circles; they are nobody's concern until they are finalized.
+        no_cycle(&Graph::of(&board.tasks).below(&self.tasks))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {

@@ -10,6 +10,7 @@ use crate::board::state::Board;
 use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
 
+use super::claim::check_paths_free;
 use super::common::{find, holds_lease, human_only, parts};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,9 +52,19 @@ impl Rule for ExtendLeases {
         human_only(call, "resume")
     }
 
-    fn change(&self, board: &mut Board, _: &Call) -> Value {
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
         let mut extended = Vec::new();
+        // Paths that were given back and taken by another meanwhile stay with that one.
+        let taken: Vec<TaskId> = board
+            .tasks
+            .iter()
+            .filter(|task| !task.is_live(call.now) && check_paths_free(board, call, task).is_err())
+            .map(|task| task.id.clone())
+            .collect();
         for task in &mut board.tasks {
+            if task.status.is_terminal() {
+                continue;
+            }
             if task.lease.is_none()
                 && task.review_lease.is_none()
                 && task.reserved_until.is_none()
@@ -65,8 +76,11 @@ impl Rule for ExtendLeases {
             for lease in [&mut head.lease, &mut head.review_lease].into_iter().flatten() {
                 lease.expires.extend(self.seconds);
             }
-            for deadline in [&mut head.reserved_until, &mut head.holds_paths_until].into_iter().flatten() {
-                deadline.extend(self.seconds);
+            if let Some(until) = &mut head.reserved_until {
+                until.extend(self.seconds);
+            }
+            if let Some(until) = head.holds_paths_until.as_mut().filter(|_| !taken.contains(&head.id)) {
+                until.extend(self.seconds);
             }
             extended.push(head.id.clone());
         }

@@ -19,6 +19,7 @@ use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, human_only, next_step, no_intent, parts, tier0_role, wrong_state};
 use super::moves::owned_intent;
+use super::review_lease::reviews;
 use super::verdict::approval_holds;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -237,6 +238,7 @@ impl Rule for FailMerge {
         };
         board.rest.intents.retain(|open| open.id != self.intent);
         let (lease, hold) = (board.config().lease_seconds, board.config().blocked_hold_seconds);
+        let live = board.task(&id).is_some_and(|task| task.is_live(call.now));
         let (head, body) = parts(board, &id);
         let logic = self.failure == MergeFailure::LogicConflict;
         let to = if logic { Status::Blocked } else { Status::IntegrationFailed };
@@ -260,9 +262,18 @@ impl Rule for FailMerge {
                     "Land the resolution with `liza merge {id} --resolved COMMIT`, or unblock it for another try?"
                 ),
             ];
-            head.holds_paths_until = Some(Deadline::after(call.now, hold));
+            head.reserved_until = None;
+            // Paths that were given back meanwhile may be somebody else's now.
+            if live {
+                head.holds_paths_until = Some(Deadline::after(call.now, hold));
+            }
         } else {
+            body.blocked_from = None;
+            body.blocked_reason = None;
+            body.blocked_questions = Vec::new();
             head.reserved_until = Some(Deadline::after(call.now, lease));
+            head.holds_paths = live;
+            head.holds_paths_until = None;
         }
         let outcome = json!({
             "task": id, "outcome": if logic { "blocked" } else { "integration_failed" }, "status": to,
@@ -353,8 +364,9 @@ pub struct VoidApproval {
 }
 
 impl Rule for VoidApproval {
-    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
+        reviews(board, call, &format!("void the approval of task `{}`", self.task))?;
         no_intent(board, &self.task)?;
         if !matches!(task.status, Status::Approved | Status::IntegrationFailed) {
             return Err(wrong_state(task, "voided", next_step(task)));

@@ -31,17 +31,18 @@ impl Rule for Release {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         no_intent(board, &self.task)?;
+        check_epoch(task, self.epoch)?;
         text_fits("--reason", &self.reason)?;
         let above = call.by.is_human() || call.by.has_role(board, &Role::overseer());
         match task.status {
-            Status::Working if above => check_epoch(task, self.epoch),
+            Status::Working if above => Ok(()),
             Status::Working => holds_lease(task, call, self.epoch),
             // A reserved task may be given back before its time is up.
             Status::Idle | Status::Rejected | Status::IntegrationFailed
                 if task.reserved_until.is_some()
                     && (above || task.assigned_to.as_ref() == Some(&call.by.id())) =>
             {
-                check_epoch(task, self.epoch)
+                Ok(())
             }
             _ => Err(wrong_state(task, "released", next_step(task))),
         }
@@ -53,8 +54,8 @@ impl Rule for Release {
         if from == Status::Working {
             end_claim(head);
             head.status = Status::Idle;
-            body.left = Some(Left::Released);
         }
+        body.left = Some(Left::Released);
         head.reserved_until = None;
         body.history.push(
             entry(call, Event::Released)

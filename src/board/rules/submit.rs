@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
 use crate::board::history::{Checkpoint, Event};
-use crate::board::ids::{CommitId, TaskId};
+use crate::board::ids::{AgentId, CommitId, TaskId};
 use crate::board::paths::{PathPattern, RepoPath, inside};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
@@ -53,6 +53,8 @@ impl Submit {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
         no_intent(board, &self.task)?;
+        // A late writer is told that its claim has ended, and is not accused of anything.
+        super::common::check_epoch(task, self.epoch)?;
         if matches!(task.status, Status::Draft | Status::Idle) {
             return Refusal::new(
                 Code::Tier0SkippedState,
@@ -65,7 +67,6 @@ impl Submit {
             .err();
         }
         if task.status != Status::Working {
-            super::common::check_epoch(task, self.epoch)?;
             return Err(wrong_state(task, "submitted", super::common::next_step(task)));
         }
         holds_lease(task, call, self.epoch)?;
@@ -186,7 +187,12 @@ fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
             matches!(line.event, Event::Claimed | Event::TakenOver) && Some(&line.agent) != agent
         })
         .map_or(0, |at| at + 1);
-    body.history[start..].iter().filter_map(|line| line.checkpoint.as_ref()).collect()
+    // What the agent before announced after its own claim stands there too, and does not count.
+    body.history[start..]
+        .iter()
+        .filter(|line| Some(&line.agent) == agent)
+        .filter_map(|line| line.checkpoint.as_ref())
+        .collect()
 }
 
 impl Rule for Submit {
@@ -225,7 +231,20 @@ impl Rule for Submit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let found = &self.evidence;
+        // Whoever committed had a hand in it, whoever claimed: remembered beyond this submission.
+        let committers: Vec<AgentId> = board
+            .rest
+            .agents
+            .keys()
+            .filter(|id| found.authors.iter().any(|author| author.eq_ignore_ascii_case(id.as_str())))
+            .cloned()
+            .collect();
         let (head, body) = parts(board, &self.task);
+        for id in committers {
+            if !head.implementers.contains(&id) {
+                head.implementers.push(id);
+            }
+        }
         let Some(validation) = found.validation.clone() else { unreachable!("checked before") };
         body.submission = Some(Submission {
             commit: found.head.clone(),

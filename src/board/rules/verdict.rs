@@ -74,8 +74,21 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
     if feedback.issues.len() > MOST_ITEMS {
         return Refusal::new(Code::Limit, format!("a review raises at most {MOST_ITEMS} issues")).err();
     }
+    for (field, texts) in [
+        ("strengths", &feedback.strengths),
+        ("approval_conditions", &feedback.approval_conditions),
+        ("files_reviewed", &feedback.files_reviewed),
+    ] {
+        if texts.len() > MOST_ITEMS {
+            return Refusal::new(Code::Limit, format!("{field} has at most {MOST_ITEMS} entries")).err();
+        }
+        texts.iter().try_for_each(|text| text_fits(field, text))?;
+    }
     for finding in &feedback.issues {
         text_given("the text of an issue", &finding.issue)?;
+        for text in [&finding.suggestion, &finding.code_before, &finding.code_after].into_iter().flatten() {
+            text_fits("the text of an issue", text)?;
+        }
         if let Err(why) = RepoPath::new(&finding.file) {
             return Refusal::new(
                 Code::FeedbackIncomplete,

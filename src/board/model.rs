@@ -1,0 +1,384 @@
+//! The rules, model-checked: a small world is walked through every board it can reach, and each step is judged.
+//!
+//! Three tasks (one waits for another, two own a common directory); two coders and two reviewers, one agent being
+//! both; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
+//! that are cut off, late writers with an old epoch.
+//!
+//! The walk is breadth-first in the number of *disturbances*: first everything an undisturbed team can do, then
+//! everything with one thing gone wrong anywhere, then two, and so on. A plain breadth-first walk would spend its
+//! states on the beginnings of stories and never see one end.
+
+mod acts;
+mod canon;
+mod properties;
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::rc::Rc;
+
+use super::call::{Guard, Guards};
+use super::rules::WriteCheckpoint;
+use super::task::Status;
+use super::testing::{Bench, HOLD, LEASE, id, new_task, patterns, plan_of};
+use super::{Board, Transition, apply};
+
+use acts::Act;
+
+const TASKS: [&str; 3] = ["t1", "t2", "t3"];
+const CODERS: [&str; 2] = ["coder-1", "both-1"];
+const REVIEWERS: [&str; 2] = ["reviewer-1", "both-1"];
+
+/// A board, and what is true around it.
+#[derive(Clone)]
+struct State {
+    bench: Bench,
+    /// Whether the clock went on during this pause.
+    paused_a_while: bool,
+    known: [Known; 3],
+    trace: Option<Rc<Step>>,
+}
+
+/// What the walk itself knows of a task, so that the board is not its own witness.
+#[derive(Clone, Default, Hash)]
+struct Known {
+    /// Everybody who ever got a worktree for it.
+    hands: Vec<String>,
+    /// A checkpoint was written since the last claim.
+    announced: bool,
+    /// The branch stands elsewhere than where it was handed in.
+    moved: bool,
+}
+
+/// How a state came about, for whoever reads a failure.
+struct Step {
+    what: String,
+    before: Option<Rc<Step>>,
+}
+
+fn story(last: &Option<Rc<Step>>) -> String {
+    let mut lines = Vec::new();
+    let mut at = last;
+    while let Some(step) = at {
+        lines.push(step.what.clone());
+        at = &step.before;
+    }
+    lines.reverse();
+    lines.join("\n  ")
+}
+
+impl State {
+    fn first() -> Self {
+        let mut bench = Bench::with_config(|config| {
+            config.max_coder_iterations = 2;
+            config.max_review_cycles = 2;
+            config.breaker_rejections = 2;
+            config.blocked_hold_seconds = LEASE;
+        });
+        assert!(HOLD > LEASE, "one tick must end every deadline there is");
+        for spare in ["coder-2", "reviewer-2", "auditor-1"] {
+            bench.board.rest.agents.remove(&super::testing::agent(spare));
+        }
+        let mut tasks: Vec<_> = TASKS.iter().map(|name| new_task(name, &format!("{name}/"))).collect();
+        for task in &mut tasks[..2] {
+            task.scope.inside.extend(patterns(&["common/"]));
+        }
+        tasks[2].depends_on = vec![id("t1")];
+        bench.ok("human", plan_of(tasks));
+        Self { bench, paused_a_while: false, known: Default::default(), trace: None }
+    }
+
+    fn board(&self) -> &Board {
+        &self.bench.board
+    }
+
+    fn paused(&self) -> bool {
+        !self.bench.world.switches.set.is_empty()
+    }
+
+    /// The same circumstances around another board.
+    fn around(&self, board: Board) -> Self {
+        let Bench { now, world, guards, .. } = &self.bench;
+        Self {
+            bench: Bench { board, now: now.clone(), world: world.clone(), guards: *guards },
+            paused_a_while: self.paused_a_while,
+            known: self.known.clone(),
+            trace: self.trace.clone(),
+        }
+    }
+
+    /// Drops what no rule asks for, so that boards that differ in their past alone are kept as small as one.
+    fn forget_the_past(&mut self) {
+        let board = &mut self.bench.board;
+        let rest = &mut board.rest;
+        rest.handoff.clear();
+        rest.anomalies.clear();
+        for task in &mut board.tasks {
+            let (_, body) = task.parts_mut();
+            body.reviews.clear();
+            body.issues.clear();
+            let keep = body.attempts.len().saturating_sub(1);
+            body.attempts.drain(..keep);
+            if body.history.len() > 4 {
+                let start = body
+                    .history
+                    .iter()
+                    .rposition(|line| {
+                        matches!(
+                            line.event,
+                            super::history::Event::Claimed | super::history::Event::TakenOver
+                        )
+                    })
+                    .unwrap_or(body.history.len());
+                let mut kept = Vec::new();
+                for line in body.history.drain(start..) {
+                    if kept.is_empty() || line.checkpoint.is_some() {
+                        kept.push(line);
+                    }
+                }
+                body.history = kept;
+            }
+        }
+    }
+}
+
+/// What a walk came to.
+#[derive(Debug)]
+struct Walk {
+    states: usize,
+    steps: usize,
+    /// All boards with fewer disturbances than this were reached.
+    disturbances: usize,
+    /// The verbs that were accepted at least once: a rule that refuses everything is safe and useless.
+    verbs: BTreeSet<&'static str>,
+    statuses: BTreeSet<Status>,
+    found: Option<String>,
+}
+
+/// Walks until there is nothing new, `most` states were seen, or something is wrong.
+fn walk(guards: Guards, most: usize) -> Walk {
+    let mut first = State::first();
+    first.bench.guards = guards;
+    let mut seen: HashSet<u128> = HashSet::with_capacity(most * 2);
+    seen.insert(canon::key(&first));
+    let mut queues: Vec<VecDeque<State>> = vec![VecDeque::from([first])];
+    let mut result = Walk {
+        states: 1,
+        steps: 0,
+        disturbances: 0,
+        verbs: BTreeSet::new(),
+        statuses: BTreeSet::new(),
+        found: None,
+    };
+    while result.disturbances < queues.len() {
+        let Some(state) = queues[result.disturbances].pop_front() else {
+            result.disturbances += 1;
+            continue;
+        };
+        if result.states >= most {
+            break;
+        }
+        match expand(&state, &mut result) {
+            Err(wrong) => {
+                result.found = Some(format!("{wrong}\n  {}", story(&state.trace)));
+                break;
+            }
+            Ok(nexts) => {
+                for (cost, next) in nexts {
+                    if seen.insert(canon::key(&next)) {
+                        result.states += 1;
+                        result.statuses.extend(next.board().tasks.iter().map(|task| task.status));
+                        let level = result.disturbances + cost;
+                        while queues.len() <= level {
+                            queues.push(VecDeque::new());
+                        }
+                        queues[level].push_back(next);
+                    }
+                }
+            }
+        }
+    }
+    result
+}
+
+/// Every state one step away, each judged; or what is wrong.
+fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, String> {
+    let mut nexts = Vec::new();
+    let mut scratch = state.board().clone();
+    nobody_late(state, &mut scratch)?;
+    for act in acts::possible(state) {
+        result.steps += 1;
+        let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
+        result.verbs.insert(act.what.name());
+        nexts.push((act.cost, next));
+    }
+    if &scratch != state.board() {
+        return Err("a refusal changed the board".to_owned());
+    }
+    nexts.extend(acts::circumstances(state));
+    Ok(nexts)
+}
+
+fn nobody_late(state: &State, scratch: &mut Board) -> Result<(), String> {
+    for act in acts::late(state) {
+        let call = state.bench.call(act.by);
+        if apply(scratch, &act.what, &call, None).is_ok() {
+            return Err(format!("a late writer got through: {:?} {:?}", call.by, act.what));
+        }
+    }
+    Ok(())
+}
+
+/// The state after this act, if it is allowed. `scratch` is a copy of the state's board, and is one afterwards.
+fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State>, String> {
+    let call = state.bench.call(act.by.clone());
+    if apply(scratch, &act.what, &call, None).is_err() {
+        return Ok(None);
+    }
+    let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
+    note(&mut next, state, &act.what);
+    next.trace = Some(Rc::new(Step {
+        what: format!("{} {}", call.by.id(), acts::told(&act.what)),
+        before: state.trace.clone(),
+    }));
+    properties::judge(state, &next, &act.what)
+        .map_err(|wrong| format!("{wrong}\n  after {}", story(&next.trace)))?;
+    next.forget_the_past();
+    Ok(Some(next))
+}
+
+/// One long story, chosen by chance: whatever is allowed next, with one circumstance in eight steps.
+fn wander(seed: u64, length: usize) -> Result<usize, String> {
+    let mut chance = Chance(seed);
+    let mut state = State::first();
+    for step in 0..length {
+        let mut scratch = state.board().clone();
+        nobody_late(&state, &mut scratch)?;
+        let mut acts = acts::possible(&state);
+        let mut next = None;
+        while next.is_none() && !acts.is_empty() && chance.below(8) > 0 {
+            // What goes wrong is tried less often than what goes on, or no story would get far.
+            let at = chance.below(acts.len());
+            let act = acts.swap_remove(at);
+            if act.cost == 0 || chance.below(6) == 0 {
+                next = attempt(&state, &act, &mut scratch)?;
+            }
+        }
+        if next.is_none() {
+            let mut around = acts::circumstances(&state);
+            next = Some(around.swap_remove(chance.below(around.len())).1);
+        }
+        match next {
+            Some(next) => state = next,
+            None => return Ok(step),
+        }
+        if state.board().tasks.iter().all(|task| task.status.is_terminal()) {
+            return Ok(step);
+        }
+    }
+    Ok(length)
+}
+
+/// A small generator of numbers (xorshift), so that a failure can be repeated by its seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound as u64).unwrap_or_default()
+    }
+}
+
+fn note(next: &mut State, before: &State, what: &Transition) {
+    match what {
+        Transition::FinishClaim(finish) => {
+            let Some(intent) = before.board().intent(finish.intent) else { return };
+            let Some(at) = TASKS.iter().position(|name| Some(&id(name)) == intent.task.as_ref()) else {
+                return;
+            };
+            let hands = &mut next.known[at].hands;
+            if !hands.iter().any(|hand| hand == intent.by.as_str()) {
+                hands.push(intent.by.to_string());
+                hands.sort();
+            }
+            next.known[at].announced = false;
+            next.known[at].moved = false;
+        }
+        Transition::WriteCheckpoint(WriteCheckpoint { task, .. }) => {
+            if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+                next.known[at].announced = true;
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn no_reachable_board_breaks_a_rule() {
+    let walk = walk(Guards::ALL, 120_000);
+    assert!(walk.found.is_none(), "{}", walk.found.unwrap_or_default());
+    assert!(walk.states >= 100_000, "only {walk:?}");
+    assert!(walk.disturbances >= 1, "not even the undisturbed boards were all reached: {walk:?}");
+    for verb in [
+        "begin_claim",
+        "finish_claim",
+        "cancel_claim",
+        "renew",
+        "write_checkpoint",
+        "submit",
+        "block",
+        "unblock",
+        "rescope",
+        "abandon",
+        "release",
+        "hand_off",
+        "start_review",
+        "renew_review",
+        "release_review",
+        "approve",
+        "reject",
+        "discuss",
+        "begin_merge",
+        "record_move",
+        "finish_merge",
+        "fail_merge",
+        "cancel_merge",
+        "void_approval",
+        "register_agent",
+        "retire_agent",
+    ] {
+        assert!(walk.verbs.contains(verb), "{verb} was never accepted");
+    }
+    for status in Status::ALL.into_iter().filter(|status| *status != Status::Draft) {
+        assert!(walk.statuses.contains(&status), "no task was ever {status}");
+    }
+}
+
+/// The walk ends near the beginning of most stories; these go on to the end, through many disturbances.
+#[test]
+fn no_long_story_breaks_a_rule() {
+    let mut steps = 0;
+    for seed in 1..=1500 {
+        match wander(seed * 0x9e37_79b9, 120) {
+            Ok(length) => steps += length,
+            Err(wrong) => panic!("seed {seed}: {wrong}"),
+        }
+    }
+    assert!(steps > 20_000, "the stories are short: {steps} steps");
+}
+
+/// The walk is worth something only if it notices a guard that is missing.
+#[test]
+fn every_single_guard_is_missed() {
+    for (guard, told) in [
+        (Guard::SelfApproval, "implemented"),
+        (Guard::PathOverlap, "overlap"),
+        (Guard::Epoch, "late writer"),
+        (Guard::Dependency, "dependency"),
+        (Guard::Checkpoint, "checkpoint"),
+    ] {
+        let walk = walk(Guards::without(guard), 100_000);
+        let found = walk.found.unwrap_or_default();
+        assert!(found.contains(told), "without {guard:?} the walk found: {found:?}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What must hold after every step, asked without the help of the rules that are to be judged.
+
+use crate::board::graph::waits_for;
+use crate::board::task::{Status, Task};
+use crate::board::{Board, TaskId, Transition, any_overlap, violations};
+
+use super::{State, TASKS};
+
+/// Whether this step was right, or what is wrong with it.
+pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
+    if let Some(violation) = violations(after.board()).first() {
+        return Err(format!("invariant {violation}"));
+    }
+    if after.board().revision != before.board().revision + 1 {
+        return Err("the revision did not grow by one".to_owned());
+    }
+    two_own_the_same(after)?;
+    for (at, name) in TASKS.iter().enumerate() {
+        let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
+            return Err(format!("{name} is gone"));
+        };
+        judge_task(before, after, at, old, new).map_err(|wrong| format!("{name}: {wrong}"))?;
+    }
+    if let Transition::BeginClaim(claim) = what {
+        let unmet = |id: &TaskId| !merged(after.board(), id);
+        if after.board().task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
+            return Err(format!("{} was claimed before its dependency was merged", claim.task));
+        }
+        if before.paused() {
+            return Err(format!("{} was claimed during a pause", claim.task));
+        }
+    }
+    Ok(())
+}
+
+fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) -> Result<(), String> {
+    if new.epoch < old.epoch {
+        return Err("the epoch went back".to_owned());
+    }
+    let (past, present) = (&old.body().history, &new.body().history);
+    if present.len() < past.len() || present[..past.len()] != past[..] {
+        return Err("history was rewritten".to_owned());
+    }
+    if old.status.is_terminal() && new.status != old.status {
+        return Err(format!("{} was left for {}", old.status, new.status));
+    }
+    if old.status.is_terminal() && old.head() != new.head() {
+        return Err("an ended task changed".to_owned());
+    }
+    if new.review_cycles_total < old.review_cycles_total {
+        return Err("review cycles were forgotten".to_owned());
+    }
+    if new.lease.is_some() && new.lease.as_ref().map(|l| &l.agent) != old.lease.as_ref().map(|l| &l.agent) {
+        let undone = after.board().rest.intents.len() < before.board().rest.intents.len();
+        if new.epoch == old.epoch && !undone {
+            return Err("the task changed hands under one epoch".to_owned());
+        }
+    }
+    if new.status == Status::ReadyForReview && old.status == Status::Working && !before.known[at].announced {
+        return Err("handed in without a checkpoint of this iteration".to_owned());
+    }
+    let approver = new.body().approval.as_ref().map(|approval| approval.reviewer.to_string());
+    if let Some(approver) = &approver
+        && new.status != Status::Working
+        && after.known[at].hands.contains(approver)
+    {
+        return Err(format!("{approver} implemented it and approved it"));
+    }
+    if new.status == Status::Merged && old.status != Status::Merged {
+        if approver.is_none() || old.body().approval.is_none() {
+            return Err("merged though nobody approved it".to_owned());
+        }
+        let merge_of = |task: &Task| task.body().approval.as_ref().map(|approval| approval.commit.clone());
+        if merge_of(new) != new.review_commit {
+            return Err("merged something else than was approved".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn two_own_the_same(state: &State) -> Result<(), String> {
+    let live: Vec<&Task> = state.board().tasks.iter().filter(|task| task.is_live(&state.bench.now)).collect();
+    for (at, one) in live.iter().enumerate() {
+        for other in &live[at + 1..] {
+            if any_overlap(&one.owns, &other.owns).is_some() {
+                return Err(format!("{} and {} own paths that overlap", one.id, other.id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether it has landed, itself or through what took its place.
+fn merged(board: &Board, id: &TaskId) -> bool {
+    board.task(id).is_some_and(|task| match task.status {
+        Status::Merged => true,
+        Status::Superseded => waits_for(task).iter().all(|next| merged(board, next)),
+        _ => false,
+    })
+}

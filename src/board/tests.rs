@@ -1,0 +1,1 @@
+//! The rules, verb by verb and against each other.
