@@ -227,7 +227,11 @@ impl Bench {
             RegisterAgent {
                 id: agent(name),
                 roles: roles.iter().map(|text| role(text)).collect(),
-                token_hash: format!("hash of {name}"),
+                token_hash: format!(
+                    "hash of {name
+                fresh: false,
+            }"
+                ),
                 configured_roles: Vec::new(),
                 runner: None,
                 former_runner_lives: false,

@@ -157,6 +157,7 @@ fn offer_team(menu: &mut Menu, state: &State) {
         token_hash: "another".to_owned(),
         configured_roles: Vec::new(),
         runner: None,
+        fresh: false,
         former_runner_lives: false,
     };
     menu.offer(1, "human", again);
