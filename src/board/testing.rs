@@ -227,13 +227,10 @@ impl Bench {
             RegisterAgent {
                 id: agent(name),
                 roles: roles.iter().map(|text| role(text)).collect(),
-                token_hash: format!(
-                    "hash of {name
-                fresh: false,
-            }"
-                ),
+                token_hash: format!("hash of {name}"),
                 configured_roles: Vec::new(),
                 runner: None,
+                fresh: false,
                 former_runner_lives: false,
             },
         )
