@@ -173,13 +173,18 @@ fn make_worktree(
         }
     }
     let handout = if work.reuse || fix || checkout_may_differ(ctx, &path) {
-        let found = content::fingerprint(&path)?;
-        Handout { head: found.head, tree: found.tree, merge_head: found.merge_head }
+        handout(&path)?
     } else {
         // A fresh checkout is its commit's tree: no need to hash every file to know it.
         Handout { head: work.start.clone(), tree: ctx.query()?.tree_of(&work.start)?, merge_head: None }
     };
     Ok(Made { base, handout, conflicts })
+}
+
+/// The worktree as it is now, uncommitted work included.
+pub fn handout(worktree: &std::path::Path) -> Result<Handout, Failure> {
+    let found = content::fingerprint(worktree)?;
+    Ok(Handout { head: found.head, tree: found.tree, merge_head: found.merge_head })
 }
 
 /// Whether what git checks out may read back as something else: line endings, filters, a hook that adds files.
@@ -227,11 +232,18 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
         epoch: ctx.epoch_of(task),
         base,
         conflicts,
+        handout: None,
     };
     let integration = integration_head(ctx, &snapshot.board)?;
     // Asked before anything is touched.
     ctx.would_allow(&snapshot.board, &record(integration.clone(), Vec::new()).into())?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
+    let untouched = snapshot
+        .board
+        .task(task)
+        .and_then(|task| task.body().attempt())
+        .and_then(|attempt| attempt.handout.clone())
+        .is_some_and(|handed_out| handout(&path).is_ok_and(|now| now == handed_out));
     let conflicts = match git::merge_in_worktree(
         &ctx.repo,
         &path,
@@ -242,7 +254,11 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
         Synced::Conflict(files) => files.into_iter().map(|file| file.path).collect(),
     };
     let conflicted = !conflicts.is_empty();
-    let committed = ctx.commit(record(integration, conflicts))?;
+    let mut record = record(integration, conflicts);
+    if untouched {
+        record.handout = Some(handout(&path)?);
+    }
+    let committed = ctx.commit(record)?;
     Ok((committed.outcome, committed.board.revision, conflicted))
 }
 

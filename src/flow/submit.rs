@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::board::history::Checkpoint;
 use crate::board::rules::{Submit, WriteCheckpoint, current_checkpoint};
-use crate::board::task::{Handout, Validation};
+use crate::board::task::Validation;
 use crate::board::{Needs, TaskId};
-use crate::git::{content, refs};
+use crate::git::refs;
 
-use super::claim::worktree_of;
+use super::claim::{handout, worktree_of};
 use super::context::Context;
 use super::evidence;
 use super::failure::Failure;
@@ -19,13 +19,8 @@ use super::shell;
 pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
-    let found = content::fingerprint(&path)?;
-    let write = WriteCheckpoint {
-        task: task.clone(),
-        epoch: ctx.epoch_of(task),
-        checkpoint,
-        found: Handout { head: found.head, tree: found.tree, merge_head: found.merge_head },
-    };
+    let write =
+        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found: handout(&path)? };
     let committed = ctx.commit(write)?;
     Ok((committed.outcome, committed.board.revision))
 }

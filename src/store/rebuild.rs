@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::board::{Board, Call, Needs, Stamp, apply};
+use crate::board::{Board, Call, Stamp, apply, bodies_needed};
 use crate::wire::log::Record;
 use crate::wire::state::{Decoded, encode_content};
 
@@ -118,11 +118,8 @@ pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<R
 /// The board after one more record.
 pub fn step(mut decoded: Decoded, record: &Record) -> Result<Decoded, String> {
     let say = |what: String| format!("revision {}: {what}", record.revision);
-    let needs = record.what.rule().needs(&decoded.board);
+    let needs = bodies_needed(&decoded.board, &record.what, &record.by);
     decoded.load(&needs).map_err(|error| say(error.to_string()))?;
-    if matches!(needs, Needs::Everything) {
-        decoded.load(&Needs::Everything).map_err(|error| say(error.to_string()))?;
-    }
     let mut board = decoded.board.clone();
     let call = Call::new(record.by.clone(), &record.at, &record.world);
     apply(&mut board, &record.what, &call, record.request.as_ref())
