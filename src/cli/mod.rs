@@ -13,6 +13,7 @@ mod ui;
 mod view;
 
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -33,7 +34,6 @@ pub struct Session {
 }
 
 pub fn run() -> ExitCode {
-    // A reader that went away must not kill us in the middle of a commit.
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     let parsed = Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
@@ -87,13 +87,9 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
         claim: text("LIZA_CLAIM"),
     };
-    let ctx = Context::open(&cwd, &caller)?;
+    let ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
-    let result = commands::dispatch(&mut session, cli.command);
-    for line in session.ctx.narration.borrow().iter() {
-        ui.narrate(line);
-    }
-    result
+    commands::dispatch(&mut session, cli.command)
 }
 
 impl Session {

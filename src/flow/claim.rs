@@ -81,11 +81,7 @@ impl Context {
         &self,
         what: impl Into<crate::board::Transition>,
     ) -> Result<crate::store::Committed, Failure> {
-        let mut plain = Self { request: None, ..self.again() };
-        plain.now = self.now.clone();
-        let committed = plain.commit(what);
-        self.narration.borrow_mut().append(&mut plain.narration.borrow_mut());
-        committed
+        Self { request: None, ..self.again() }.commit(what)
     }
 
     /// The same caller at the same board.
@@ -97,7 +93,7 @@ impl Context {
             claim: self.claim.clone(),
             now: self.now.clone(),
             request: self.request.clone(),
-            narration: std::cell::RefCell::new(Vec::new()),
+            narrator: std::rc::Rc::clone(&self.narrator),
         }
     }
 }

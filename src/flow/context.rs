@@ -1,6 +1,7 @@
 //! What every use case works with: the repository, the board, who calls and when.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
 use crate::board::{AgentId, Board, Credentials, Needs, Stamp, TaskId, Transition};
@@ -20,8 +21,8 @@ pub struct Context {
     pub claim: Option<(TaskId, u64)>,
     pub now: Stamp,
     pub request: Option<RequestKey>,
-    /// Told on standard error as they happen.
-    pub narration: std::cell::RefCell<Vec<String>>,
+    /// Tells people what goes on, as it happens.
+    pub narrator: Rc<dyn Fn(&str)>,
 }
 
 /// Who calls and how, as the command line and the environment say.
@@ -35,7 +36,7 @@ pub struct Caller {
 }
 
 impl Context {
-    pub fn open(cwd: &Path, caller: &Caller) -> Result<Self, Failure> {
+    pub fn open(cwd: &Path, caller: &Caller, narrator: Rc<dyn Fn(&str)>) -> Result<Self, Failure> {
         let (repo, dir) = match &caller.board_dir {
             Some(dir) => {
                 let dir = if dir.is_absolute() { dir.clone() } else { cwd.join(dir) };
@@ -55,12 +56,12 @@ impl Context {
             claim: claim(caller)?,
             now: crate::host::now(),
             request: None,
-            narration: std::cell::RefCell::new(Vec::new()),
+            narrator,
         })
     }
 
-    pub fn narrate(&self, text: impl Into<String>) {
-        self.narration.borrow_mut().push(text.into());
+    pub fn narrate(&self, text: impl AsRef<str>) {
+        (self.narrator)(text.as_ref());
     }
 
     pub fn is_human(&self) -> bool {
