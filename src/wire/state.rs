@@ -169,9 +169,12 @@ fn checksum(header: &str, content_hash: &str) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
+/// Lines are counted only when there is an error to place: counting for every task would cost more than reading them.
 fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
-    let lines_before = text[..at].bytes().filter(|byte| *byte == b'\n').count();
-    move |error| StateError::Malformed { line: lines_before + error.line, message: error.message }
+    move |error| {
+        let lines_before = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        StateError::Malformed { line: lines_before + error.line, message: error.message }
+    }
 }
 
 fn read(text: &str, content_start: usize, content_end: usize) -> Result<Board, StateError> {

@@ -1,0 +1,387 @@
+//! How long commands take, beside the floors they stand on, in one run. Started by `scripts/bench`.
+//!
+//! Every row is interleaved with its floor, medians are compared, and the ratio is what counts: times depend on the
+//! machine and its mood.
+
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program of its own that measures others")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use liza::board::rules::{AddTasks, NewTask};
+use liza::board::task::Scope;
+use liza::board::{Credentials, PathPattern, Role, TaskId};
+use liza::store::{Proposal, Store};
+use serde_json::{Value, json};
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|arg| arg == "floor") {
+        floor(Path::new(&args[1]));
+        return;
+    }
+    if args.first().is_some_and(|arg| arg == "small") {
+        return;
+    }
+    let liza = PathBuf::from(args.first().expect("the path of liza"));
+    let quick = args.iter().any(|arg| arg == "--quick");
+    let bench = Bench { liza, me: std::env::current_exe().expect("this program"), rows: Vec::new(), quick };
+    bench.run();
+}
+
+/// Lock, synced append, durable replace of the same bytes: what no durable command can do without.
+fn floor(dir: &Path) {
+    let lock = OpenOptions::new().write(true).create(true).truncate(false).open(dir.join("floor.lock")).expect("lock");
+    lock.lock().expect("locked");
+    let state = dir.join("floor.yaml");
+    let bytes = fs::read(&state).expect("state");
+    let mut log = OpenOptions::new().append(true).create(true).open(dir.join("floor.log")).expect("log");
+    log.write_all(&[b'x'; 400]).expect("written");
+    log.sync_all().expect("synced");
+    let temp = dir.join("floor.tmp");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temp).expect("temp");
+    file.write_all(&bytes).expect("written");
+    file.sync_all().expect("synced");
+    fs::rename(&temp, &state).expect("renamed");
+    File::open(dir).expect("dir").sync_all().expect("synced");
+}
+
+struct Bench {
+    liza: PathBuf,
+    me: PathBuf,
+    rows: Vec<Value>,
+    quick: bool,
+}
+
+struct World {
+    _home: tempfile::TempDir,
+    home: PathBuf,
+    root: PathBuf,
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn timed(run: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64() * 1000.0
+}
+
+impl World {
+    fn command(&self, program: &Path, dir: &Path, who: Option<&(String, String)>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(dir).env_clear().env("HOME", &self.home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+            command.env(name, "bench");
+        }
+        if let Some((id, token)) = who {
+            command.env("LIZA_AGENT_ID", id).env("LIZA_AGENT_TOKEN", token);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, program: &Path, dir: &Path, who: Option<&(String, String)>, args: &[&str]) -> String {
+        let output = self.command(program, dir, who).args(args).output().expect("it runs");
+        assert!(
+            output.status.success(),
+            "{} {args:?}: {}{}",
+            program.display(),
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.run(Path::new("git"), &self.root, None, args).trim().to_owned()
+    }
+}
+
+impl Bench {
+    fn run(mut self) {
+        self.start();
+        let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
+        for size in sizes {
+            self.board(*size);
+        }
+        self.writers();
+        let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
+        for count in files {
+            self.git_work(*count);
+        }
+        self.print();
+    }
+
+    fn row(&mut self, name: &str, size: &str, ms: f64, floor: &str, floor_ms: f64) {
+        eprintln(&format!("{name:<28} {size:>12} {ms:>9.2} ms   {:>6.2} x {floor}", ms / floor_ms));
+        self.rows.push(json!({
+            "row": name, "size": size, "ms": (ms * 1000.0).round() / 1000.0, "floor": floor,
+            "floor_ms": (floor_ms * 1000.0).round() / 1000.0, "ratio": (ms / floor_ms * 100.0).round() / 100.0,
+        }));
+    }
+
+    /// Interleaves a command with its floor; medians of both.
+    fn pair(&self, rounds: usize, mut command: impl FnMut(usize), mut floor: impl FnMut(usize)) -> (f64, f64) {
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for round in 0..rounds {
+            b.push(timed(|| floor(round)));
+            a.push(timed(|| command(round)));
+        }
+        (median(a), median(b))
+    }
+
+    fn start(&mut self) {
+        let world = self.world(1);
+        let (liza, small) = self.pair(
+            30,
+            |_| drop(world.run(&self.liza, &world.root, None, &["--version"])),
+            |_| drop(world.run(&self.me, &world.root, None, &["small"])),
+        );
+        self.row("process start", "-", liza, "small program", small);
+    }
+
+    fn world(&self, files: usize) -> World {
+        let home_dir = tempfile::tempdir().expect("a folder");
+        let home = home_dir.path().to_owned();
+        let root = home.join("repo");
+        fs::create_dir(&root).expect("a folder");
+        let world = World { _home: home_dir, home, root };
+        world.git(&["init", "-q", "-b", "main"]);
+        for number in 0..files {
+            let dir = world.root.join(format!("src/d{}", number / 100));
+            if number % 100 == 0 {
+                fs::create_dir_all(&dir).expect("a folder");
+            }
+            fs::write(dir.join(format!("f{number}.txt")), format!("file {number}\n")).expect("a file");
+        }
+        fs::create_dir_all(world.root.join("specs")).expect("a folder");
+        fs::write(world.root.join("specs/vision.md"), "# Vision\n").expect("a file");
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-q", "-m", "start"]);
+        world.run(&self.liza, &world.root, None, &["init", "bench"]);
+        world
+    }
+
+    fn fill(&self, world: &World, count: usize) {
+        let store = Store::new(world.root.join(".liza"));
+        // About 2.7 KB a task, as boards in use have.
+        let text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod. ".repeat(27);
+        let tasks: Vec<NewTask> = (0..count)
+            .map(|number| NewTask {
+                id: TaskId::new(&format!("task-{number}")).expect("an id"),
+                title: format!("Task number {number}"),
+                description: text.clone(),
+                spec_ref: Some("specs/vision.md".to_owned()),
+                done_when: vec!["the first criterion holds".to_owned(), "the second one too".to_owned()],
+                scope: Scope {
+                    inside: vec![
+                        PathPattern::new(&format!("out/{number}/")).expect("a path"),
+                        PathPattern::new(&format!("tests/{number}/")).expect("a path"),
+                    ],
+                    outside: vec![PathPattern::new("docs/").expect("a path")],
+                },
+                owns: Vec::new(),
+                depends_on: Vec::new(),
+                priority: 0,
+                kind: Default::default(),
+                risk: Default::default(),
+                role: Role::coder(),
+                parent: None,
+                tags: vec!["bench".to_owned()],
+                inputs: Vec::new(),
+                expected_outputs: vec![format!("out/{number}/result.txt")],
+                max_coder_iterations: None,
+                max_review_cycles: None,
+            })
+            .collect();
+        for chunk in tasks.chunks(2_000) {
+            let add = AddTasks {
+                tasks: chunk.to_vec(),
+                finalize: true,
+                specs_found: chunk.iter().map(|task| task.id.clone()).collect(),
+            };
+            let proposal = Proposal { credentials: &Credentials::Human, what: add.into(), request: None };
+            store.commit(proposal, &liza::host::now()).expect("committed");
+        }
+        // Former boards share nothing with the present one but disk; without them the floor is fair.
+        for entry in fs::read_dir(world.root.join(".liza/images")).expect("images").flatten() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+
+    fn register(&self, world: &World, role: &str) -> (String, String) {
+        let text = world.run(&self.liza, &world.root, None, &["--json", "agent", "register", "--role", role]);
+        let data: Value = serde_json::from_str(&text).expect("json");
+        (data["data"]["id"].as_str().expect("id").to_owned(), data["data"]["token"].as_str().expect("token").to_owned())
+    }
+
+    fn board(&mut self, size: usize) {
+        let world = self.world(50);
+        self.fill(&world, size);
+        let coder = self.register(&world, "coder");
+        world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]);
+        let dir = world.root.join(".liza");
+        fs::copy(dir.join("state.yaml"), dir.join("floor.yaml")).expect("copied");
+        let floor_dir = dir.display().to_string();
+        let rounds = if size >= 10_000 { 9 } else { 21 };
+        let label = format!("{size} tasks");
+        let kb = fs::metadata(dir.join("state.yaml")).expect("state").len() / 1024;
+        eprintln(&format!("-- {label}, {kb} KB"));
+        let floor = |_: usize| drop(world.run(&self.me, &world.root, None, &["floor", &floor_dir]));
+        let mut results = Vec::new();
+        let mut measure = |name: &'static str, who: Option<&(String, String)>, args: &dyn Fn(usize) -> Vec<String>| {
+            let command = |round: usize| {
+                let args = args(round);
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                world.run(&self.liza, &world.root, who, &args);
+            };
+            results.push((name, self.pair(rounds, command, floor)));
+        };
+        let words = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        measure("status", None, &|_| words(&["status"]));
+        measure("note", None, &|round| vec!["note".to_owned(), format!("note {round}")]);
+        measure("task renew", Some(&coder), &|_| words(&["task", "renew", "task-0"]));
+        measure("task add", None, &|round| {
+            let mut args = words(&[
+                "task", "add", "--title", "more", "--spec", "specs/vision.md", "--done", "x", "--finalize", "--id",
+            ]);
+            args.push(format!("more-{round}"));
+            args.extend(["--in".to_owned(), format!("more/{round}/")]);
+            args
+        });
+        measure("validate", None, &|_| words(&["validate"]));
+        // A claim that keeps its worktree: released and taken up again by the same agent.
+        let mut reclaim = Vec::new();
+        let mut base = Vec::new();
+        for round in 0..rounds.min(9) {
+            world.run(&self.liza, &world.root, Some(&coder), &["task", "release", "task-0"]);
+            base.push(timed(|| floor(round)));
+            reclaim.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]))));
+        }
+        results.push(("claim, worktree kept", (median(reclaim), median(base))));
+        for (name, (ms, floor_ms)) in results {
+            self.row(name, &label, ms, "start+log+replace", floor_ms);
+        }
+    }
+
+    fn writers(&mut self) {
+        let world = self.world(5);
+        self.fill(&world, 100);
+        let mut first = None;
+        for processes in [1usize, 2, 8, 32] {
+            let each = if self.quick { 10 } else { 640 / processes.max(8) };
+            let before = self.revision(&world);
+            let start = Instant::now();
+            std::thread::scope(|scope| {
+                for _ in 0..processes {
+                    scope.spawn(|| {
+                        for number in 0..each {
+                            world.run(&self.liza, &world.root, None, &["note", &format!("n {number}")]);
+                        }
+                    });
+                }
+            });
+            let rate = (processes * each) as f64 / start.elapsed().as_secs_f64();
+            let applied = self.revision(&world) - before;
+            assert_eq!(applied, (processes * each) as u64, "an update was lost");
+            if processes == 2 {
+                first = Some(rate);
+            }
+            let ratio = rate / first.unwrap_or(rate);
+            eprintln(&format!("{processes:>3} processes {rate:>9.1} updates/s   {ratio:>5.2} of 2 processes, none lost"));
+            self.rows.push(json!({
+                "row": "concurrent notes", "size": format!("{processes} processes"), "updates_per_second": rate.round(),
+                "ratio_to_two": (ratio * 100.0).round() / 100.0, "lost": 0,
+            }));
+        }
+    }
+
+    fn revision(&self, world: &World) -> u64 {
+        let text = world.run(&self.liza, &world.root, None, &["--json", "status"]);
+        serde_json::from_str::<Value>(&text).expect("json")["revision"].as_u64().expect("a number")
+    }
+
+    fn git_work(&mut self, files: usize) {
+        let world = self.world(files);
+        self.fill(&world, 100);
+        let coder = self.register(&world, "coder");
+        let reviewer = self.register(&world, "code_reviewer");
+        let rounds = if files >= 10_000 { 5 } else { 15 };
+        let label = format!("{files} files");
+        let (mut claims, mut adds, mut merges, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for round in 0..rounds {
+            let id = format!("task-{round}");
+            let place = world.home.join(format!("bare-{round}")).display().to_string();
+            let branch = format!("bare-{round}");
+            adds.push(timed(|| {
+                world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
+            }));
+            claims.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]))));
+            let worktree = world.root.join(format!(".worktrees/{id}"));
+            let file = format!("out/{round}/result.txt");
+            let test = format!("tests/{round}/test.sh");
+            world.run(&self.liza, &world.root, Some(&coder), &[
+                "task", "checkpoint", &id, "--intent", "make the result appear", "--risks", "none", "--validate", "echo ok",
+                "--expect", "ok", "--file", &file, "--file", &test,
+            ]);
+            for name in [&file, &test] {
+                let path = worktree.join(name);
+                fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+                fs::write(path, "x\n").expect("a file");
+            }
+            world.run(Path::new("git"), &worktree, None, &["add", "-A"]);
+            world.run(Path::new("git"), &worktree, None, &["commit", "-q", "-m", "work"]);
+            world.run(&self.liza, &world.root, Some(&coder), &["task", "submit", &id]);
+            let head = world.run(Path::new("git"), &worktree, None, &["rev-parse", "HEAD"]);
+            let head = head.trim();
+            world.run(&self.liza, &world.root, Some(&reviewer), &["review", "claim", &id]);
+            world.run(&self.liza, &world.root, Some(&reviewer), &["review", "approve", &id, "--commit", head]);
+            // The same three steps with bare git, on a ref of their own.
+            let onto = world.git(&["rev-parse", "integration"]);
+            world.git(&["update-ref", "refs/bench/integration", &onto]);
+            bare.push(timed(|| {
+                let sync = "core.fsync=committed";
+                let tree = world.git(&["-c", sync, "merge-tree", "--write-tree", &onto, head]);
+                let commit = world.git(&["-c", sync, "commit-tree", &tree, "-p", &onto, "-p", head, "-m", "bare"]);
+                world.git(&["-c", sync, "update-ref", "refs/bench/integration", &commit, &onto]);
+            }));
+            merges.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&reviewer), &["merge", &id]))));
+        }
+        self.row("claim with worktree", &label, median(claims), "git worktree add", median(adds));
+        self.row("merge", &label, median(merges), "three git commands", median(bare));
+    }
+
+    fn print(self) {
+        println!("| command | size | ms | ratio | floor |");
+        println!("|---|---|---|---|---|");
+        for row in &self.rows {
+            if let Some(rate) = row["updates_per_second"].as_f64() {
+                println!("| concurrent notes | {} | {rate} /s | {} of 2 processes | |", row["size"].as_str().unwrap_or(""), row["ratio_to_two"]);
+            } else {
+                println!(
+                    "| {} | {} | {:.2} | {:.2} | {} ({:.2} ms) |",
+                    row["row"].as_str().unwrap_or(""),
+                    row["size"].as_str().unwrap_or(""),
+                    row["ms"].as_f64().unwrap_or(0.0),
+                    row["ratio"].as_f64().unwrap_or(0.0),
+                    row["floor"].as_str().unwrap_or(""),
+                    row["floor_ms"].as_f64().unwrap_or(0.0)
+                );
+            }
+        }
+        println!("\n{}", serde_json::to_string(&json!({ "rows": self.rows })).unwrap_or_default());
+    }
+}
+
+/// Progress, beside the table.
+fn eprintln(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
