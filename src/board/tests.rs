@@ -10,7 +10,6 @@ mod merging;
 mod people;
 mod planning;
 mod records;
-mod replay;
 mod requests;
 mod reviewing;
 mod time;
