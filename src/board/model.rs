@@ -361,13 +361,13 @@ fn no_reachable_board_breaks_a_rule() {
 #[test]
 fn no_long_story_breaks_a_rule() {
     let mut steps = 0;
-    for seed in 1..=1500 {
+    for seed in 1..=800 {
         match wander(seed * 0x9e37_79b9, 120) {
             Ok(length) => steps += length,
             Err(wrong) => panic!("seed {seed}: {wrong}"),
         }
     }
-    assert!(steps > 20_000, "the stories are short: {steps} steps");
+    assert!(steps > 50_000, "the stories are short: {steps} steps");
 }
 
 /// The walk is worth something only if it notices a guard that is missing.
