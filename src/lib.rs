@@ -1,8 +1,12 @@
 //! The coordinator that lets a team of coding agents share one git repository.
 
 pub mod board;
+pub mod cli;
+pub mod flow;
 pub mod git;
 pub mod host;
+pub mod policy;
 pub mod store;
 pub mod text;
+pub mod watch;
 pub mod wire;

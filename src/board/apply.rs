@@ -33,9 +33,8 @@ pub fn apply(
         return Ok(Applied::Repeated(outcome?));
     }
     rule.check(board, call)?;
-    let acted_on = rule.needs(board);
     let outcome = rule.change(board, call);
-    note_presence(board, call, &acted_on);
+    note_presence(board, call);
     if let Some(key) = request {
         remember(board, call.by.id(), key, &outcome);
     }
@@ -43,10 +42,28 @@ pub fn apply(
     Ok(Applied::Changed(outcome))
 }
 
-/// Whoever acts is alive: its heartbeat is noted, and the lease of a task it just acted on is renewed.
+/// The bodies that applying `what` asks for: those of the rule, and of the tasks the caller holds.
 ///
-/// Which tasks these are is the rule's word and never which bodies happen to be loaded: a replay loads others.
-fn note_presence(board: &mut Board, call: &Call, acted_on: &Needs) {
+/// Whoever commits and whoever replays must load exactly these: what is renewed may not depend on anything else.
+pub fn bodies_needed(board: &Board, what: &Transition, by: &Actor) -> Needs {
+    let needs = what.rule().needs(board);
+    let Actor::Agent { id, .. } = by else { return needs };
+    let held = board
+        .tasks
+        .iter()
+        .filter(|task| {
+            [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| &lease.agent == id)
+        })
+        .map(|task| task.id.clone());
+    match needs {
+        Needs::Everything => Needs::Everything,
+        Needs::Nothing => Needs::Tasks(held.collect()),
+        Needs::Tasks(ids) => Needs::Tasks(ids.into_iter().chain(held).collect()),
+    }
+}
+
+/// Whoever acts is alive: its heartbeat is noted, and every lease it holds is renewed.
+fn note_presence(board: &mut Board, call: &Call) {
     let Actor::Agent { id, incarnation } = &call.by else { return };
     let lease_seconds = board.config().lease_seconds;
     if let Some(agent) = board.rest.agents.get_mut(id)
@@ -57,12 +74,7 @@ fn note_presence(board: &mut Board, call: &Call, acted_on: &Needs) {
     for task in &mut board.tasks {
         let held = |lease: &Lease| &lease.agent == id && lease.incarnation == *incarnation;
         let holds = task.lease.as_ref().is_some_and(held) || task.review_lease.as_ref().is_some_and(held);
-        let acted = match acted_on {
-            Needs::Nothing => false,
-            Needs::Tasks(ids) => ids.contains(&task.id),
-            Needs::Everything => true,
-        };
-        if !holds || !acted {
+        if !holds {
             continue;
         }
         let (head, _) = task.parts_mut();

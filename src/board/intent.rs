@@ -46,6 +46,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// The move of a branch that was recorded before it is made.
+    pub fn step(&self) -> Option<&RefMove> {
+        match self {
+            Self::Claim(_) => None,
+            Self::Merge(work) => work.step.as_ref(),
+            Self::Advance(work) | Self::Deliver(work) => work.step.as_ref(),
+        }
+    }
+
     pub fn verb(&self) -> &'static str {
         match self {
             Self::Claim(_) => "claim",

@@ -29,7 +29,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use agent::{Agent, Process};
-pub use apply::{Applied, apply};
+pub use apply::{Applied, apply, bodies_needed};
 pub use call::{Actor, Call, Credentials, Switch, SwitchKind, Switches, World};
 pub use config::Config;
 pub use ids::{AgentId, CommitId, IdError, Role, TaskId};

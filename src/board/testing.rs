@@ -230,6 +230,7 @@ impl Bench {
                 token_hash: format!("hash of {name}"),
                 configured_roles: Vec::new(),
                 runner: None,
+                fresh: false,
                 former_runner_lives: false,
             },
         )

@@ -4,6 +4,8 @@
 //! `command` spawns the `git` program for what libgit2 does differently or not at all: worktrees, merging, status.
 //! Nothing here merges or checks out in the user's own checkout.
 
+#![expect(clippy::disallowed_methods, reason = "starts git and reads its files")]
+
 pub mod checkouts;
 pub mod command;
 pub mod commit;

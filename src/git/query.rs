@@ -70,6 +70,13 @@ impl Query {
         }
     }
 
+    /// Whether settings make a checkout differ from what is committed, such as line endings or a sparse checkout.
+    pub fn has_checkout_settings(&self) -> bool {
+        let Ok(config) = self.git.config() else { return true };
+        let set = |name: &str| config.get_string(name).is_ok_and(|value| value != "false");
+        set("core.autocrlf") || set("core.eol") || set("core.sparsecheckout")
+    }
+
     /// The commit a local branch is at.
     pub fn head_of_branch(&self, name: &str) -> Result<Option<CommitId>, QueryError> {
         self.ref_commit(&format!("refs/heads/{name}"))

@@ -1,5 +1,7 @@
 //! THE MACHINE: clock, processes, randomness, and the places where tests let a process die.
 
+#![expect(clippy::disallowed_methods, reason = "the machine is this room")]
+
 mod clock;
 pub mod crash;
 mod process;

@@ -26,11 +26,12 @@ use crate::board::intent::RequestKey;
 use crate::board::rules::RecordViolation;
 use crate::board::state::JournalMark;
 use crate::board::{
-    Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply, violations,
+    Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply,
+    bodies_needed, violations,
 };
 use crate::host::crash;
 use crate::wire::log::Record;
-use crate::wire::state::{Decoded, encode_content};
+use crate::wire::state::{Decoded, StateError, encode_content};
 
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, beside, check_private, write_new};
@@ -60,6 +61,15 @@ pub struct Committed {
     pub warnings: Vec<String>,
 }
 
+/// What a change left on disk.
+pub(super) enum Written {
+    Published(String),
+    /// The board is as it was.
+    Nothing,
+    /// The request was answered before.
+    Before,
+}
+
 /// A locked board: between steps 2 and 9.
 pub(super) struct Locked {
     pub lock: BoardLock,
@@ -74,14 +84,14 @@ pub(super) struct Locked {
 impl Store {
     /// Makes one change, or says why not.
     pub fn commit(&self, proposal: Proposal<'_>, now: &Stamp) -> Result<Committed, StoreError> {
-        let mut locked = self.lock_and_read(now)?;
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches()?;
         match self.change(&mut locked, &actor, &proposal, switches.clone(), now) {
-            Ok((outcome, published)) => Ok(Committed {
+            Ok((outcome, written)) => Ok(Committed {
                 board: locked.decoded.into_board(),
                 outcome,
-                repeated: published.is_none(),
+                repeated: matches!(written, Written::Before),
                 warnings: locked.warnings,
             }),
             Err(StoreError::Refused(refusal)) if refusal.code.is_tier0() => {
@@ -99,7 +109,7 @@ impl Store {
     }
 
     /// Steps 1 and 2.
-    pub(super) fn lock_and_read(&self, now: &Stamp) -> Result<Locked, StoreError> {
+    pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         if !self.dir().is_dir() {
             return Err(StoreError::Missing(self.dir().to_owned()));
         }
@@ -114,6 +124,14 @@ impl Store {
             }
             Found::Good(decoded) => {
                 Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
+            }
+            // What stands there may be an agent's own doing; only a person can mean it.
+            Found::Bad { why: StateError::Edited, .. } if who != &Credentials::Human => {
+                return Err(StoreError::Invalid {
+                    message: "state.yaml was edited by hand".to_owned(),
+                    hint: "nothing was changed; a person's next liza command adopts the edit or refuses it"
+                        .to_owned(),
+                });
             }
             Found::Bad { bytes, why } => self.take_edit(lock, log, &bytes, &why, identity, now)?,
         };
@@ -135,9 +153,9 @@ impl Store {
         proposal: &Proposal<'_>,
         switches: Switches,
         now: &Stamp,
-    ) -> Result<(Value, Option<String>), StoreError> {
+    ) -> Result<(Value, Written), StoreError> {
         let rule = proposal.what.rule();
-        let needs = rule.needs(&locked.decoded.board);
+        let needs = bodies_needed(&locked.decoded.board, &proposal.what, actor);
         locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
         let archived = rule
             .asks_archive(&locked.decoded.board)
@@ -149,7 +167,7 @@ impl Store {
         // 3 and the first half of 4. A refusal leaves the board as it was.
         let outcome =
             match apply(&mut locked.decoded.board, &proposal.what, &call, proposal.request.as_ref())? {
-                Applied::Repeated(outcome) => return Ok((outcome, None)),
+                Applied::Repeated(outcome) => return Ok((outcome, Written::Before)),
                 Applied::Changed(outcome) => outcome,
             };
         // 4
@@ -168,11 +186,11 @@ impl Store {
         crash::point("commit.4");
         // Switches stopped nothing, or we would not be here: a replay needs only the archive.
         let world = World { switches: Switches::default(), archived: world.archived };
-        let text = self.publish(locked, actor, proposal, world, now)?;
-        Ok((outcome, Some(text)))
+        let written = self.publish(locked, actor, proposal, world, now)?;
+        Ok((outcome, written))
     }
 
-    /// Steps 5 to 8. Returns the text that was published.
+    /// Steps 5 to 8. A change that changes nothing is not written.
     fn publish(
         &self,
         locked: &mut Locked,
@@ -180,9 +198,13 @@ impl Store {
         proposal: &Proposal<'_>,
         world: World,
         now: &Stamp,
-    ) -> Result<String, StoreError> {
+    ) -> Result<Written, StoreError> {
         let content = encode_content(&locked.decoded.board, locked.decoded.text()).map_err(cannot_write)?;
         let board = &mut locked.decoded.board;
+        if content.hash == locked.decoded.content_hash {
+            board.revision -= 1;
+            return Ok(Written::Nothing);
+        }
         let record = Record {
             revision: board.revision,
             prev: board.journal.hash.clone(),
@@ -210,7 +232,7 @@ impl Store {
         locked.lock.raise_mark(revision);
         crash::point("commit.8");
         match synced {
-            Ok(()) => Ok(text),
+            Ok(()) => Ok(Written::Published(text)),
             Err(source) => {
                 Err(StoreError::DurabilityUnknown { revision, path: self.dir().to_owned(), source })
             }

@@ -8,7 +8,7 @@ use crate::board::{Actor, Credentials, Needs, Stamp, SwitchKind, Switches, Trans
 use crate::wire::flat::read_edited;
 use crate::wire::state::{Decoded, StateError};
 
-use super::commit::{Locked, Proposal};
+use super::commit::{Locked, Proposal, Written};
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, make_private_dir, replace, write_new};
 use super::handle::Store;
@@ -99,7 +99,7 @@ impl Store {
             // Only comments or layout differ.
             replace(&self.layout().state(), text.as_bytes())?;
             locked.warnings.push("state.yaml was reformatted by hand; its layout is restored".to_owned());
-            Some(text)
+            text
         } else {
             let summary = edit.summary().join(", ");
             let proposal =
@@ -110,15 +110,15 @@ impl Store {
                 kept.display()
             ));
             match adopted {
-                Ok((_, published)) => published,
+                Ok((_, Written::Published(published))) => published,
+                Ok(_) => text,
                 Err(StoreError::Refused(refusal)) => {
                     return Err(self.refuse_edit(&text, &kept, &[refusal.message]));
                 }
                 Err(other) => return Err(other),
             }
         };
-        locked.decoded =
-            Decoded::new(published.unwrap_or_default().into_bytes()).map_err(|why| invalid(&why))?;
+        locked.decoded = Decoded::new(published.into_bytes()).map_err(|why| invalid(&why))?;
         locked.identity =
             FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
         locked.image_text = None;

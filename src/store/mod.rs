@@ -1,5 +1,7 @@
 //! THE DISK UNDER `.liza`: the lock, the commit, and reading without either.
 
+#![expect(clippy::disallowed_methods, reason = "the disk under .liza is this room")]
+
 pub mod commit;
 pub mod edits;
 pub mod error;

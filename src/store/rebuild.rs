@@ -1,11 +1,14 @@
 //! The last good board can always be made again: from an image, and the records since.
 
-use crate::board::{Board, Call, Needs, apply};
+use std::path::PathBuf;
+
+use crate::board::{Board, Call, Stamp, apply, bodies_needed};
 use crate::wire::log::Record;
 use crate::wire::state::{Decoded, encode_content};
 
-use super::error::StoreError;
+use super::error::{IoContext, StoreError};
 use super::handle::Store;
+use super::lock::BoardLock;
 use super::read::LARGEST_STATE;
 
 /// A board made again, and the text it is written as.
@@ -15,6 +18,29 @@ pub struct Rebuilt {
 }
 
 impl Store {
+    /// Puts a board that was made again in place; what stood there is kept. A log that goes on beyond it is cut only
+    /// where nothing was published.
+    pub fn restore(&self, rebuilt: &Rebuilt, limit: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
+        let state = self.layout().state();
+        let kept = match super::files::read_whole(&state, limit) {
+            Ok((bytes, _)) => Some(self.keep_edit(&bytes, now)?),
+            Err(_) => match std::fs::symlink_metadata(&state) {
+                // A link, a pipe, a directory or something too large: moved aside as it is.
+                Ok(_) => {
+                    let aside = self.layout().edits().join(format!("not-a-board-{}", now.monotonic));
+                    super::files::make_private_dir(&self.layout().edits())?;
+                    std::fs::rename(&state, &aside).doing("move aside", &state)?;
+                    Some(aside)
+                }
+                Err(_) => None,
+            },
+        };
+        super::files::replace(&state, rebuilt.text.as_bytes())?;
+        lock.raise_mark(rebuilt.board.revision);
+        Ok(kept)
+    }
+
     /// The revisions of which a whole image is kept, oldest first.
     pub fn image_revisions(&self) -> Vec<u64> {
         let mut found: Vec<u64> = std::fs::read_dir(self.layout().images())
@@ -92,11 +118,8 @@ pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<R
 /// The board after one more record.
 pub fn step(mut decoded: Decoded, record: &Record) -> Result<Decoded, String> {
     let say = |what: String| format!("revision {}: {what}", record.revision);
-    let needs = record.what.rule().needs(&decoded.board);
+    let needs = bodies_needed(&decoded.board, &record.what, &record.by);
     decoded.load(&needs).map_err(|error| say(error.to_string()))?;
-    if matches!(needs, Needs::Everything) {
-        decoded.load(&Needs::Everything).map_err(|error| say(error.to_string()))?;
-    }
     let mut board = decoded.board.clone();
     let call = Call::new(record.by.clone(), &record.at, &record.world);
     apply(&mut board, &record.what, &call, record.request.as_ref())

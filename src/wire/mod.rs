@@ -16,7 +16,9 @@ mod key;
 mod lines;
 pub mod log;
 mod parse;
+pub mod plan;
 mod prescan;
+pub mod schema;
 pub mod state;
 mod tree;
 

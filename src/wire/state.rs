@@ -70,7 +70,7 @@ impl Decoded {
         if content_start > end.start {
             return Err(not_ours(&text));
         }
-        let content_hash = hash(text[content_start..end.start].as_bytes());
+        let content_hash = hash(&text.as_bytes()[content_start..end.start]);
         if checksum(&text[..content_start], &content_hash) != end.checksum || end.below {
             return Err(not_ours(&text));
         }

@@ -157,6 +157,7 @@ fn offer_team(menu: &mut Menu, state: &State) {
         token_hash: "another".to_owned(),
         configured_roles: Vec::new(),
         runner: None,
+        fresh: false,
         former_runner_lives: false,
     };
     menu.offer(2, "human", again);
@@ -175,8 +176,13 @@ pub fn late(state: &State) -> Vec<Act> {
             menu.offer(0, coder, HandOff { epoch: Some(former), ..bench.hand_off(name) });
             menu.offer(0, coder, Release { epoch: Some(former), ..bench.release(name) });
             menu.offer(0, coder, Block { epoch: Some(former), ..bench.block(name) });
-            let sync =
-                RecordSync { task: id(name), epoch: Some(former), base: commit(1), conflicts: Vec::new() };
+            let sync = RecordSync {
+                task: id(name),
+                epoch: Some(former),
+                base: commit(1),
+                conflicts: Vec::new(),
+                handout: None,
+            };
             menu.offer(0, coder, sync);
         }
     }

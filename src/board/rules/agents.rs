@@ -23,6 +23,9 @@ pub struct RegisterAgent {
     pub configured_roles: Vec<Role>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<Process>,
+    /// The id was chosen because nobody had it: taking over somebody's identity by accident is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
     /// The runner recorded for this id was seen alive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub former_runner_lives: bool,
@@ -35,6 +38,9 @@ impl Rule for RegisterAgent {
             return Refusal::new(Code::IdReserved, format!("`{}` cannot be the id of an agent", self.id))
                 .hint("choose another --id")
                 .err();
+        }
+        if self.fresh && board.agent(&self.id).is_some() {
+            return Refusal::new(Code::IdTaken, format!("there is an agent `{}` already", self.id)).err();
         }
         let clash = board.rest.agents.keys().find(|known| {
             known.as_str() != self.id.as_str() && known.as_str().eq_ignore_ascii_case(self.id.as_str())
@@ -147,15 +153,7 @@ impl Rule for Heartbeat {
         json!({ "id": call.by.id(), "heartbeat": call.now.wall })
     }
 
-    fn needs(&self, board: &Board) -> Needs {
-        // The leases of whoever calls are renewed with its heartbeat.
-        Needs::Tasks(
-            board
-                .tasks
-                .iter()
-                .filter(|task| task.lease.is_some() || task.review_lease.is_some())
-                .map(|task| task.id.clone())
-                .collect(),
-        )
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
     }
 }

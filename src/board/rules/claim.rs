@@ -12,11 +12,11 @@ use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
 use crate::board::intent::{ClaimWork, Former, Intent, RequestKey, Work};
 use crate::board::lease::Lease;
-use crate::board::paths::any_overlap;
+use crate::board::paths::{PathPattern, any_overlap};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
 use crate::board::task::{Attempt, Handout, Left, Status, Task};
-use crate::board::time::Deadline;
+use crate::board::time::{Deadline, Stamp};
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{
@@ -260,27 +260,33 @@ fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal
 
 /// Refuses if a live task owns a path this one owns too.
 pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
-    for other in &board.tasks {
-        if other.id == task.id || !other.is_live(call.now) {
-            continue;
-        }
-        if let Some((mine, theirs)) = any_overlap(&task.owns, &other.owns) {
-            let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
-            return Refusal::new(
-                Code::PathsOverlap,
-                format!(
-                    "task `{}` owns `{mine}`, which overlaps `{theirs}` of task `{}` ({}, {holder})",
-                    task.id, other.id, other.status
-                ),
-            )
-            .hint(format!("wait until `{}` is merged, or take other work", other.id))
-            .detail("task", task.id.as_str())
-            .detail("waiting_on", vec![other.id.as_str()])
-            .detail("holder", holder)
-            .err();
-        }
-    }
-    Ok(())
+    let Some((other, mine, theirs)) = path_rival(board, task, call.now) else { return Ok(()) };
+    let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+    Refusal::new(
+        Code::PathsOverlap,
+        format!(
+            "task `{}` owns `{mine}`, which overlaps `{theirs}` of task `{}` ({}, {holder})",
+            task.id, other.id, other.status
+        ),
+    )
+    .hint(format!("wait until `{}` is merged, or take other work", other.id))
+    .detail("task", task.id.as_str())
+    .detail("waiting_on", vec![other.id.as_str()])
+    .detail("holder", holder)
+    .err()
+}
+
+/// The first live task in the way, and the two patterns that meet.
+pub fn path_rival<'b>(
+    board: &'b Board,
+    task: &'b Task,
+    now: &Stamp,
+) -> Option<(&'b Task, &'b PathPattern, &'b PathPattern)> {
+    board
+        .tasks
+        .iter()
+        .filter(|other| other.id != task.id && other.is_live(now))
+        .find_map(|other| any_overlap(&task.owns, &other.owns).map(|(mine, theirs)| (other, mine, theirs)))
 }
 
 fn holds_elsewhere(board: &Board, id: &TaskId, lease: &Lease) -> bool {

@@ -28,7 +28,7 @@ pub use adopt_edit::{AdoptEdit, TaskEdit};
 pub use agents::{Heartbeat, RegisterAgent, RetireAgent};
 pub use block::{Block, Unblock};
 pub use checkpoint::WriteCheckpoint;
-pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable};
+pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, path_rival};
 pub use common::{dependency_met, lease_over};
 pub use finalize::Finalize;
 pub use init::Init;

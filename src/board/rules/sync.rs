@@ -8,6 +8,7 @@ use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
 use crate::board::refusal::Refusal;
 use crate::board::state::Board;
+use crate::board::task::Handout;
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, holds_lease, no_intent, parts};
@@ -23,6 +24,9 @@ pub struct RecordSync {
     pub base: CommitId,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<String>,
+    /// The worktree afterwards, if nothing had been done in it before: the checkpoint is still to be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handout: Option<Handout>,
 }
 
 impl Rule for RecordSync {
@@ -34,10 +38,13 @@ impl Rule for RecordSync {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let (head, body) = parts(board, &self.task);
-        if let Some(attempt) = body.attempts.last_mut()
-            && self.conflicts.is_empty()
-        {
-            attempt.base_commit = self.base.clone();
+        if let Some(attempt) = body.attempts.last_mut() {
+            if self.conflicts.is_empty() {
+                attempt.base_commit = self.base.clone();
+            }
+            if let Some(handout) = &self.handout {
+                attempt.handout = Some(handout.clone());
+            }
         }
         let detail = if self.conflicts.is_empty() {
             "clean".to_owned()

@@ -83,6 +83,7 @@ fn every_single_character_comes_back_equal() {
 
 /// How many random cases; raised by hand for a long run.
 pub(super) fn cases(usual: u32) -> ProptestConfig {
+    #[expect(clippy::disallowed_methods, reason = "long runs by hand ask for more cases")]
     let cases = std::env::var("LIZA_WIRE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

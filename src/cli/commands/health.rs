@@ -1,0 +1,141 @@
+use clap::Args;
+use serde_json::json;
+
+use crate::board::{Needs, violations};
+use crate::flow::doctor::examine;
+use crate::flow::{Failure, verify as verify_flow};
+use crate::store::read::{LARGEST_STATE, invalid};
+use crate::text::plural;
+use crate::wire::state::{Decoded, StateError};
+
+use super::super::ui::Answer;
+use super::super::{Session, exit};
+
+/// Check the board, or a file that should be one: schema and every invariant
+///
+/// Names each offending field. Exit 6 if anything is wrong.
+///
+/// Example: liza validate
+#[derive(Args)]
+pub struct ValidateArgs {
+    /// A file to check instead of the board
+    pub file: Option<String>,
+}
+
+/// Check that board, log and repository tell the same story
+///
+/// The hash chain of the log, the log replayed against the board, merged work in integration. Exit 6 at the first
+/// broken link.
+///
+/// Example: liza verify
+#[derive(Args)]
+pub struct VerifyArgs {}
+
+/// Say what is wrong, why it matters and what --fix would do
+///
+/// Exit 1 if anything is left. Nothing that is the only copy of work is removed.
+///
+/// Example: liza doctor --fix
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// Mend what can be mended; what is replaced is kept under .liza/edits
+    #[arg(long)]
+    pub fix: bool,
+    /// Print the board of this revision instead, made again from image and log
+    #[arg(long, value_name = "REVISION", conflicts_with = "fix")]
+    pub image: Option<u64>,
+}
+
+pub fn validate(session: &mut Session, args: &ValidateArgs) -> Result<Answer, Failure> {
+    let (board, whose) = match &args.file {
+        None => (session.ctx.read(&Needs::Everything)?.board, "the board".to_owned()),
+        Some(file) => (read_file(session, file)?, file.clone()),
+    };
+    let found = violations(&board);
+    if found.is_empty() {
+        let text =
+            format!("{whose} is valid: revision {}, {}", board.revision, plural(board.tasks.len(), "task"));
+        return Ok(Answer::new(json!({ "valid": true, "violations": [] }), text).at(board.revision));
+    }
+    let list: Vec<_> = found
+        .iter()
+        .map(|violation| json!({ "invariant": violation.invariant, "place": violation.place, "message": violation.message }))
+        .collect();
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    Err(Failure::new(
+        "board.violations",
+        format!("{whose} breaks {}:\n{}", plural(found.len(), "rule"), lines.join("\n")),
+    )
+    .hint("repair it with liza's commands; they refuse only what would make it worse")
+    .detail("violations", list))
+}
+
+fn read_file(session: &Session, file: &str) -> Result<crate::board::Board, Failure> {
+    let (bytes, _) = crate::store::files::read_whole(std::path::Path::new(file), LARGEST_STATE)
+        .map_err(|error| Failure::new("board.invalid", format!("{file} cannot be a board: {error}")))?;
+    match Decoded::new(bytes.clone()) {
+        Ok(mut decoded) => {
+            decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+            Ok(decoded.into_board())
+        }
+        // Without liza's own checksum it is read the strict way, so that the offending place can be named.
+        Err(StateError::Edited | StateError::Truncated) => {
+            crate::wire::flat::read_edited(&bytes, &session.ctx.now).map_err(|error| {
+                Failure::new("board.invalid", format!("{file}: {error}")).hint("mend that place")
+            })
+        }
+        Err(why) => Err(invalid(&why).into()),
+    }
+}
+
+pub fn verify(session: &mut Session) -> Result<Answer, Failure> {
+    let checks = verify_flow::verify(&session.ctx)?;
+    let mut text = String::new();
+    for check in &checks {
+        text.push_str(&format!(
+            "{} {}: {}\n",
+            if check.ok { "ok  " } else { "FAIL" },
+            check.name,
+            check.detail
+        ));
+    }
+    match checks.iter().find(|check| !check.ok) {
+        None => Ok(Answer::new(json!({ "checks": checks }), text)),
+        Some(broken) => Err(Failure::new("board.verify", format!("{}: {}", broken.name, broken.detail))
+            .hint("`liza doctor` says what can be done; nothing was changed")
+            .detail("checks", serde_json::to_value(&checks).unwrap_or_default())),
+    }
+}
+
+pub fn doctor(session: &mut Session, args: &DoctorArgs) -> Result<Answer, Failure> {
+    if let Some(revision) = args.image {
+        let rebuilt = session.ctx.store.rebuild(Some(revision))?;
+        return Ok(
+            Answer::new(json!({ "revision": revision, "state": rebuilt.text }), rebuilt.text).at(revision)
+        );
+    }
+    if args.fix && !session.ctx.is_human() {
+        return Err(Failure::new("refused.human_only", "only a person may mend the board")
+            .hint("`liza doctor` without --fix only looks"));
+    }
+    let findings = examine(&session.ctx, args.fix)?;
+    let mut text = String::new();
+    for finding in &findings {
+        let mark = if finding.fixed { "fixed" } else { "found" };
+        let remedy = if finding.fixable {
+            format!("--fix: {}", finding.remedy)
+        } else {
+            format!("to do: {}", finding.remedy)
+        };
+        text.push_str(&format!("{mark}: {}\n  why it matters: {}\n  {remedy}\n", finding.what, finding.why));
+    }
+    if findings.is_empty() {
+        text.push_str("nothing is wrong");
+    }
+    let left = findings.iter().filter(|finding| !finding.fixed).count();
+    let mut answer = Answer::new(json!({ "findings": findings, "left": left }), text);
+    if left > 0 {
+        answer.exit = exit::REFUSED;
+    }
+    Ok(answer)
+}

@@ -1,0 +1,46 @@
+use clap::Args;
+
+use crate::flow::Failure;
+use crate::flow::init::{InitOptions, init};
+
+use super::super::Session;
+use super::super::ui::Answer;
+
+/// Start a board in this git repository
+///
+/// Makes .liza/ (untracked), the integration branch from HEAD, liza.yaml and specs/vision.md where they are missing.
+/// Your checkout and your branches stay as they are. Where a board exists, nothing is changed.
+///
+/// Example: liza init "A greeting program that knows names"
+#[derive(Args)]
+pub struct InitArgs {
+    /// What the team is to achieve, in a sentence
+    pub goal: String,
+    /// The file that says what is wanted (default: specs/vision.md)
+    #[arg(long, value_name = "FILE")]
+    pub spec: Option<String>,
+    /// The branch that work is merged into
+    #[arg(long, value_name = "BRANCH", default_value = "integration")]
+    pub integration: String,
+    /// Go ahead on a network file system
+    #[arg(long)]
+    pub allow_network_fs: bool,
+}
+
+pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
+    let options = InitOptions {
+        goal: session.input.text(&args.goal)?,
+        spec: args.spec.clone(),
+        integration: args.integration.clone(),
+        allow_network_fs: args.allow_network_fs,
+    };
+    let (data, revision, told) = init(&session.ctx, &options)?;
+    let mut text = format!("Board made in {}\n", session.ctx.store.dir().display());
+    for line in told {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text.push_str(
+        "Next:\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza status                                 what stands where",
+    );
+    Ok(Answer::new(data, text).at(revision))
+}

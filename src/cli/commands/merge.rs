@@ -1,0 +1,109 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::board::Needs;
+use crate::flow::Failure;
+use crate::flow::init::parse_task;
+use crate::flow::merge::{MergeOptions, MergeResult, merge, queue};
+
+use super::super::ui::Answer;
+use super::super::{Session, exit};
+
+/// Land approved work on the integration branch
+///
+/// Merges without a checkout, checks exactly that tree, and moves the branch only if nobody else did. A conflict is
+/// exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with --resolve-trivial), real ones BLOCKED.
+///
+/// Example: liza merge t1
+#[derive(Args)]
+pub struct MergeArgs {
+    /// The task
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub task: Option<String>,
+    /// Every approved task, the most urgent first
+    #[arg(long)]
+    pub all: bool,
+    /// Resolve white space, import order and pure additions
+    #[arg(long)]
+    pub resolve_trivial: bool,
+    /// Land this commit, a person's resolution that contains the task's work
+    #[arg(long, value_name = "COMMIT", conflicts_with = "all")]
+    pub resolved: Option<String>,
+}
+
+pub fn run(session: &mut Session, args: &MergeArgs) -> Result<Answer, Failure> {
+    let resolved =
+        match &args.resolved {
+            None => None,
+            Some(rev) => {
+                Some(session.ctx.query()?.resolve(rev)?.ok_or_else(|| {
+                    Failure::new("refused.value", format!("`{rev}` does not name a commit"))
+                })?)
+            }
+        };
+    let options = MergeOptions { resolve_trivial: args.resolve_trivial, resolved };
+    session.seal_request()?;
+    match &args.task {
+        Some(task) => one(session, task, &options),
+        None => all(session, &options),
+    }
+}
+
+fn one(session: &mut Session, task: &str, options: &MergeOptions) -> Result<Answer, Failure> {
+    let id = parse_task(task)?;
+    let merged = merge(&session.ctx, &id, options)?;
+    if merged.result == MergeResult::Merged {
+        let text = format!("{id} is merged as {}", merged.data["merge_commit"].as_str().unwrap_or_default());
+        return Ok(Answer::new(merged.data, text).at(merged.revision));
+    }
+    Err(conflict(&id, &merged.data).with_data(merged.data, merged.revision))
+}
+
+fn conflict(id: &crate::board::TaskId, data: &Value) -> Failure {
+    let reason = data["reason"].as_str().unwrap_or_default();
+    let failure = Failure::new("conflict.merge", format!("{id} cannot be merged: {reason}"));
+    if data["outcome"] == "blocked" {
+        failure.hint(format!(
+            "a person brings the two together on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
+        ))
+    } else {
+        failure.hint(format!(
+            "`liza merge {id} --resolve-trivial` resolves it, or a coder does with `liza task claim {id}`"
+        ))
+    }
+}
+
+fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
+    let snapshot = session.ctx.read(&Needs::Nothing)?;
+    // A request id belongs to one merge; a queue is merged task by task.
+    session.ctx.request = None;
+    let mut outcomes = Vec::new();
+    let mut text = String::new();
+    let mut worst = exit::DONE;
+    let mut revision = snapshot.board.revision;
+    for id in queue(&snapshot.board) {
+        match merge(&session.ctx, &id, options) {
+            Ok(merged) => {
+                text.push_str(&format!("{id}: {}\n", merged.data["outcome"].as_str().unwrap_or_default()));
+                revision = merged.revision;
+                if merged.result == MergeResult::Conflict {
+                    worst = exit::CONFLICT;
+                }
+                outcomes.push(merged.data);
+            }
+            // What stops one task may not stop the next; what stops all of them does.
+            Err(failure) if failure.code.starts_with("stale.") || failure.code.starts_with("tier0.") => {
+                text.push_str(&format!("{id}: {}\n", failure.message));
+                outcomes.push(json!({ "task": id, "outcome": "refused", "reason": failure.message }));
+                worst = exit::of(&failure.code);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if outcomes.is_empty() {
+        text.push_str("nothing is approved");
+    }
+    let mut answer = Answer::new(json!({ "merges": outcomes }), text).at(revision);
+    answer.exit = worst;
+    Ok(answer)
+}

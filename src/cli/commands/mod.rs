@@ -1,0 +1,58 @@
+//! One file per command: its flags, and a few lines that hand them to the use case and put the outcome into words.
+
+pub mod agent;
+pub mod demo;
+pub mod diff;
+pub mod graph;
+pub mod health;
+pub mod init;
+pub mod integration;
+pub mod log;
+pub mod merge;
+pub mod next;
+pub mod plan;
+pub mod records;
+pub mod review;
+pub mod schema;
+pub mod status;
+pub mod switch;
+pub mod task;
+mod task_write;
+
+use crate::flow::Failure;
+
+use super::Session;
+use super::args::Command;
+use super::ui::Answer;
+
+pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failure> {
+    match command {
+        Command::Init(args) => init::run(session, &args),
+        Command::Status(args) => status::run(session, &args),
+        Command::Task(command) => task::run(session, command),
+        Command::Next(args) => next::run(session, &args),
+        Command::Review(command) => review::run(session, command),
+        Command::Merge(args) => merge::run(session, &args),
+        Command::Integration(command) => integration::run(session, command),
+        Command::Deliver(args) => integration::deliver(session, &args),
+        Command::Plan(args) => plan::run(session, &args),
+        Command::Agent(command) => agent::run(session, command),
+        Command::Pause(args) => switch::set(session, crate::board::SwitchKind::Pause, &args),
+        Command::Abort(args) => switch::set(session, crate::board::SwitchKind::Abort, &args),
+        Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),
+        Command::Resume(args) => switch::resume(session, &args),
+        Command::Note(args) => records::note(session, &args),
+        Command::Anomaly(args) => records::anomaly(session, &args),
+        Command::Discover(args) => records::discover(session, &args),
+        Command::SpecChange(args) => records::spec_change(session, &args),
+        Command::Inbox(args) => records::inbox(session, &args),
+        Command::Log(args) => log::run(session, &args),
+        Command::Graph(args) => graph::run(session, &args),
+        Command::Diff(args) => diff::run(session, &args),
+        Command::Validate(args) => health::validate(session, &args),
+        Command::Verify(_) => health::verify(session),
+        Command::Doctor(args) => health::doctor(session, &args),
+        Command::Schema(args) => schema::run(&args),
+        Command::Demo(args) => demo::run(&args, session.ui),
+    }
+}

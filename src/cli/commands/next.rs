@@ -1,0 +1,116 @@
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::board::{Call, Needs, Role, Status, World};
+use crate::flow::init::parse_role;
+use crate::flow::{Failure, claim, review};
+use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::wake::wakes;
+use crate::watch::DirectoryWatch;
+
+use super::super::Session;
+use super::super::ui::Answer;
+use super::{review as review_words, task as task_words};
+
+/// Claim the best work there is for you, and print what it is
+///
+/// A coder gets a task, a reviewer a review, a planner the reason to plan. Your own reserved work comes first, then the
+/// most urgent. Nothing to do: exit 0 and `data` is null.
+///
+/// Example: liza next --role coder --wait 60
+#[derive(Args)]
+pub struct NextArgs {
+    /// As what
+    #[arg(long)]
+    pub role: String,
+    /// Wait this long for work to appear
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub wait: u64,
+}
+
+pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
+    let role = parse_role(&args.role)?;
+    session.seal_request()?;
+    let deadline = Instant::now() + Duration::from_secs(args.wait);
+    // Watched before the first look, so that nothing slips in between.
+    let mut watch = (args.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.dir()));
+    loop {
+        session.ctx.now = crate::host::now();
+        if let Some(answer) = offer(session, &role)? {
+            return Ok(answer);
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        match &mut watch {
+            Some(watch) if !left.is_zero() => watch.wait(left),
+            _ => {
+                return Ok(Answer::new(
+                    Value::Null,
+                    "nothing to do right now; `liza status` says what waits for what",
+                ));
+            }
+        }
+    }
+}
+
+fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
+    let ctx = &session.ctx;
+    let snapshot = ctx.read_with(|board| {
+        Needs::Tasks(
+            board
+                .tasks
+                .iter()
+                .filter(|task| task.status == Status::ReadyForReview)
+                .map(|task| task.id.clone())
+                .collect(),
+        )
+    })?;
+    let board = &snapshot.board;
+    let actor = board.identify(&ctx.credentials)?;
+    if !actor.has_role(board, role) {
+        return Err(Failure::new("refused.role", format!("`{}` does not have the role {role}", actor.id()))
+            .hint("ask for work of a role you were registered with"));
+    }
+    let world = World { switches: ctx.store.switches()?, ..World::default() };
+    let call = Call::new(actor, &ctx.now, &world);
+    call.check_switches(None)?;
+    if *role == Role::planner() {
+        let wakes = wakes(board);
+        let Some(first) = wakes.first() else { return Ok(None) };
+        let text = format!(
+            "{}: {}\n{}",
+            super::super::view::trigger_words(first.trigger),
+            first.about.join(", "),
+            first.hint
+        );
+        let data = json!({ "role": "planner", "trigger": first.trigger, "about": first.about, "hint": first.hint, "all": wakes });
+        return Ok(Some(Answer::new(data, text).at(board.revision)));
+    }
+    if *role == Role::code_reviewer() {
+        let Some(task) = best_review(board, &call) else { return Ok(None) };
+        return match review::claim(ctx, &task.id) {
+            Ok((data, revision)) => {
+                Ok(Some(Answer::new(data.clone(), review_words::claimed_text(&data)).at(revision)))
+            }
+            Err(failure) if lost_race(&failure) => Ok(None),
+            Err(failure) => Err(failure),
+        };
+    }
+    let Some(task) = best_claim(board, &call).filter(|task| &task.role == role) else { return Ok(None) };
+    match claim::claim(ctx, &task.id) {
+        Ok(claimed) => Ok(Some(
+            Answer::new(claimed.data.clone(), task_words::claimed_text(&claimed.data))
+                .at(claimed.board.revision),
+        )),
+        Err(failure) if lost_race(&failure) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Somebody else was faster; there may be other work.
+fn lost_race(failure: &Failure) -> bool {
+    failure.code.starts_with("stale.")
+        || failure.code == "refused.paths_overlap"
+        || failure.code == "refused.transition"
+}

@@ -1,0 +1,317 @@
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::board::review::{Feedback, Finding, IssueStatus, PriorStatus, Severity, Verdict};
+use crate::board::rules::{ReleaseReview, RenewReview};
+use crate::board::{CommitId, Needs};
+use crate::flow::init::parse_task;
+use crate::flow::review::{VerdictKind, verdict};
+use crate::flow::{Failure, alignment, review};
+use crate::wire::{Limits, read_foreign};
+
+use super::super::ui::Answer;
+use super::super::{Session, view};
+use super::task::commit;
+
+/// Review what somebody else submitted
+#[derive(Subcommand)]
+pub enum ReviewCommand {
+    Claim(TaskArgs),
+    Renew(TaskArgs),
+    Release(TaskArgs),
+    Show(ShowArgs),
+    Approve(ApproveArgs),
+    Reject(RejectArgs),
+    Discuss(DiscussArgs),
+}
+
+/// Take, extend or give back the review of a task
+///
+/// `claim` makes a sealed checkout of exactly the submitted commit.
+///
+/// Example: liza review claim t1
+#[derive(Args)]
+pub struct TaskArgs {
+    /// The task
+    pub id: String,
+}
+
+/// Show everything a verdict rests on: diff, checkpoint alignment, tests, validation, earlier issues
+///
+/// Example: liza review show t1
+#[derive(Args)]
+pub struct ShowArgs {
+    /// The task
+    pub id: String,
+    /// Leave the diff out
+    #[arg(long)]
+    pub no_diff: bool,
+}
+
+/// Approve exactly this commit
+///
+/// Example: liza review approve t1 --commit 1f0c… --summary "does what the spec says"
+#[derive(Args)]
+pub struct ApproveArgs {
+    /// The task
+    pub id: String,
+    /// The commit that was reviewed, in full
+    #[arg(long, required_unless_present = "from")]
+    pub commit: Option<String>,
+    /// In a sentence
+    #[arg(long, default_value = "")]
+    pub summary: String,
+    /// What became of an earlier issue; repeat
+    #[arg(long, value_name = "ISSUE=resolved|partial|open")]
+    pub prior: Vec<String>,
+    /// Changes to agent or tool configuration were read and are wanted
+    #[arg(long)]
+    pub allow_protected: bool,
+    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<String>,
+}
+
+/// Send the work back with issues to fix
+///
+/// Example: liza review reject t1 --commit 1f0c… --reason "empty names crash" --issue "major:greet.sh:3:no default"
+#[derive(Args)]
+pub struct RejectArgs {
+    /// The task
+    pub id: String,
+    /// The commit that was reviewed, in full
+    #[arg(long, required_unless_present = "from")]
+    pub commit: Option<String>,
+    /// Why
+    #[arg(long, default_value = "")]
+    pub reason: String,
+    /// An issue: severity is critical, major, minor or nitpick; repeat
+    #[arg(long, value_name = "SEVERITY:FILE:LINE:TEXT")]
+    pub issue: Vec<String>,
+    /// What became of an earlier issue; repeat
+    #[arg(long, value_name = "ISSUE=resolved|partial|open")]
+    pub prior: Vec<String>,
+    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<String>,
+}
+
+/// Neither approve nor reject: somebody has to decide first
+///
+/// Example: liza review discuss t1 --commit 1f0c… --reason "the spec is silent" --question "Is an empty name allowed?"
+#[derive(Args)]
+pub struct DiscussArgs {
+    /// The task
+    pub id: String,
+    /// The commit that was reviewed, in full
+    #[arg(long, required_unless_present = "from")]
+    pub commit: Option<String>,
+    /// Why
+    #[arg(long, default_value = "")]
+    pub reason: String,
+    /// What has to be decided, one to three times
+    #[arg(long)]
+    pub question: Vec<String>,
+    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<String>,
+}
+
+pub fn run(session: &mut Session, command: ReviewCommand) -> Result<Answer, Failure> {
+    match command {
+        ReviewCommand::Claim(args) => claim(session, &args),
+        ReviewCommand::Renew(args) => {
+            let task = parse_task(&args.id)?;
+            commit(session, RenewReview { task }, |data| {
+                format!("review lease extended to {}", data["lease_expires"].as_str().unwrap_or_default())
+            })
+        }
+        ReviewCommand::Release(args) => {
+            let task = parse_task(&args.id)?;
+            let id = task.clone();
+            commit(session, ReleaseReview { task }, move |_| format!("the review of {id} is free again"))
+        }
+        ReviewCommand::Show(args) => show(session, &args),
+        ReviewCommand::Approve(args) => approve(session, &args),
+        ReviewCommand::Reject(args) => reject(session, &args),
+        ReviewCommand::Discuss(args) => discuss(session, &args),
+    }
+}
+
+fn claim(session: &mut Session, args: &TaskArgs) -> Result<Answer, Failure> {
+    let id = parse_task(&args.id)?;
+    session.seal_request()?;
+    let (data, revision) = review::claim(&session.ctx, &id)?;
+    Ok(Answer::new(data.clone(), claimed_text(&data)).at(revision))
+}
+
+/// What somebody who just took a review has to know.
+pub fn claimed_text(data: &serde_json::Value) -> String {
+    let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+    format!(
+        "reviewing {} (round {}) until {}\ncheckout: {}\ncommit:   {}\nnext: liza review show {}",
+        text("task"),
+        data["round"],
+        text("lease_expires"),
+        text("checkout"),
+        text("review_commit"),
+        text("task")
+    )
+}
+
+fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
+    let id = parse_task(&args.id)?;
+    let snapshot = session.ctx.read(&Needs::task(&id))?;
+    let Some(task) = snapshot.board.task(&id) else { return Err(view::unknown_task(&snapshot.board, &id)) };
+    let body = task.body();
+    let Some(submission) = &body.submission else {
+        return Err(Failure::new(
+            "refused.transition",
+            format!("task `{id}` is {}: nothing was submitted", task.status),
+        )
+        .hint(format!("`liza task show {id}` shows what there is")));
+    };
+    let answers = alignment::answers(body);
+    let diff = |color| {
+        crate::git::query::diff_text(&session.ctx.repo, &submission.merge_base, &submission.commit, color)
+            .map_err(Failure::from)
+    };
+    let plain = if args.no_diff { String::new() } else { diff(crate::git::Color::Never)? };
+    let head = view::review(task, submission, &answers);
+    let data = json!({
+        "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
+        "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
+        "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
+        "protected": submission.protected, "validation": submission.validation, "gates": [], "issues": body.issues,
+        "reviews": body.reviews, "diff": plain,
+    });
+    let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);
+    if session.ui.color && !args.no_diff {
+        // git escapes nothing inside the diff, so each line is made safe and only git's own colours are put back.
+        answer.colored = Some(format!("{}\n{}", crate::text::shown(&head), view::colored_diff(&plain)));
+    }
+    Ok(answer)
+}
+
+fn full_commit(session: &Session, text: &str) -> Result<CommitId, Failure> {
+    if let Ok(commit) = CommitId::new(text) {
+        return Ok(commit);
+    }
+    // A short id is fine as long as it names one commit.
+    let looks_short = text.len() >= 7 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match looks_short.then(|| session.ctx.query()?.resolve(text).map_err(Failure::from)) {
+        Some(Ok(Some(commit))) => Ok(commit),
+        Some(Err(failure)) => Err(failure),
+        _ => Err(Failure::usage(format!("`{text}` is not the id of a commit"))
+            .hint("name the review_commit that `liza review show` prints")),
+    }
+}
+
+fn priors(given: &[String]) -> Result<Vec<PriorStatus>, Failure> {
+    given
+        .iter()
+        .map(|text| {
+            let parsed = text.split_once('=').and_then(|(id, status)| {
+                Some(PriorStatus { id: id.to_owned(), status: IssueStatus::parse(status)? })
+            });
+            parsed
+                .ok_or_else(|| Failure::usage(format!("--prior `{text}` is not ISSUE=resolved|partial|open")))
+        })
+        .collect()
+}
+
+fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
+    let text = session.input.text(text)?;
+    let mut parts = text.splitn(4, ':');
+    let parsed = (|| {
+        let severity = Severity::parse(parts.next()?.trim())?;
+        let file = parts.next()?.trim().to_owned();
+        let line = parts.next()?.trim().parse().ok()?;
+        let issue = parts.next()?.trim().to_owned();
+        Some(Finding {
+            severity,
+            file,
+            line,
+            line_end: None,
+            issue,
+            suggestion: None,
+            code_before: None,
+            code_after: None,
+        })
+    })();
+    parsed.ok_or_else(|| {
+        Failure::usage(format!("--issue `{text}` is not SEVERITY:FILE:LINE:TEXT"))
+            .hint("for example --issue \"major:src/main.rs:12:the error is swallowed\"")
+    })
+}
+
+/// The feedback from a file, checked to be of the verdict that was asked for.
+fn whole(session: &Session, file: &str, wanted: Verdict) -> Result<Feedback, Failure> {
+    let feedback: Feedback = read_foreign(&session.input.document(file)?, Limits::default())?;
+    match feedback.verdict {
+        Some(verdict) if verdict != wanted => Err(Failure::usage(format!(
+            "the feedback says {}, the command says {}",
+            serde_json::to_value(verdict).unwrap_or_default(),
+            serde_json::to_value(wanted).unwrap_or_default()
+        ))
+        .hint("use the command that fits the verdict: approve, reject or discuss")),
+        _ => Ok(feedback),
+    }
+}
+
+fn named_commit(session: &Session, flag: Option<&String>, feedback: &Feedback) -> Result<CommitId, Failure> {
+    match (flag, &feedback.commit) {
+        (Some(text), _) => full_commit(session, text),
+        (None, Some(commit)) => Ok(commit.clone()),
+        (None, None) => {
+            Err(Failure::usage("the verdict names no commit").hint("--commit, or `commit:` in the feedback"))
+        }
+    }
+}
+
+fn approve(session: &mut Session, args: &ApproveArgs) -> Result<Answer, Failure> {
+    let id = parse_task(&args.id)?;
+    let mut feedback = match &args.from {
+        Some(file) => whole(session, file, Verdict::Approve)?,
+        None => Feedback { summary: session.input.text(&args.summary)?, ..Feedback::default() },
+    };
+    feedback.prior.extend(priors(&args.prior)?);
+    let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
+    session.seal_request()?;
+    let (data, revision) =
+        verdict(&session.ctx, VerdictKind::Approve, &id, commit, feedback, args.allow_protected)?;
+    Ok(Answer::new(data, format!("{id} is APPROVED; `liza merge {id}` lands it")).at(revision))
+}
+
+fn reject(session: &mut Session, args: &RejectArgs) -> Result<Answer, Failure> {
+    let id = parse_task(&args.id)?;
+    let mut feedback = match &args.from {
+        Some(file) => whole(session, file, Verdict::RequestChanges)?,
+        None => Feedback { summary: session.input.text(&args.reason)?, ..Feedback::default() },
+    };
+    for text in &args.issue {
+        feedback.issues.push(issue(session, text)?);
+    }
+    feedback.prior.extend(priors(&args.prior)?);
+    let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
+    session.seal_request()?;
+    let (data, revision) = verdict(&session.ctx, VerdictKind::Reject, &id, commit, feedback, false)?;
+    let text = match data["blocked_reason"].as_str() {
+        Some(reason) => format!("{id} is BLOCKED: {reason}"),
+        None => format!("{id} is REJECTED and goes back to its coder"),
+    };
+    Ok(Answer::new(data, text).at(revision))
+}
+
+fn discuss(session: &mut Session, args: &DiscussArgs) -> Result<Answer, Failure> {
+    let id = parse_task(&args.id)?;
+    let mut feedback = match &args.from {
+        Some(file) => whole(session, file, Verdict::NeedsDiscussion)?,
+        None => Feedback { summary: session.input.text(&args.reason)?, ..Feedback::default() },
+    };
+    feedback.questions.extend(session.input.texts(&args.question)?);
+    let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
+    session.seal_request()?;
+    let (data, revision) = verdict(&session.ctx, VerdictKind::Discuss, &id, commit, feedback, false)?;
+    Ok(Answer::new(data, format!("{id} is BLOCKED until its questions are answered")).at(revision))
+}

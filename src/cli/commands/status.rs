@@ -1,0 +1,96 @@
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::board::{Needs, Status};
+use crate::flow::Failure;
+use crate::policy::wake::wakes;
+use crate::text::plural;
+
+use super::super::ui::Answer;
+use super::super::{Session, view};
+
+/// Show the board at a glance: counts, who does what, and why what waits waits
+///
+/// Example: liza status --json
+#[derive(Args)]
+pub struct StatusArgs {
+    /// Finished tasks too
+    #[arg(long)]
+    pub all: bool,
+}
+
+pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> {
+    // Titles and times are read for what is not finished; thousands of finished tasks stay unread.
+    let snapshot = session.ctx.read_with(|board| {
+        Needs::Tasks(
+            board
+                .tasks
+                .iter()
+                .filter(|task| !task.status.is_terminal())
+                .map(|task| task.id.clone())
+                .collect(),
+        )
+    })?;
+    let board = &snapshot.board;
+    let picture = view::Picture::new(&session.ctx, board)?;
+    let mut counts = Map::new();
+    for status in Status::ALL {
+        let count = board.tasks.iter().filter(|task| task.status == status).count();
+        counts.insert(status.as_str().to_owned(), count.into());
+    }
+    let wakes = wakes(board);
+    let data = json!({
+        "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,
+        "integration_branch": board.config().integration_branch, "integration": board.rest.integration,
+        "switch": picture.switch(), "switches": picture.switches(), "counts": counts,
+        "tasks": board.tasks.iter().map(|task| picture.row(task)).collect::<Vec<_>>(),
+        "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
+        "intents": board.rest.intents.iter().map(|intent| json!({
+            "id": intent.id, "verb": intent.work.verb(), "task": intent.task, "by": intent.by, "pid": intent.owner.pid,
+            "since": intent.time, "alive": crate::host::lives(&intent.owner),
+        })).collect::<Vec<_>>(),
+        "trust": "tokens",
+    });
+    let mut text = format!("{}\n", board.rest.goal.description);
+    let shown: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| count.as_u64() != Some(0))
+        .map(|(status, count)| format!("{status} {count}"))
+        .collect();
+    text.push_str(&format!(
+        "revision {}, {}{}\n",
+        board.revision,
+        plural(board.tasks.len(), "task"),
+        if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) }
+    ));
+    for switch in picture.switches() {
+        text.push_str(&format!("!! {switch} (`liza resume` ends it)\n"));
+    }
+    let tasks: Vec<_> = board.tasks.iter().filter(|task| args.all || !task.status.is_terminal()).collect();
+    if !tasks.is_empty() {
+        text.push('\n');
+        text.push_str(&picture.table(&tasks));
+    }
+    let finished = board.tasks.len() - tasks.len();
+    if finished > 0 {
+        text.push_str(&format!("({} finished; `liza status --all` shows them)\n", plural(finished, "task")));
+    }
+    if !wakes.is_empty() {
+        text.push_str("\nfor the planner:\n");
+        for wake in &wakes {
+            text.push_str(&format!(
+                "  {}: {} — {}\n",
+                view::trigger_words(wake.trigger),
+                wake.about.join(", "),
+                wake.hint
+            ));
+        }
+    }
+    if board.rest.circuit_breaker.tier0_violations > 0 {
+        text.push_str(&format!(
+            "\nTier 0 violations refused: {}\n",
+            board.rest.circuit_breaker.tier0_violations
+        ));
+    }
+    Ok(Answer::new(Value::clone(&data), text).at(board.revision))
+}

@@ -1,0 +1,128 @@
+use clap::Args;
+use serde_json::json;
+
+use crate::board::rules::ExtendLeases;
+use crate::board::{Needs, SwitchKind};
+use crate::flow::{Failure, summary};
+
+use super::super::Session;
+use super::super::ui::Answer;
+
+/// Set a kill switch: the same as touching the file of that name in .liza
+///
+/// While a switch is set, nobody claims, submits, judges or merges (exit 5); saving work goes on. CHECKPOINT also
+/// writes a summary report. Agents keep their leases: `liza resume` gives them the time back.
+///
+/// Example: liza pause --reason "looking at t3"
+#[derive(Args)]
+pub struct SwitchArgs {
+    /// Only this task
+    #[arg(long, value_name = "TASK", conflicts_with = "agent")]
+    pub task: Option<String>,
+    /// Only this agent
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// Why, for whoever meets it
+    #[arg(long, default_value = "")]
+    pub reason: String,
+}
+
+/// Take every kill switch away and give leases the paused time back
+///
+/// Example: liza resume
+#[derive(Args)]
+pub struct ResumeArgs {
+    /// Only the switch of this task
+    #[arg(long, value_name = "TASK", conflicts_with = "agent")]
+    pub task: Option<String>,
+    /// Only the switch of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+}
+
+fn subject(
+    session: &Session,
+    task: Option<&String>,
+    agent: Option<&String>,
+) -> Result<Option<String>, Failure> {
+    let board = session.ctx.read(&Needs::Nothing)?.board;
+    if let Some(task) = task {
+        let id = crate::flow::init::parse_task(task)?;
+        return match board.task(&id) {
+            Some(_) => Ok(Some(task.clone())),
+            None => {
+                Err(Failure::new("refused.unknown_task", format!("there is no task `{task}` on this board"))
+                    .hint("`liza task list` shows every task"))
+            }
+        };
+    }
+    let Some(agent) = agent else { return Ok(None) };
+    let known =
+        crate::board::AgentId::new(agent).ok().is_some_and(|id| board.agent(&id).is_some() || id.is_human());
+    if known {
+        Ok(Some(agent.clone()))
+    } else {
+        Err(Failure::new("refused.unknown_agent", format!("there is no agent `{agent}` on this board"))
+            .hint("`liza agent list` shows them"))
+    }
+}
+
+pub fn set(session: &mut Session, kind: SwitchKind, args: &SwitchArgs) -> Result<Answer, Failure> {
+    let ctx = &session.ctx;
+    if kind == SwitchKind::Checkpoint && !ctx.is_human() {
+        return Err(Failure::new("refused.human_only", "`liza checkpoint` halts the whole system")
+            .hint("a coder's plan is written with `liza task checkpoint TASK --intent …`"));
+    }
+    let subject = subject(session, args.task.as_ref(), args.agent.as_ref())?;
+    let reason = session.input.text(&args.reason)?;
+    let set = ctx.store.set_switch(kind, subject.as_deref(), &reason)?;
+    let mut text = match (&subject, set) {
+        (None, true) => format!("{} is set: nothing new starts until `liza resume`", kind.as_str()),
+        (Some(subject), true) => format!("{} is set for {subject}", kind.as_str()),
+        (_, false) => format!("{} was set already; it stays as it is", kind.as_str()),
+    };
+    let mut data = json!({ "switch": kind.as_str(), "subject": subject, "set": set });
+    if kind == SwitchKind::Checkpoint {
+        let report = summary::write(ctx, &reason)?;
+        text.push_str(&format!("\nsummary: {}", report.display()));
+        data["report"] = json!(report);
+    }
+    Ok(Answer::new(data, text))
+}
+
+pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failure> {
+    let ctx = &session.ctx;
+    if !ctx.is_human() {
+        return Err(Failure::new("refused.human_only", "only a person may resume")
+            .hint("say what you need with `liza note`, and wait"));
+    }
+    let wanted = match (&args.task, &args.agent) {
+        (None, None) => None,
+        (task, agent) => task.clone().or_else(|| agent.clone()),
+    };
+    let mut cleared = Vec::new();
+    let mut paused = 0;
+    for switch in ctx.store.switches()?.set {
+        let chosen = match &wanted {
+            None => true,
+            Some(wanted) => {
+                switch.subject.as_ref().is_some_and(|subject| subject.eq_ignore_ascii_case(wanted))
+            }
+        };
+        if !chosen {
+            continue;
+        }
+        if let Some(seconds) = ctx.store.clear_switch(switch.kind, switch.subject.as_deref())? {
+            paused = paused.max(seconds);
+            let of = switch.subject.map_or(String::new(), |subject| format!(" for {subject}"));
+            cleared.push(format!("{}{of}", switch.kind.as_str()));
+        }
+    }
+    if cleared.is_empty() {
+        return Ok(Answer::new(json!({ "cleared": [] }), "no switch is set"));
+    }
+    let committed = ctx.commit(ExtendLeases { seconds: paused })?;
+    let text = format!("taken away: {}; leases extended by {paused} s", cleared.join(", "));
+    let data = json!({ "cleared": cleared, "extended_by": paused, "tasks": committed.outcome["tasks"] });
+    Ok(Answer::new(data, text).at(committed.board.revision))
+}

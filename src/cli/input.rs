@@ -1,0 +1,84 @@
+//! Texts from the command line: as they stand, from `@file`, or from standard input with `-`.
+
+use std::cell::RefCell;
+use std::io::Read;
+
+use crate::flow::Failure;
+
+/// Larger than anything a board takes; more is refused before it fills the memory.
+const LARGEST_INPUT: u64 = 16 * 1024 * 1024;
+
+/// Reads inputs and remembers them, because a repeated request must have the same ones.
+#[derive(Default)]
+pub struct Input {
+    taken: RefCell<Vec<u8>>,
+    stdin: RefCell<Option<Vec<u8>>>,
+}
+
+impl Input {
+    /// The text that `given` stands for.
+    pub fn text(&self, given: &str) -> Result<String, Failure> {
+        let bytes = match given {
+            "-" => self.stdin()?,
+            _ => match given.strip_prefix('@') {
+                Some(path) => self.file(path)?,
+                None => {
+                    if given.contains('\0') {
+                        return Err(Failure::usage("a text must not contain a NUL byte"));
+                    }
+                    return Ok(given.to_owned());
+                }
+            },
+        };
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Failure::new("usage.input", "the text is not valid UTF-8"))?;
+        if text.contains('\0') {
+            return Err(Failure::new("usage.input", "the text contains a NUL byte"));
+        }
+        Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
+    }
+
+    pub fn texts(&self, given: &[String]) -> Result<Vec<String>, Failure> {
+        given.iter().map(|text| self.text(text)).collect()
+    }
+
+    /// A whole document from a file, or standard input with `-`.
+    pub fn document(&self, given: &str) -> Result<Vec<u8>, Failure> {
+        if given == "-" { self.stdin() } else { self.file(given.strip_prefix('@').unwrap_or(given)) }
+    }
+
+    /// Everything that was read, for the digest of a request.
+    pub fn taken(&self) -> Vec<u8> {
+        self.taken.borrow().clone()
+    }
+
+    fn stdin(&self) -> Result<Vec<u8>, Failure> {
+        if let Some(bytes) = self.stdin.borrow().as_ref() {
+            return Ok(bytes.clone());
+        }
+        let bytes = bounded("standard input", std::io::stdin().lock())?;
+        self.taken.borrow_mut().extend_from_slice(&bytes);
+        *self.stdin.borrow_mut() = Some(bytes.clone());
+        Ok(bytes)
+    }
+
+    fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let file = std::fs::File::open(path)
+            .map_err(|error| Failure::new("usage.input", format!("cannot read {path}: {error}")))?;
+        let bytes = bounded(path, file)?;
+        self.taken.borrow_mut().extend_from_slice(&bytes);
+        Ok(bytes)
+    }
+}
+
+fn bounded(name: &str, reader: impl Read) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    reader
+        .take(LARGEST_INPUT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::new("usage.input", format!("cannot read {name}: {error}")))?;
+    if bytes.len() as u64 > LARGEST_INPUT {
+        return Err(Failure::new("usage.input", format!("{name} is larger than {LARGEST_INPUT} bytes")));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,122 @@
+//! WORDS: the command line, and everything a person reads.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the command line, the environment and standard input enter here"
+)]
+
+mod args;
+mod commands;
+pub mod exit;
+mod input;
+mod ui;
+mod view;
+
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::flow::Failure;
+use crate::flow::context::{Caller, Context};
+
+use args::Cli;
+use input::Input;
+use ui::{Answer, Ui};
+
+/// What every command gets: the context, the inputs, and how to print.
+pub struct Session {
+    pub ctx: Context,
+    pub input: Input,
+    pub ui: Ui,
+    request_id: Option<String>,
+}
+
+pub fn run() -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    let parsed = Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, wants_json),
+    };
+    let ui = Ui::new(cli.global.json, cli.global.quiet, cli.global.color);
+    match execute(cli, ui) {
+        Ok(answer) => {
+            ui.answer(&answer);
+            ExitCode::from(answer.exit)
+        }
+        Err(failure) => ExitCode::from(ui.failure(&failure)),
+    }
+}
+
+fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if json {
+        let ui = Ui::new(true, false, ui::ColorChoice::Never);
+        let message = error.to_string();
+        let failure = Failure::new("usage.arguments", message.trim().to_owned());
+        return ExitCode::from(ui.failure(&failure));
+    }
+    let _ = error.print();
+    ExitCode::from(exit::USAGE)
+}
+
+fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
+    if let args::Command::Demo(demo) = &cli.command {
+        return commands::demo::run(demo, ui);
+    }
+    if let args::Command::Schema(schema) = &cli.command {
+        return commands::schema::run(schema);
+    }
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::new("io.failed", format!("the current directory cannot be told: {error}"))
+    })?;
+    let text = |name: &str| std::env::var(name).ok();
+    let caller = Caller {
+        board_dir: cli
+            .global
+            .board
+            .clone()
+            .or_else(|| std::env::var_os("LIZA_DIR").filter(|dir| !dir.is_empty()).map(Into::into)),
+        agent_id: text("LIZA_AGENT_ID"),
+        token: text("LIZA_AGENT_TOKEN"),
+        token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
+        claim: text("LIZA_CLAIM"),
+    };
+    let ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
+    commands::dispatch(&mut session, cli.command)
+}
+
+impl Session {
+    /// Ties the command to its request id, once all its inputs are read.
+    pub fn seal_request(&mut self) -> Result<(), Failure> {
+        let Some(id) = &self.request_id else { return Ok(()) };
+        if id.is_empty() || id.len() > 200 || id.chars().any(char::is_control) {
+            return Err(Failure::usage("a request id is 1 to 200 printable characters"));
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut skip = false;
+        for arg in std::env::args().skip(1) {
+            if skip {
+                skip = false;
+            } else if arg == "--request-id" {
+                skip = true;
+            } else if !arg.starts_with("--request-id=") && arg != "--json" && arg != "-q" && arg != "--quiet"
+            {
+                hasher.update(arg.as_bytes());
+                hasher.update(&[0]);
+            }
+        }
+        hasher.update(&self.input.taken());
+        self.ctx.request = Some(crate::board::intent::RequestKey {
+            id: id.clone(),
+            digest: hasher.finalize().to_hex().to_string(),
+        });
+        Ok(())
+    }
+}

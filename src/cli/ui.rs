@@ -1,0 +1,133 @@
+//! The only place that prints. Standard output is the answer, standard error is narration.
+
+use std::io::{IsTerminal, Write};
+
+use serde_json::{Value, json};
+
+use crate::flow::Failure;
+use crate::text::shown;
+use crate::wire::to_json_line;
+
+use super::exit;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum ColorChoice {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Ui {
+    pub json: bool,
+    pub quiet: bool,
+    pub color: bool,
+}
+
+/// What a command has to say.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    pub data: Value,
+    /// For people; shown escaped, so it may hold anybody's text.
+    pub text: String,
+    /// Text with terminal colours of our own making, shown as it is instead of `text`.
+    pub colored: Option<String>,
+    pub revision: Option<u64>,
+    pub exit: u8,
+}
+
+impl Answer {
+    pub fn new(data: Value, text: impl Into<String>) -> Self {
+        Self { data, text: text.into(), colored: None, revision: None, exit: exit::DONE }
+    }
+
+    pub fn at(mut self, revision: u64) -> Self {
+        self.revision = Some(revision);
+        self
+    }
+}
+
+impl Ui {
+    pub fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
+        let wanted = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
+        };
+        Self { json, quiet, color: wanted && !json }
+    }
+
+    /// Prints the answer. A reader that went away is no error.
+    pub fn answer(&self, answer: &Answer) {
+        if self.json {
+            let object = json!({ "liza": 1, "ok": true, "revision": answer.revision, "data": answer.data });
+            self.out(&format!("{}\n", to_json_line(&object)));
+            return;
+        }
+        if let Some(colored) = &answer.colored {
+            self.out(colored);
+        } else if !answer.text.is_empty() {
+            self.out(&shown(&answer.text));
+        }
+        let text = answer.colored.as_ref().unwrap_or(&answer.text);
+        if !text.is_empty() && !text.ends_with('\n') {
+            self.out("\n");
+        }
+    }
+
+    pub fn failure(&self, failure: &Failure) -> u8 {
+        let code = exit::of(&failure.code);
+        if self.json {
+            let mut object = json!({
+                "liza": 1, "ok": false, "revision": failure.revision,
+                "error": {
+                    "code": failure.code, "exit": code, "message": failure.message, "hint": failure.hint,
+                    "details": failure.details,
+                },
+            });
+            if let Some(data) = &failure.data {
+                object["data"] = data.clone();
+            }
+            self.out(&format!("{}\n", to_json_line(&object)));
+            return code;
+        }
+        self.err(&format!("{} {}\n", self.label("error:"), shown(&failure.message)));
+        if let Some(hint) = &failure.hint {
+            self.err(&format!("{} {}\n", self.label("hint:"), shown(hint)));
+        }
+        code
+    }
+
+    fn label(&self, text: &str) -> String {
+        if self.color && std::io::stderr().is_terminal() {
+            format!("\u{1b}[1m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub fn narrate(&self, text: &str) {
+        if !self.quiet {
+            self.err(&format!("{}\n", shown(text)));
+        }
+    }
+
+    /// One line of a running command, such as `log -f`. False when nobody reads any more.
+    pub fn stream(&self, line: &str) -> bool {
+        let mut out = std::io::stdout().lock();
+        out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).is_ok()
+    }
+
+    fn out(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    fn err(&self, text: &str) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,129 @@
+//! The board at a glance.
+
+use serde_json::{Value, json};
+
+use crate::board::{Board, Status, Task, TaskId, World};
+use crate::flow::Failure;
+use crate::flow::context::Context;
+use crate::policy::view::{NodeState, Waiting, node_state, waiting};
+use crate::policy::wake::Trigger;
+use crate::text::{ago, clipped, pad_to};
+
+/// A board together with the moment it is looked at.
+pub struct Picture<'b> {
+    board: &'b Board,
+    world: World,
+    now: crate::board::Stamp,
+}
+
+impl<'b> Picture<'b> {
+    pub fn new(ctx: &Context, board: &'b Board) -> Result<Self, Failure> {
+        Ok(Self {
+            board,
+            world: World { switches: ctx.store.switches()?, ..World::default() },
+            now: ctx.now.clone(),
+        })
+    }
+
+    pub fn node(&self, task: &Task) -> NodeState {
+        node_state(self.board, &self.world, task, &self.now)
+    }
+
+    pub fn waiting(&self, task: &Task) -> Option<Waiting> {
+        waiting(self.board, &self.world, task, &self.now)
+    }
+
+    /// A task as `status` and `task list` give it to scripts.
+    pub fn row(&self, task: &Task) -> Value {
+        let waiting = self.waiting(task);
+        let mut row = json!({
+            "id": task.id, "status": task.status, "node_state": self.node(task), "assigned_to": task.assigned_to,
+            "waiting_on": waiting.as_ref().map(|waiting| waiting.on.clone()).unwrap_or_default(),
+            "why": waiting.map(|waiting| waiting.why),
+            "priority": task.priority, "depends_on": task.depends_on, "iteration": task.iteration,
+            "lease_expires": task.lease.as_ref().map(|lease| lease.expires.at),
+            "reviewer": task.review_lease.as_ref().map(|lease| lease.agent.clone()),
+        });
+        if !task.is_light() {
+            row["title"] = json!(task.body().title);
+        }
+        row
+    }
+
+    /// One line a task: id, state, who, and what it waits for.
+    pub fn table(&self, tasks: &[&Task]) -> String {
+        let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0).max(4);
+        let mut text = String::new();
+        for task in tasks {
+            let doing = self.doing(task);
+            let line =
+                format!("{}  {}  {doing}", pad_to(task.id.as_str(), width), pad_to(task.status.as_str(), 18));
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Who is on it since when, or why nobody is.
+    fn doing(&self, task: &Task) -> String {
+        let title =
+            if task.is_light() { String::new() } else { format!("  ({})", clipped(&task.body().title, 50)) };
+        if let Some(waiting) = self.waiting(task) {
+            return format!("{}{title}", waiting.why);
+        }
+        let since = |time: crate::board::Wall| ago(self.now.wall.since(time));
+        match task.status {
+            Status::Working => {
+                let agent = task.lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
+                let started = (!task.is_light())
+                    .then(|| task.body().history.iter().rev().find(|line| line.to == Some(Status::Working)))
+                    .flatten()
+                    .map_or(String::new(), |line| format!(" since {}", since(line.time)));
+                format!("{agent}{started}{title}")
+            }
+            Status::ReadyForReview => {
+                let agent = task.review_lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
+                format!("reviewed by {agent}{title}")
+            }
+            _ => title.trim_start().to_owned(),
+        }
+    }
+
+    pub fn switch(&self) -> Option<&'static str> {
+        self.world.switches.global().map(|switch| switch.kind.as_str())
+    }
+
+    pub fn switches(&self) -> Vec<String> {
+        self.world
+            .switches
+            .set
+            .iter()
+            .map(|switch| {
+                let of = switch.subject.as_ref().map_or(String::new(), |subject| format!(" for {subject}"));
+                let why =
+                    if switch.reason.is_empty() { String::new() } else { format!(": {}", switch.reason) };
+                format!("{}{of}{why}", switch.kind.as_str())
+            })
+            .collect()
+    }
+}
+
+pub fn unknown_task(board: &Board, id: &TaskId) -> Failure {
+    let hint = match board.task_alike(id) {
+        Some(alike) => format!("did you mean `{}`?", alike.id),
+        None => "`liza task list` shows every task".to_owned(),
+    };
+    Failure::new("refused.unknown_task", format!("there is no task `{id}` on this board")).hint(hint)
+}
+
+pub fn trigger_words(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::InitialPlanning => "nothing is planned yet",
+        Trigger::HypothesisExhausted => "two agents failed at",
+        Trigger::AnsweredNote => "a person has spoken",
+        Trigger::Blocked => "blocked",
+        Trigger::IntegrationFailed => "could not be integrated",
+        Trigger::ImmediateDiscovery => "found, and urgent",
+        Trigger::Unprocessed => "not yet dealt with",
+    }
+}

@@ -1,0 +1,7 @@
+//! What boards, tasks and reviews look like in words.
+
+mod board;
+mod task;
+
+pub use board::{Picture, trigger_words, unknown_task};
+pub use task::{colored_diff, feedback, review, task};

@@ -1,0 +1,203 @@
+//! One task, for the person or agent that works on it or judges it.
+
+use std::fmt::Write as _;
+
+use crate::board::task::Submission;
+use crate::board::{Board, Task};
+use crate::flow::Failure;
+use crate::flow::alignment::Answer;
+use crate::flow::context::Context;
+use crate::text::{shown, shown_line};
+
+use super::Picture;
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+}
+
+pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure> {
+    let body = task.body();
+    let picture = Picture::new(ctx, board)?;
+    let mut text = String::new();
+    line!(text, "{}: {}", task.id, body.title);
+    line!(text, "status:    {} ({})", task.status, picture.node(task).as_str());
+    if let Some(waiting) = picture.waiting(task) {
+        line!(text, "waits:     {}", waiting.why);
+    }
+    if let Some(agent) = &task.assigned_to {
+        line!(
+            text,
+            "agent:     {agent} (epoch {}, iteration {}, {} review cycles)",
+            task.epoch,
+            task.iteration,
+            task.review_cycles_total
+        );
+    }
+    if let Some(lease) = &task.lease {
+        line!(text, "lease:     {} until {}", lease.agent, lease.expires.at);
+    }
+    if let Some(attempt) = body.attempt() {
+        line!(text, "worktree:  {}", ctx.root().join(&attempt.worktree).display());
+        line!(text, "branch:    {} from {}", attempt.branch, attempt.base_commit.short());
+    }
+    if let Some(spec) = &body.spec_ref {
+        line!(text, "spec:      {spec}");
+    }
+    if !body.description.is_empty() {
+        line!(text, "\n{}\n", body.description);
+    }
+    list(&mut text, "done when", &body.done_when);
+    let patterns =
+        |patterns: &[crate::board::PathPattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+    list(&mut text, "may change", &patterns(&body.scope.inside));
+    list(&mut text, "must not change", &patterns(&body.scope.outside));
+    list(&mut text, "waits for tasks", &task.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>());
+    if let Some(reason) = &body.blocked_reason {
+        line!(text, "blocked:   {reason}");
+        list(&mut text, "questions", &body.blocked_questions);
+    }
+    if let Some(failure) = &body.integration_failure {
+        line!(text, "integration failed: {}", failure.reason);
+    }
+    if body.rejection_feedback.is_some() {
+        line!(text, "feedback:  `liza task show {} --feedback`", task.id);
+    }
+    line!(text, "history:");
+    for entry in &body.history {
+        let change = match (entry.from, entry.to) {
+            (Some(from), Some(to)) if from != to => format!(" {from} → {to}"),
+            _ => String::new(),
+        };
+        let detail = entry
+            .detail
+            .as_deref()
+            .filter(|detail| !detail.is_empty())
+            .map_or(String::new(), |detail| format!(": {}", shown_line(detail)));
+        line!(text, "  {} {} {}{change}{detail}", entry.time, entry.agent, entry.event.as_str());
+        if let Some(checkpoint) = &entry.checkpoint {
+            line!(text, "    intent: {}", shown_line(&checkpoint.intent));
+            line!(
+                text,
+                "    validation: {} must print {}",
+                shown_line(&checkpoint.validation.command),
+                shown_line(&checkpoint.validation.expect)
+            );
+            line!(text, "    files: {}", checkpoint.files_to_modify.join(", "));
+        }
+    }
+    Ok(text)
+}
+
+fn list(text: &mut String, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    line!(text, "{title}:");
+    for item in items {
+        line!(text, "  - {item}");
+    }
+}
+
+/// The last review, the last handoff and the last answer, as instructions.
+pub fn feedback(board: &Board, task: &Task) -> String {
+    let body = task.body();
+    let mut text = String::new();
+    if let Some(handoff) = board.rest.handoff.iter().rfind(|handoff| handoff.task_id == task.id) {
+        line!(text, "Handed off by {}: {}\nNext: {}\n", handoff.by, handoff.summary, handoff.next_action);
+    }
+    if let Some(answer) = &body.answer {
+        line!(text, "Answer to the questions it was blocked with: {answer}\n");
+    }
+    if let Some(failure) = &body.integration_failure {
+        line!(text, "Integration failed: {}. Files: {}\n", failure.reason, failure.files.join(", "));
+    }
+    match &body.rejection_feedback {
+        Some(feedback) => {
+            line!(text, "The last review sent it back:\n{feedback}");
+        }
+        None if text.is_empty() => {
+            line!(text, "there is no feedback on {}", task.id);
+        }
+        None => {}
+    }
+    text
+}
+
+/// Everything a verdict rests on, but for the diff.
+pub fn review(task: &Task, submission: &Submission, answers: &[Answer]) -> String {
+    let body = task.body();
+    let mut text = String::new();
+    line!(text, "{}: {}", task.id, body.title);
+    line!(text, "commit:  {} on {}", submission.commit, submission.merge_base.short());
+    line!(
+        text,
+        "round:   {} (by {})",
+        task.review_cycles_total + 1,
+        task.implementers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    );
+    list(&mut text, "done when", &body.done_when);
+    line!(text, "alignment with the checkpoint:");
+    for answer in answers {
+        line!(text, "  [{}] {} {}", if answer.holds { "yes" } else { " ! " }, answer.question, answer.answer);
+    }
+    let tests = match (task.kind, submission.tests.is_empty()) {
+        (crate::board::task::Kind::Code, true) => {
+            "none: a code task without tests cannot be approved".to_owned()
+        }
+        (_, true) => "none (not a code task)".to_owned(),
+        (_, false) => submission.tests.join(", "),
+    };
+    line!(text, "tests:   {tests}");
+    if !submission.protected.is_empty() {
+        line!(
+            text,
+            "touches configuration that agents and tools act on: {}",
+            submission.protected.join(", ")
+        );
+    }
+    list(&mut text, "files", &submission.files);
+    if !body.issues.is_empty() {
+        line!(text, "issues so far:");
+        for issue in &body.issues {
+            line!(
+                text,
+                "  {} [{}] {} {}:{} {} (round {}, {})",
+                issue.id,
+                issue.status.as_str(),
+                issue.severity.as_str(),
+                issue.file,
+                issue.line,
+                issue.issue,
+                issue.round,
+                issue.raised_by
+            );
+        }
+    }
+    text
+}
+
+/// A diff for a terminal: every line made safe first, then coloured by us.
+pub fn colored_diff(diff: &str) -> String {
+    let mut text = String::new();
+    for line in diff.split_inclusive('\n') {
+        let (body, end) = match line.strip_suffix('\n') {
+            Some(body) => (body, "\n"),
+            None => (line, ""),
+        };
+        let code = match body.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => "1",
+            [b'+', ..] => "32",
+            [b'-', ..] => "31",
+            [b'@', ..] => "36",
+            _ => "",
+        };
+        let body = shown(body);
+        if code.is_empty() {
+            let _ = write!(text, "{body}{end}");
+        } else {
+            let _ = write!(text, "\u{1b}[{code}m{body}\u{1b}[0m{end}");
+        }
+    }
+    text
+}

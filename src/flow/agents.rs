@@ -1,0 +1,58 @@
+//! Identities: the token is made here, shown once and kept in a file only its owner can read.
+
+use serde_json::{Value, json};
+
+use crate::board::agent::default_id;
+use crate::board::rules::RegisterAgent;
+use crate::board::{AgentId, Needs, Role};
+use crate::store::files;
+
+use super::context::{Context, token_hash};
+use super::failure::Failure;
+
+pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<(Value, u64), Failure> {
+    // A repeated request registers the same id anew: the first token is known to nobody but its receiver.
+    if let Some((first, _)) = ctx.answered()?
+        && let Some(id) = first["id"].as_str().and_then(|id| AgentId::new(id).ok())
+    {
+        let again = Context { request: None, ..ctx.again() };
+        return register_once(&again, &roles, id, false);
+    }
+    if let Some(id) = id {
+        return register_once(ctx, &roles, id, false);
+    }
+    // Two at once may choose the same free number; the loser chooses again.
+    for _ in 0..100 {
+        let snapshot = ctx.read(&Needs::Nothing)?;
+        let free = roles.first().and_then(|role| default_id(role, |id| snapshot.board.agent(id).is_some()));
+        let Some(id) = free else { break };
+        match register_once(ctx, &roles, id, true) {
+            Err(failure) if failure.code == "refused.id_taken" => continue,
+            other => return other,
+        }
+    }
+    Err(Failure::new("busy.ids", "no free agent id could be had").hint("choose one with --id"))
+}
+
+fn register_once(ctx: &Context, roles: &[Role], id: AgentId, fresh: bool) -> Result<(Value, u64), Failure> {
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    let runner = snapshot.board.agent(&id).and_then(|agent| agent.runner.clone());
+    let token = crate::host::secret()
+        .map_err(|error| Failure::io("read", std::path::Path::new("the kernel's randomness"), &error))?;
+    let committed = ctx.commit(RegisterAgent {
+        id: id.clone(),
+        roles: roles.to_vec(),
+        token_hash: token_hash(&token),
+        configured_roles: ctx.project_config()?.roles.into_keys().collect(),
+        runner: None,
+        fresh,
+        former_runner_lives: runner.as_ref().is_some_and(crate::host::lives),
+    })?;
+    let path = ctx.store.layout().tokens().join(id.as_str());
+    files::make_private_dir(&ctx.store.layout().tokens())?;
+    files::replace(&path, format!("{token}\n").as_bytes())?;
+    let mut data = committed.outcome;
+    data["token"] = json!(token);
+    data["token_file"] = json!(path);
+    Ok((data, committed.board.revision))
+}

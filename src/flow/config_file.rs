@@ -1,0 +1,71 @@
+//! Reading `liza.yaml` and files that tasks refer to, always from the main root.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::board::RepoPath;
+use crate::policy::ProjectConfig;
+use crate::store::files::read_whole;
+use crate::wire::{Limits, read_foreign};
+
+use super::context::Context;
+use super::failure::Failure;
+
+const LARGEST_CONFIG: usize = 1024 * 1024;
+
+impl Context {
+    /// What the people of this project decided; defaults where they said nothing.
+    pub fn project_config(&self) -> Result<ProjectConfig, Failure> {
+        let path = self.root().join("liza.yaml");
+        let bytes = match read_whole(&path, LARGEST_CONFIG as u64) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ProjectConfig::default()),
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        };
+        let config: ProjectConfig =
+            read_foreign(&bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| {
+                Failure::new("usage.config", format!("liza.yaml: {error}"))
+                    .hint("mend liza.yaml; nothing was changed")
+            })?;
+        if config.version > 1 {
+            return Err(Failure::new(
+                "usage.config",
+                format!("liza.yaml has version {}, this liza reads 1", config.version),
+            )
+            .hint("use a newer liza"));
+        }
+        Ok(config)
+    }
+
+    /// Checks that a spec reference names a file inside the repository, and whether it is there.
+    pub fn spec_found(&self, spec_ref: &str) -> Result<bool, Failure> {
+        let path = spec_ref.split('#').next().unwrap_or_default();
+        let bad = |why: String| {
+            Failure::new("refused.value", format!("`{spec_ref}` cannot be a spec: {why}"))
+                .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor")
+        };
+        let path = RepoPath::new(path).map_err(|why| bad(why.to_string()))?;
+        Ok(regular_file_inside(self.root(), Path::new(path.as_str())).map_err(bad)?.is_some())
+    }
+}
+
+/// The file, if it is a regular one reached through real directories only: a link could lead out of the repository.
+pub fn regular_file_inside(root: &Path, relative: &Path) -> Result<Option<PathBuf>, String> {
+    let mut at = root.to_owned();
+    let parts: Vec<Component<'_>> = relative.components().collect();
+    for (number, part) in parts.iter().enumerate() {
+        let Component::Normal(name) = part else { return Err("it leaves the repository".to_owned()) };
+        at.push(name);
+        let meta = match std::fs::symlink_metadata(&at) {
+            Ok(meta) => meta,
+            Err(_) => return Ok(None),
+        };
+        if meta.file_type().is_symlink() {
+            return Err(format!("`{}` is a symbolic link", at.strip_prefix(root).unwrap_or(&at).display()));
+        }
+        let last = number + 1 == parts.len();
+        if last && !meta.is_file() {
+            return Err("it is not a regular file".to_owned());
+        }
+    }
+    Ok(Some(at))
+}

@@ -1,0 +1,195 @@
+//! What every use case works with: the repository, the board, who calls and when.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::board::intent::RequestKey;
+use crate::board::{AgentId, Board, Credentials, Needs, Stamp, TaskId, Transition};
+use crate::git::Repo;
+use crate::git::query::Query;
+use crate::store::layout::{DIRECTORY, WORKTREES};
+use crate::store::{Committed, Proposal, Snapshot, Store, StoreError};
+
+use super::failure::Failure;
+use super::recover;
+
+pub struct Context {
+    pub repo: Repo,
+    pub store: Store,
+    pub credentials: Credentials,
+    /// The claim this agent was started with.
+    pub claim: Option<(TaskId, u64)>,
+    pub now: Stamp,
+    pub request: Option<RequestKey>,
+    /// Tells people what goes on, as it happens.
+    pub narrator: Rc<dyn Fn(&str)>,
+}
+
+/// Who calls and how, as the command line and the environment say.
+#[derive(Debug, Default)]
+pub struct Caller {
+    pub board_dir: Option<PathBuf>,
+    pub agent_id: Option<String>,
+    pub token: Option<String>,
+    pub token_file: Option<PathBuf>,
+    pub claim: Option<String>,
+}
+
+impl Context {
+    pub fn open(cwd: &Path, caller: &Caller, narrator: Rc<dyn Fn(&str)>) -> Result<Self, Failure> {
+        let (repo, dir) = match &caller.board_dir {
+            Some(dir) => {
+                let dir = if dir.is_absolute() { dir.clone() } else { cwd.join(dir) };
+                let repo = Repo::discover(dir.parent().unwrap_or(&dir))?;
+                (repo, dir)
+            }
+            None => {
+                let repo = Repo::discover(cwd)?;
+                let dir = repo.root.join(DIRECTORY);
+                (repo, dir)
+            }
+        };
+        Ok(Self {
+            repo,
+            store: Store::new(dir),
+            credentials: credentials(caller)?,
+            claim: claim(caller)?,
+            now: crate::host::now(),
+            request: None,
+            narrator,
+        })
+    }
+
+    pub fn narrate(&self, text: impl AsRef<str>) {
+        (self.narrator)(text.as_ref());
+    }
+
+    pub fn is_human(&self) -> bool {
+        self.credentials == Credentials::Human
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.repo.root
+    }
+
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.repo.root.join(WORKTREES)
+    }
+
+    /// The epoch the caller believes to hold this task with, if it said so.
+    pub fn epoch_of(&self, task: &TaskId) -> Option<u64> {
+        self.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
+    }
+
+    pub fn query(&self) -> Result<Query, Failure> {
+        Query::open(&self.repo).map_err(Failure::from)
+    }
+
+    pub fn read(&self, needs: &Needs) -> Result<Snapshot, Failure> {
+        self.warned(self.store.read(needs)?)
+    }
+
+    pub fn read_with(&self, needs: impl Fn(&Board) -> Needs) -> Result<Snapshot, Failure> {
+        self.warned(self.store.read_with(needs)?)
+    }
+
+    fn warned(&self, snapshot: Snapshot) -> Result<Snapshot, Failure> {
+        if let Some(warning) = &snapshot.warning {
+            self.narrate(warning.clone());
+        }
+        Ok(snapshot)
+    }
+
+    /// Makes one change. Work that a dead process left behind is ended first where it stands in the way, and
+    /// otherwise afterwards.
+    pub fn commit(&self, what: impl Into<Transition>) -> Result<Committed, Failure> {
+        self.commit_for(what.into(), self.request.clone())
+    }
+
+    /// A step of a longer piece of work: the request belongs to the whole of it.
+    pub fn commit_step(&self, what: impl Into<Transition>) -> Result<Committed, Failure> {
+        let committed = self.propose(&what.into(), None)?;
+        self.tell(&committed);
+        Ok(committed)
+    }
+
+    fn commit_for(&self, what: Transition, request: Option<RequestKey>) -> Result<Committed, Failure> {
+        let first = self.propose(&what, request.clone());
+        let committed = match first {
+            Err(StoreError::Refused(refusal)) => {
+                if recover::recover(self)? == 0 {
+                    return Err((*refusal).into());
+                }
+                self.propose(&what, request)?
+            }
+            other => other?,
+        };
+        self.tell(&committed);
+        if committed.board.rest.intents.iter().any(|intent| !crate::host::lives(&intent.owner)) {
+            recover::recover(self)?;
+        }
+        Ok(committed)
+    }
+
+    fn propose(&self, what: &Transition, request: Option<RequestKey>) -> Result<Committed, StoreError> {
+        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
+        self.store.commit(proposal, &crate::host::now())
+    }
+
+    fn tell(&self, committed: &Committed) {
+        for warning in &committed.warnings {
+            self.narrate(warning.clone());
+        }
+    }
+
+    /// A change that liza makes on its own account, such as ending what a dead process began.
+    pub fn commit_as_liza(&self, what: impl Into<Transition>) -> Result<Committed, StoreError> {
+        let proposal = Proposal { credentials: &Credentials::Human, what: what.into(), request: None };
+        self.store.commit(proposal, &crate::host::now())
+    }
+}
+
+fn credentials(caller: &Caller) -> Result<Credentials, Failure> {
+    let identity = |message: String| {
+        Failure::new("refused.identity", message)
+            .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE as `liza agent register` printed them, or unset both to act as yourself")
+    };
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let id = given(&caller.agent_id);
+    let token = match (given(&caller.token), &caller.token_file) {
+        (Some(token), _) => Some(token),
+        (None, Some(path)) if !path.as_os_str().is_empty() => Some(
+            std::fs::read_to_string(path)
+                .map_err(|error| {
+                    identity(format!("the token file {} cannot be read: {error}", path.display()))
+                })?
+                .trim()
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    match (id, token) {
+        (None, None) => Ok(Credentials::Human),
+        (None, Some(_)) => Err(identity("an agent token is given, but no LIZA_AGENT_ID".to_owned())),
+        (Some(id), None) => Err(identity(format!("LIZA_AGENT_ID is `{id}`, but no token is given"))),
+        (Some(id), Some(token)) => {
+            let id = AgentId::new(&id).map_err(|why| identity(format!("LIZA_AGENT_ID `{id}`: {why}")))?;
+            Ok(Credentials::Agent { id, token_hash: token_hash(&token) })
+        }
+    }
+}
+
+pub fn token_hash(token: &str) -> String {
+    blake3::hash(token.as_bytes()).to_hex().to_string()
+}
+
+fn claim(caller: &Caller) -> Result<Option<(TaskId, u64)>, Failure> {
+    let Some(text) = caller.claim.as_ref().filter(|text| !text.is_empty()) else { return Ok(None) };
+    let parsed = text
+        .rsplit_once(':')
+        .and_then(|(task, epoch)| Some((TaskId::new(task).ok()?, epoch.parse::<u64>().ok()?)));
+    match parsed {
+        Some(claim) => Ok(Some(claim)),
+        None => Err(Failure::usage(format!("LIZA_CLAIM is `{text}`, not of the form TASK:EPOCH"))),
+    }
+}

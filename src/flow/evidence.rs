@@ -1,0 +1,89 @@
+//! What liza finds in a worktree, before and after the validation ran.
+
+use std::path::Path;
+
+use crate::board::rules::Evidence;
+use crate::board::{Board, CommitId, TaskId};
+use crate::git::{ChangeStatus, content};
+
+use super::claim::integration_head;
+use super::context::Context;
+use super::failure::Failure;
+
+/// Looks at the worktree of a task as it is now; the validation is not part of it.
+pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Evidence, Failure> {
+    let query = ctx.query()?;
+    let config = ctx.project_config()?;
+    let head = content::head(worktree)?;
+    let integration = integration_head(ctx, board)?;
+    let base = board
+        .task(task)
+        .and_then(|task| task.body().attempt())
+        .map(|attempt| attempt.base_commit.clone())
+        .unwrap_or_else(|| integration.clone());
+    // A branch that took integration in is judged by its own changes only.
+    let merge_base = query.merge_base(&integration, &head)?.unwrap_or_else(|| base.clone());
+    let changed = query.changed_paths(&merge_base, &head)?;
+    let kept = changed
+        .iter()
+        .filter(|change| change.status != ChangeStatus::Deleted)
+        .map(|change| change.path.as_str());
+    let mut dirty: Vec<String> = content::status(worktree)?
+        .into_iter()
+        .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
+        .collect();
+    let branch =
+        board.task(task).and_then(|task| task.body().attempt()).map(|attempt| attempt.branch.clone());
+    if let Some(branch) = branch
+        && query.head_of_branch(&branch)?.as_ref() != Some(&head)
+    {
+        dirty.push(format!("HEAD (not at the head of branch {branch})"));
+    }
+    if content::merge_head(worktree)?.is_some() {
+        dirty.push("a merge in progress".to_owned());
+    }
+    Ok(Evidence {
+        contains_base: query.is_ancestor(&base, &head)?,
+        tests: config.tests_among(kept),
+        protected: config.protected_among(changed.iter().map(|change| change.path.as_str())),
+        files: changed.iter().map(|change| change.path.clone()).collect(),
+        authors: authors(ctx, &merge_base, &head)?,
+        head,
+        merge_base,
+        dirty,
+        validation: None,
+    })
+}
+
+fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {
+    use crate::git::DirtyKind;
+    match kind {
+        DirtyKind::Staged => "staged",
+        DirtyKind::Unstaged => "modified",
+        DirtyKind::StagedAndUnstaged => "staged and modified",
+        DirtyKind::Untracked => "untracked",
+        DirtyKind::Conflicted => "in conflict",
+        DirtyKind::Submodule => "submodule",
+    }
+}
+
+/// Names and mailbox names of everybody who wrote or committed the work, merges of integration left out.
+fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>, Failure> {
+    let mut found: Vec<String> = Vec::new();
+    for commit in ctx.query()?.commits_between(base, head)? {
+        if commit.parents.len() > 1 {
+            continue;
+        }
+        for who in [&commit.author.identity, &commit.committer.identity] {
+            let mailbox = who.email.split('@').next().unwrap_or_default();
+            for name in [who.name.as_str(), mailbox] {
+                if !name.is_empty() && !found.iter().any(|known| known == name) {
+                    found.push(name.to_owned());
+                }
+            }
+        }
+    }
+    found.sort();
+    found.truncate(100);
+    Ok(found)
+}

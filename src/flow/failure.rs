@@ -1,0 +1,163 @@
+//! What a command answers when it does not succeed: a stable code, what, why, and the next step.
+
+use serde_json::{Map, Value};
+
+use crate::board::Refusal;
+use crate::git::{DiscoverError, GitError, MergeError, QueryError, RefError, WorktreeError};
+use crate::store::StoreError;
+use crate::wire::ForeignError;
+
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// `refused.scope`, `git.failed`, …: the prefix decides the exit code.
+    pub code: String,
+    pub message: String,
+    pub hint: Option<String>,
+    pub details: Map<String, Value>,
+    /// What the command changed all the same.
+    pub data: Option<Value>,
+    pub revision: Option<u64>,
+}
+
+impl Failure {
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            hint: None,
+            details: Map::new(),
+            data: None,
+            revision: None,
+        }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new("usage.argument", message)
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub fn with_data(mut self, data: Value, revision: u64) -> Self {
+        self.data = Some(data);
+        self.revision = Some(revision);
+        self
+    }
+
+    pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::new("io.failed", format!("cannot {doing} {}: {error}", path.display()))
+            .hint("nothing was changed; mend the cause and run the command again")
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code.as_str().to_owned(),
+            message: refusal.message,
+            hint: refusal.hint,
+            details: refusal.details,
+            data: None,
+            revision: None,
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Refused(refusal) => (*refusal).into(),
+            StoreError::Busy { waited_seconds, .. } => {
+                Self::new("busy.lock", format!("{message}; gave up after {waited_seconds} s")).hint(
+                    "wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the patience in seconds",
+                )
+            }
+            StoreError::Missing(_) => Self::new("usage.no_board", "there is no liza board here")
+                .hint("`liza init \"<goal>\"` in your git repository makes one"),
+            StoreError::Invalid { hint, .. } => Self::new("board.invalid", message).hint(hint),
+            StoreError::Io { source, .. } => {
+                let full = source.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error())
+                    || source.raw_os_error() == Some(rustix::io::Errno::DQUOT.raw_os_error());
+                let code = if full { "io.disk_full" } else { "io.failed" };
+                let message = if full { format!("disk full, nothing changed ({message})") } else { message };
+                Self::new(code, message).hint("nothing was changed; mend the cause and run the command again")
+            }
+            StoreError::DurabilityUnknown { revision, .. } => {
+                let mut failure = Self::new("io.durability_unknown", message).hint(
+                    "the change is made; check the disk before relying on it, and do not repeat the command",
+                );
+                failure.revision = Some(revision);
+                failure
+            }
+            StoreError::Bug(_) => Self::new("bug.invariant", message)
+                .hint("nothing was changed; this is a bug in liza, please report it with `liza log`"),
+        }
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Self {
+        let message = error.to_string();
+        match error {
+            GitError::Missing => Self::new("git.missing", message).hint("install git 2.38 or newer"),
+            _ => Self::new("git.failed", message)
+                .hint("look at the repository with git; the next liza command ends what was left half done"),
+        }
+    }
+}
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        Self::new("git.failed", error.to_string())
+            .hint("look at the repository with `git fsck` and `git status`")
+    }
+}
+
+impl From<RefError> for Failure {
+    fn from(error: RefError) -> Self {
+        let code = if matches!(error, RefError::Moved { .. }) { "stale.ref" } else { "git.ref" };
+        Self::new(code, error.to_string()).hint("look at the branch with `git log`; nothing was forced")
+    }
+}
+
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Self {
+        Self::new("git.worktree", error.to_string())
+            .hint("move away what stands in the way (liza removes nothing it did not make), then claim again")
+    }
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        Self::new("git.failed", error.to_string())
+            .hint("finish or leave the merge in progress there, then try again")
+    }
+}
+
+impl From<DiscoverError> for Failure {
+    fn from(error: DiscoverError) -> Self {
+        let hint = match &error {
+            DiscoverError::NotARepository { .. } => "go into a git repository, or make one with `git init`",
+            DiscoverError::Bare { .. } => {
+                "liza needs a repository with a work tree: clone it, and work in the clone"
+            }
+            _ => "look at the repository with `git status`",
+        };
+        Self::new("usage.no_repository", error.to_string()).hint(hint)
+    }
+}
+
+impl From<ForeignError> for Failure {
+    fn from(error: ForeignError) -> Self {
+        Self::new("usage.input", error.to_string())
+            .hint("mend that place of the input and run the command again; nothing was changed")
+    }
+}

@@ -1,0 +1,107 @@
+//! Ending what a dead process began: forward if its effect is there, back if it is not.
+
+use crate::board::intent::{Intent, MergeWork, RefMove, Work};
+use crate::board::rules::{CancelClaim, CancelMerge, CancelMove, FinishMerge, FinishMove, TakeOver};
+use crate::board::{Needs, Process, Transition};
+use crate::store::StoreError;
+
+use super::claim::sweep;
+use super::context::Context;
+use super::failure::Failure;
+
+/// Ends every intent whose process is dead. Returns how many it ended. Runs no gate and makes no merge.
+pub fn recover(ctx: &Context) -> Result<usize, Failure> {
+    let snapshot = ctx.store.read(&Needs::Nothing)?;
+    let dead: Vec<Intent> = snapshot
+        .board
+        .rest
+        .intents
+        .iter()
+        .filter(|intent| !crate::host::lives(&intent.owner))
+        .cloned()
+        .collect();
+    let mut ended = 0;
+    for intent in dead {
+        let owner = crate::host::this_process();
+        let take = TakeOver { intent: intent.id, former: intent.owner.clone(), owner: owner.clone() };
+        match ctx.commit_as_liza(take) {
+            Ok(_) => {}
+            // Somebody else was faster; then it is ended, or will be.
+            Err(StoreError::Refused(_)) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        crate::host::crash::point("recover.taken");
+        let outcome = end(ctx, &intent, &owner)?;
+        match ctx.commit_as_liza(outcome.transition) {
+            Ok(_) => {
+                ended += 1;
+                ctx.narrate(outcome.told);
+            }
+            Err(StoreError::Refused(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(ended)
+}
+
+struct Ending {
+    transition: Transition,
+    told: String,
+}
+
+fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failure> {
+    let reason = format!("process {} died", intent.owner.pid);
+    let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of `{task}`"));
+    let ended = |transition: Transition, how: &str| {
+        let told = format!(
+            "a {}{task} by {} was left half done ({reason}); it was {how}",
+            intent.work.verb(),
+            intent.by
+        );
+        Ok(Ending { transition, told })
+    };
+    match &intent.work {
+        Work::Claim(work) => {
+            sweep(ctx, work);
+            let cancel = CancelClaim { intent: intent.id, owner: owner.clone(), reason: reason.clone() };
+            ended(cancel.into(), "undone")
+        }
+        Work::Merge(MergeWork { step, .. }) => match step {
+            Some(RefMove { branch, old: Some(old), new }) if contains(ctx, branch, new)? => {
+                crate::git::refs::sync_filesystem(&ctx.repo.common_dir)
+                    .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
+                let finish = FinishMerge {
+                    intent: intent.id,
+                    owner: owner.clone(),
+                    merge_commit: new.clone(),
+                    onto: old.clone(),
+                    drift: super::merge::drift(ctx, intent, old),
+                };
+                ended(finish.into(), "finished: the branch had moved already")
+            }
+            _ => {
+                let cancel = CancelMerge { intent: intent.id, owner: owner.clone(), reason: reason.clone() };
+                ended(cancel.into(), "cancelled: the branch had not moved; merge again")
+            }
+        },
+        Work::Advance(work) | Work::Deliver(work) => match &work.step {
+            Some(step) if contains(ctx, &step.branch, &step.new)? => ended(
+                FinishMove { intent: intent.id, owner: owner.clone() }.into(),
+                "finished: the branch had moved already",
+            ),
+            _ => ended(
+                CancelMove { intent: intent.id, owner: owner.clone(), reason: reason.clone() }.into(),
+                "cancelled: the branch had not moved",
+            ),
+        },
+    }
+}
+
+/// Whether the branch is at that commit or has gone on from it.
+fn contains(ctx: &Context, branch: &str, commit: &crate::board::CommitId) -> Result<bool, Failure> {
+    let query = ctx.query()?;
+    match query.head_of_branch(branch)? {
+        Some(head) if query.has_commit(commit) => Ok(&head == commit || query.is_ancestor(commit, &head)?),
+        _ => Ok(false),
+    }
+}

@@ -1,0 +1,84 @@
+//! Reviewing: a sealed checkout of exactly what was submitted, and verdicts that look at the branch once more.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::board::review::Feedback;
+use crate::board::rules::{Approve, Discuss, Reject, StartReview};
+use crate::board::{CommitId, Needs, TaskId, Transition};
+use crate::git::{Worktrees, checkouts, content};
+use crate::store::lock::SideLock;
+
+use super::context::Context;
+use super::failure::Failure;
+
+const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
+
+/// Takes the review and makes the checkout. Repeating it gives the same checkout again.
+pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
+    let started = ctx.commit(StartReview { task: task.clone() })?;
+    crate::host::crash::point("review.started");
+    let Some(commit) = started
+        .board
+        .task(task)
+        .and_then(|task| task.review_commit.clone())
+        .or_else(|| started.outcome["review_commit"].as_str().and_then(|text| CommitId::new(text).ok()))
+    else {
+        return Err(Failure::new("bug.review", "the task under review names no commit"));
+    };
+    let checkout = make_checkout(ctx, task, &commit)?;
+    let mut data = started.outcome;
+    data["checkout"] = json!(checkout);
+    Ok((data, started.board.revision))
+}
+
+/// The review checkout of a task, at exactly this commit and clean.
+pub fn make_checkout(ctx: &Context, task: &TaskId, commit: &CommitId) -> Result<PathBuf, Failure> {
+    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
+    let home = ctx.worktrees_dir();
+    let path = home.join(".review").join(task.as_str());
+    let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
+        && content::head(&path).is_ok_and(|head| &head == commit)
+        && content::status(&path).is_ok_and(|dirty| dirty.is_empty());
+    if sound {
+        return Ok(path);
+    }
+    let trash = ctx.store.layout().trash();
+    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    crate::store::files::make_private_dirs(&home.join(".review"))?;
+    worktrees.remove_to_trash(&path)?;
+    worktrees.add_detached(&path, commit, &format!("review of {task}"))?;
+    Ok(path)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerdictKind {
+    Approve,
+    Reject,
+    Discuss,
+}
+
+pub fn verdict(
+    ctx: &Context,
+    kind: VerdictKind,
+    task: &TaskId,
+    commit: CommitId,
+    feedback: Feedback,
+    allow_protected: bool,
+) -> Result<(Value, u64), Failure> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let branch_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
+        Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
+        None => None,
+    };
+    let task = task.clone();
+    let what: Transition = match kind {
+        VerdictKind::Approve => Approve { task, commit, branch_head, feedback, allow_protected }.into(),
+        VerdictKind::Reject => Reject { task, commit, branch_head, feedback }.into(),
+        VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback }.into(),
+    };
+    let committed = ctx.commit(what)?;
+    Ok((committed.outcome, committed.board.revision))
+}

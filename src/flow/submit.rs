@@ -1,0 +1,134 @@
+//! Checkpoint and submit: the two moments at which liza looks into the worktree itself.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::board::history::Checkpoint;
+use crate::board::rules::{Submit, WriteCheckpoint, current_checkpoint};
+use crate::board::task::Validation;
+use crate::board::{Needs, TaskId};
+use crate::git::refs;
+
+use super::claim::{handout, worktree_of};
+use super::context::Context;
+use super::evidence;
+use super::failure::Failure;
+use super::shell;
+
+pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Value, u64), Failure> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
+    let write =
+        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found: handout(&path)? };
+    let committed = ctx.commit(write)?;
+    Ok((committed.outcome, committed.board.revision))
+}
+
+pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
+    // A repeated request is answered before anything is run.
+    if let Some(answer) = ctx.answered()? {
+        return Ok(answer);
+    }
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let found = match worktree_of(ctx, &snapshot.board, task) {
+        Ok((path, _)) => Some((evidence::collect(ctx, &snapshot.board, task, &path)?, path)),
+        // Without a worktree the rule itself says what is wrong with the task.
+        Err(failure) => match snapshot.board.task(task) {
+            Some(known) if !known.body().attempts.is_empty() => return Err(failure),
+            _ => None,
+        },
+    };
+    let Some((first, path)) = found else { return Err(nothing_to_submit(ctx, task)) };
+    let mut submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence: first.clone() };
+    cheap_checks(ctx, &snapshot.board, &submit)?;
+    let Some(plan) = snapshot.board.task(task).and_then(|task| current_checkpoint(task.body())) else {
+        return Err(Failure::new("refused.checkpoint_missing", format!("task `{task}` has no checkpoint")));
+    };
+    let Some((epoch, iteration)) = snapshot.board.task(task).map(|task| (task.epoch, task.iteration)) else {
+        return Err(Failure::new("refused.unknown_task", format!("there is no task `{task}`")));
+    };
+    let log = ctx.store.layout().round(task, epoch, iteration).join("validation.log");
+    let timeout = Duration::from_secs(snapshot.board.config().validation_timeout_seconds);
+    ctx.narrate(format!("running the validation: {}", plan.validation.command));
+    let ran = shell::run(&plan.validation.command, &path, &plan.validation.expect, timeout, &log);
+    if ran.interrupted {
+        return Err(Failure::new(
+            "signal.interrupted",
+            "interrupted while the validation ran; nothing was changed",
+        ));
+    }
+    crate::host::crash::point("submit.validated");
+    // Whatever the command did to the worktree counts, so it is looked at again.
+    submit.evidence = evidence::collect(ctx, &snapshot.board, task, &path)?;
+    if submit.evidence.head != first.head {
+        return Err(Failure::new(
+            "stale.commit",
+            format!("the branch of `{task}` moved while its validation ran"),
+        )
+        .hint("submit again; nothing was changed"));
+    }
+    submit.evidence.validation = Some(Validation {
+        command: plan.validation.command.clone(),
+        expect: plan.validation.expect.clone(),
+        exit: ran.exit,
+        output_matched: ran.found,
+        duration_ms: u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
+        log: log.strip_prefix(ctx.root()).unwrap_or(&log).display().to_string(),
+        problem: ran.problem,
+    });
+    // Kept before the board names it: a commit nobody can collect under us.
+    let pinned = format!("refs/liza/submitted/{task}/{epoch}-{iteration}");
+    refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
+    let committed = ctx.commit(submit)?;
+    Ok((committed.outcome, committed.board.revision))
+}
+
+/// Everything that needs no command to be run; a refusal is asked for once more inside a commit, in case it is one to
+/// be put on record.
+fn cheap_checks(ctx: &Context, board: &crate::board::Board, submit: &Submit) -> Result<(), Failure> {
+    let actor = board.identify(&ctx.credentials)?;
+    let world = crate::board::World { switches: ctx.store.switches()?, ..Default::default() };
+    let call = crate::board::Call::new(actor, &ctx.now, &world);
+    match submit.check_without_validation(board, &call) {
+        Ok(()) => Ok(()),
+        Err(refusal) if refusal.code.is_tier0() => ctx.commit(submit.clone()).map(|_| ()),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+/// Lets the rule refuse, with what it would have been told.
+fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
+    let head = match ctx.query().and_then(|query| query.head_commit().map_err(Failure::from)) {
+        Ok(Some(head)) => head,
+        Ok(None) => return Failure::new("git.failed", "the repository has no commit"),
+        Err(failure) => return failure,
+    };
+    let evidence = crate::board::rules::Evidence {
+        head: head.clone(),
+        merge_base: head,
+        contains_base: true,
+        dirty: Vec::new(),
+        files: Vec::new(),
+        tests: Vec::new(),
+        protected: Vec::new(),
+        authors: Vec::new(),
+        validation: None,
+    };
+    let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence };
+    match ctx.commit(submit) {
+        Err(failure) => failure,
+        Ok(_) => Failure::new("bug.submit", "a task without a worktree was submitted"),
+    }
+}
+
+impl Context {
+    /// The first answer to this request, if it was given before.
+    pub fn answered(&self) -> Result<Option<(Value, u64)>, Failure> {
+        let Some(key) = &self.request else { return Ok(None) };
+        let snapshot = self.store.read(&Needs::Nothing)?;
+        let actor = snapshot.board.identify(&self.credentials)?;
+        let answer = crate::board::apply::answered(&snapshot.board, &actor.id(), key)?;
+        Ok(answer.map(|outcome| (outcome, snapshot.board.revision)))
+    }
+}

@@ -1,0 +1,125 @@
+//! The summary that CHECKPOINT writes: where everything stands, and what waits for a person.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use crate::board::{Board, Needs, Status, World};
+use crate::policy::view::{node_state, waiting};
+use crate::text::{md_inline, plural};
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// Writes the report and returns where it is.
+pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf, Failure> {
+    let snapshot = ctx.read(&Needs::Everything)?;
+    let text = render(ctx, &snapshot.board, reason)?;
+    let reports = ctx.store.layout().reports();
+    crate::store::files::make_private_dir(&reports)?;
+    let stamp = ctx.now.wall.to_string().replace(':', "");
+    let path = reports.join(format!("checkpoint-{stamp}-r{}.md", snapshot.board.revision));
+    crate::store::files::replace(&path, text.as_bytes())?;
+    Ok(path)
+}
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr) => { let _ = writeln!($text); };
+    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+}
+
+fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure> {
+    let world = World::default();
+    let mut text = String::new();
+    line!(text, "# Checkpoint {}", ctx.now.wall);
+    line!(text);
+    line!(text, "Goal: {}", md_inline(&board.rest.goal.description));
+    line!(text, "Revision: {}", board.revision);
+    if !reason.is_empty() {
+        line!(text, "Reason: {}", md_inline(reason));
+    }
+    line!(text);
+    line!(text, "## Counts");
+    line!(text);
+    for status in Status::ALL {
+        let count = board.tasks.iter().filter(|task| task.status == status).count();
+        if count > 0 {
+            line!(text, "- {status}: {count}");
+        }
+    }
+    line!(text, "- Tier 0 violations refused: {}", board.rest.circuit_breaker.tier0_violations);
+    line!(text);
+    line!(text, "## Tasks");
+    line!(text);
+    line!(text, "| task | title | status | node | agent | iteration | cycles | base drift | waits for |");
+    line!(text, "|---|---|---|---|---|---|---|---|---|");
+    let head = super::claim::integration_head(ctx, board).ok();
+    let query = ctx.query()?;
+    for task in &board.tasks {
+        let body = task.body();
+        // How many commits integration has gained since this task's base.
+        let drift = match (&head, body.attempt()) {
+            (Some(head), Some(attempt)) if !task.status.is_terminal() => query
+                .commits_between(&attempt.base_commit, head)
+                .map_or("?".to_owned(), |commits| commits.len().to_string()),
+            _ => "-".to_owned(),
+        };
+        line!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {drift} | {} |",
+            task.id,
+            md_inline(&body.title),
+            task.status,
+            node_state(board, &world, task, &ctx.now).as_str(),
+            task.assigned_to.as_ref().map_or("-", |agent| agent.as_str()),
+            task.iteration,
+            task.review_cycles_total,
+            waiting(board, &world, task, &ctx.now)
+                .map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
+        );
+    }
+    anomalies(&mut text, board);
+    for_a_person(&mut text, board);
+    Ok(text)
+}
+
+fn anomalies(text: &mut String, board: &Board) {
+    let open: Vec<_> = board.rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none()).collect();
+    line!(text);
+    line!(text, "## Anomalies ({} unprocessed)", open.len());
+    line!(text);
+    for anomaly in open {
+        let details: Vec<String> =
+            anomaly.details.iter().map(|(key, value)| format!("{key}: {}", md_inline(value))).collect();
+        line!(
+            text,
+            "- {} {} on {} by {}: {}",
+            anomaly.id,
+            anomaly.kind.as_str(),
+            anomaly.task_id,
+            anomaly.logged_by,
+            details.join("; ")
+        );
+    }
+}
+
+fn for_a_person(text: &mut String, board: &Board) {
+    let blocked: Vec<_> = board.tasks.iter().filter(|task| task.status == Status::Blocked).collect();
+    line!(text);
+    line!(text, "## What waits for a person: {}", plural(blocked.len(), "task"));
+    line!(text);
+    for task in blocked {
+        let body = task.body();
+        line!(text, "- {}: {}", task.id, md_inline(body.blocked_reason.as_deref().unwrap_or_default()));
+        for question in &body.blocked_questions {
+            line!(text, "  - {}", md_inline(question));
+        }
+        if task.hypothesis_exhausted() {
+            line!(text, "  - cut it anew: `liza task rescope {} --into FILE --reason …`", task.id);
+        } else {
+            line!(text, "  - answer: `liza task unblock {} --answer …`", task.id);
+        }
+    }
+    line!(text);
+    line!(text, "Go on with `liza resume`.");
+}

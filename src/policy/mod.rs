@@ -1,0 +1,9 @@
+//! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
+
+pub mod project;
+pub mod schedule;
+pub mod view;
+pub mod wake;
+
+pub use project::ProjectConfig;
+pub use view::{NodeState, Waiting};

@@ -1,0 +1,171 @@
+//! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::board::{PathPattern, RepoPath, Role, inside};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectConfig {
+    #[serde(default = "one")]
+    pub version: u32,
+    /// A change to such a file counts as a test.
+    #[serde(default = "default_tests")]
+    pub tests: Vec<PathPattern>,
+    /// A change to such a file needs the reviewer's express consent: agents and tools act on it.
+    #[serde(default = "default_protected")]
+    pub protected: Vec<PathPattern>,
+    /// Checks on the merged tree.
+    #[serde(default)]
+    pub gates: Vec<Gate>,
+    /// Roles beside the built-in ones.
+    #[serde(default)]
+    pub roles: BTreeMap<Role, RoleConfig>,
+}
+
+/// A check that a merged tree must pass. None can be configured yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub enum Gate {}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleConfig {}
+
+fn one() -> u32 {
+    1
+}
+
+fn patterns(texts: &[&str]) -> Vec<PathPattern> {
+    texts.iter().filter_map(|text| PathPattern::new(text).ok()).collect()
+}
+
+const TESTS: [&str; 18] = [
+    "**/tests/**",
+    "**/test/**",
+    "**/__tests__/**",
+    "**/spec/**",
+    "**/testdata/**",
+    "**/test_*.py",
+    "**/*_test.py",
+    "**/*_test.go",
+    "**/*_test.rs",
+    "**/tests.rs",
+    "**/test_*.rs",
+    "**/*.test.*",
+    "**/*.spec.*",
+    "**/*_spec.rb",
+    "**/*Test.java",
+    "**/*Tests.java",
+    "**/*_test.sh",
+    "**/test_*.sh",
+];
+
+const PROTECTED: [&str; 24] = [
+    "**/CLAUDE.md",
+    "**/AGENTS.md",
+    "**/GEMINI.md",
+    "**/.claude/**",
+    "**/.codex/**",
+    "**/.gemini/**",
+    "**/.qwen/**",
+    "**/.cursor/**",
+    "**/.kimi-code/**",
+    "**/.vscode/**",
+    "**/.mcp.json",
+    "opencode.json",
+    ".github/workflows/",
+    ".github/copilot-instructions.md",
+    ".githooks/",
+    ".husky/",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".pre-commit-config.yaml",
+    "**/.gitattributes",
+    ".gitmodules",
+    "**/.envrc",
+    ".aider.conf.yml",
+    "liza.yaml",
+];
+
+fn default_tests() -> Vec<PathPattern> {
+    patterns(&TESTS)
+}
+
+fn default_protected() -> Vec<PathPattern> {
+    patterns(&PROTECTED)
+}
+
+impl Default for ProjectConfig {
+    fn default() -> Self {
+        Self {
+            version: one(),
+            tests: default_tests(),
+            protected: default_protected(),
+            gates: Vec::new(),
+            roles: BTreeMap::new(),
+        }
+    }
+}
+
+impl ProjectConfig {
+    /// Those of `paths` that count as tests.
+    pub fn tests_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+        matching(&self.tests, paths)
+    }
+
+    pub fn protected_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+        matching(&self.protected, paths)
+    }
+}
+
+fn matching<'p>(patterns: &[PathPattern], paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+    paths
+        .into_iter()
+        .filter(|path| RepoPath::new(path).is_ok_and(|path| inside(&path, patterns)))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_pattern_is_one() {
+        assert_eq!(default_tests().len(), TESTS.len());
+        assert_eq!(default_protected().len(), PROTECTED.len());
+    }
+
+    #[test]
+    fn tests_are_known_by_their_names() {
+        let config = ProjectConfig::default();
+        for path in
+            ["tests/a.rs", "src/x/tests/y.py", "pkg/a_test.go", "web/a.test.ts", "test_a.py", "a/test_b.py"]
+        {
+            assert_eq!(config.tests_among([path]).len(), 1, "{path}");
+        }
+        for path in ["src/main.rs", "src/latest.rs", "contest.py", "docs/tests.md"] {
+            assert!(config.tests_among([path]).is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn agent_configuration_is_protected_at_any_depth() {
+        let config = ProjectConfig::default();
+        for path in [
+            "CLAUDE.md",
+            "web/AGENTS.md",
+            ".claude/settings.json",
+            ".gitattributes",
+            "a/.mcp.json",
+            "liza.yaml",
+        ] {
+            assert_eq!(config.protected_among([path]).len(), 1, "{path}");
+        }
+        assert!(config.protected_among(["src/claude.rs"]).is_empty());
+    }
+}

@@ -1,0 +1,43 @@
+//! Which work to offer an agent: its own first, then the most urgent, then the oldest.
+
+use crate::board::rules::{check_claimable, check_reviewable};
+use crate::board::{Board, Call, Status, Task};
+
+/// The best task this caller could claim now.
+pub fn best_claim<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
+    let by = call.by.id();
+    board
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| {
+            matches!(
+                task.status,
+                Status::Idle | Status::Rejected | Status::IntegrationFailed | Status::Working
+            )
+        })
+        .filter(|(_, task)| call.check_switches(Some(&task.id)).is_ok())
+        .filter(|(_, task)| check_claimable(board, call, task).is_ok())
+        .max_by_key(|(at, task)| {
+            let own = task.assigned_to.as_ref() == Some(&by);
+            (own, task.priority, std::cmp::Reverse(*at))
+        })
+        .map(|(_, task)| task)
+}
+
+/// The best submission this caller could review now; bodies of those ready for review must be loaded.
+pub fn best_review<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
+    let by = call.by.id();
+    board
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(_, task)| task.status == Status::ReadyForReview)
+        .filter(|(_, task)| call.check_switches(Some(&task.id)).is_ok())
+        .filter(|(_, task)| check_reviewable(board, call, task).is_ok())
+        .max_by_key(|(at, task)| {
+            let own = task.review_lease.as_ref().is_some_and(|lease| lease.agent == by);
+            (own, task.priority, std::cmp::Reverse(*at))
+        })
+        .map(|(_, task)| task)
+}

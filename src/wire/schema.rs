@@ -1,0 +1,23 @@
+//! The JSON Schemas of everything people and agents write or read.
+
+use serde_json::Value;
+
+use crate::board::history::Checkpoint;
+use crate::board::review::Feedback;
+use crate::board::rules::NewTask;
+use crate::policy::ProjectConfig;
+
+pub const NAMES: [&str; 7] = ["state", "task", "new-task", "plan", "feedback", "checkpoint", "config"];
+
+pub fn schema(name: &str) -> Option<Value> {
+    Some(match name {
+        "state" => super::flat::board_schema(),
+        "task" => super::flat::task_schema(),
+        "new-task" => schemars::schema_for!(NewTask).to_value(),
+        "plan" => schemars::schema_for!(super::plan::Plan).to_value(),
+        "feedback" => schemars::schema_for!(Feedback).to_value(),
+        "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
+        "config" => schemars::schema_for!(ProjectConfig).to_value(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,334 @@
+//! A repository with a board, and people and agents who act in it.
+
+#![allow(dead_code, reason = "every module of the tests uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A temporary home and repository; removed when dropped.
+pub struct World {
+    home: tempfile::TempDir,
+    pub root: PathBuf,
+}
+
+/// What a command answered.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    pub exit: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Self {
+        Self {
+            exit: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.exit, 0, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.exit, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.stdout, self.stderr))
+    }
+
+    #[track_caller]
+    pub fn data(&self) -> Value {
+        self.json()["data"].clone()
+    }
+
+    /// The code of the error in the JSON answer.
+    #[track_caller]
+    pub fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+/// Somebody who acts: an agent with its token, or the human.
+#[derive(Debug, Clone, Default)]
+pub struct Who {
+    pub id: Option<String>,
+    pub token: Option<String>,
+}
+
+pub const HUMAN: Who = Who { id: None, token: None };
+
+impl World {
+    /// A repository with one commit on `main`; no git identity is configured anywhere.
+    pub fn bare_repo() -> Self {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let root = home.path().join("repo");
+        std::fs::create_dir(&root).expect("a directory");
+        let world = Self { root: root.canonicalize().expect("a path"), home };
+        world.git(&["init", "-q", "-b", "main"]);
+        world.write("README.md", "hello\n");
+        world.write("specs/vision.md", "# Vision\n");
+        world.commit_all("start");
+        world
+    }
+
+    /// The same with a board.
+    pub fn new() -> Self {
+        let world = Self::bare_repo();
+        world.human(&["init", "A greeting program"]).ok();
+        world
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    pub fn write(&self, relative: &str, text: &str) {
+        write(&self.root, relative, text);
+    }
+
+    pub fn read(&self, relative: &str) -> String {
+        std::fs::read_to_string(self.path(relative)).unwrap_or_else(|error| panic!("{relative}: {error}"))
+    }
+
+    pub fn state(&self) -> String {
+        self.read(".liza/state.yaml")
+    }
+
+    /// A command with a clean environment: no identity, no configuration of this machine.
+    pub fn command(&self, program: &str, dir: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(dir)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home.path())
+            .env("XDG_CONFIG_HOME", self.home.path().join("config"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null());
+        command
+    }
+
+    #[track_caller]
+    pub fn git_in(&self, dir: &Path, args: &[&str]) -> String {
+        let mut command = self.command("git", dir);
+        command
+            .args(args)
+            .env("GIT_AUTHOR_NAME", "Somebody")
+            .env("GIT_AUTHOR_EMAIL", "somebody@example.org")
+            .env("GIT_COMMITTER_NAME", "Somebody")
+            .env("GIT_COMMITTER_EMAIL", "somebody@example.org");
+        let ran = Ran::of(command.output().expect("git runs"));
+        assert_eq!(ran.exit, 0, "git {args:?}: {}{}", ran.stdout, ran.stderr);
+        ran.stdout.trim_end().to_owned()
+    }
+
+    #[track_caller]
+    pub fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.root, args)
+    }
+
+    #[track_caller]
+    pub fn commit_all(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
+    }
+
+    /// The command line of liza for somebody, not yet run.
+    pub fn liza_command(&self, who: &Who, dir: &Path, args: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_liza"), dir);
+        command.args(args);
+        if let Some(id) = &who.id {
+            command.env("LIZA_AGENT_ID", id);
+        }
+        if let Some(token) = &who.token {
+            command.env("LIZA_AGENT_TOKEN", token);
+        }
+        command
+    }
+
+    pub fn liza_in(&self, who: &Who, dir: &Path, args: &[&str]) -> Ran {
+        Ran::of(self.liza_command(who, dir, args).output().expect("liza runs"))
+    }
+
+    pub fn liza(&self, who: &Who, args: &[&str]) -> Ran {
+        self.liza_in(who, &self.root, args)
+    }
+
+    pub fn human(&self, args: &[&str]) -> Ran {
+        self.liza(&HUMAN, args)
+    }
+
+    /// With `--json`; the answer is read with [`Ran::json`].
+    pub fn json(&self, who: &Who, args: &[&str]) -> Ran {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        self.liza(who, &all)
+    }
+
+    /// With standard input and extra environment variables.
+    pub fn liza_with(&self, who: &Who, args: &[&str], stdin: &[u8], env: &[(&str, &str)]) -> Ran {
+        use std::io::Write as _;
+        let mut command = self.liza_command(who, &self.root, args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        let mut child = command.spawn().expect("liza starts");
+        // A command that does not read its input may be gone already.
+        let _ = child.stdin.take().expect("a pipe").write_all(stdin);
+        Ran::of(child.wait_with_output().expect("liza ends"))
+    }
+
+    #[track_caller]
+    pub fn register(&self, role: &str, id: &str) -> Who {
+        self.register_roles(&[role], id)
+    }
+
+    #[track_caller]
+    pub fn register_roles(&self, roles: &[&str], id: &str) -> Who {
+        let mut args = vec!["agent", "register", "--id", id];
+        for role in roles {
+            args.extend(["--role", role]);
+        }
+        let data = self.json(&HUMAN, &args).ok().data();
+        Who { id: Some(id.to_owned()), token: data["token"].as_str().map(str::to_owned) }
+    }
+
+    /// A claimable task that may change `paths`.
+    #[track_caller]
+    pub fn task(&self, id: &str, paths: &[&str]) {
+        self.task_with(id, paths, &[]);
+    }
+
+    #[track_caller]
+    pub fn task_with(&self, id: &str, paths: &[&str], more: &[&str]) {
+        let mut args = vec![
+            "task",
+            "add",
+            "--id",
+            id,
+            "--title",
+            id,
+            "--spec",
+            "specs/vision.md",
+            "--done",
+            "it works",
+            "--finalize",
+        ];
+        for path in paths {
+            args.extend(["--in", path]);
+        }
+        args.extend(more);
+        self.human(&args).ok();
+    }
+
+    #[track_caller]
+    pub fn claim(&self, who: &Who, id: &str) -> PathBuf {
+        let data = self.json(who, &["task", "claim", id]).ok().data();
+        PathBuf::from(data["worktree"].as_str().expect("a worktree"))
+    }
+
+    #[track_caller]
+    pub fn checkpoint(&self, who: &Who, id: &str, files: &[&str]) {
+        let mut args = vec![
+            "task",
+            "checkpoint",
+            id,
+            "--intent",
+            "make the thing work as specified",
+            "--risks",
+            "none that matter",
+            "--validate",
+            "echo ok",
+            "--expect",
+            "ok",
+        ];
+        for file in files {
+            args.extend(["--file", file]);
+        }
+        self.liza(who, &args).ok();
+    }
+
+    /// Claim, checkpoint, a file and a test, commit, submit. Returns the commit under review.
+    #[track_caller]
+    pub fn submit_work(&self, who: &Who, id: &str, file: &str, text: &str) -> String {
+        let worktree = self.claim(who, id);
+        let test = format!("tests/test_{id}.sh");
+        self.checkpoint(who, id, &[file, &test]);
+        self.write_and_commit(&worktree, &[(file, text), (&test, "echo ok\n")]);
+        let data = self.json(who, &["task", "submit", id]).ok().data();
+        data["review_commit"].as_str().expect("a commit").to_owned()
+    }
+
+    #[track_caller]
+    pub fn write_and_commit(&self, worktree: &Path, files: &[(&str, &str)]) -> String {
+        for (file, text) in files {
+            write(worktree, file, text);
+        }
+        self.git_in(worktree, &["add", "-A"]);
+        self.git_in(worktree, &["commit", "-q", "-m", "work"]);
+        self.git_in(worktree, &["rev-parse", "HEAD"])
+    }
+
+    #[track_caller]
+    pub fn approve(&self, reviewer: &Who, id: &str, commit: &str) {
+        self.liza(reviewer, &["review", "claim", id]).ok();
+        self.liza(reviewer, &["review", "approve", id, "--commit", commit, "--summary", "fine"]).ok();
+    }
+
+    /// A task from nothing to MERGED.
+    #[track_caller]
+    pub fn merge_task(&self, coder: &Who, reviewer: &Who, id: &str, file: &str, text: &str) -> String {
+        self.task(id, &[file, &format!("tests/test_{id}.sh")]);
+        let commit = self.submit_work(coder, id, file, text);
+        self.approve(reviewer, id, &commit);
+        let data = self.json(reviewer, &["merge", id]).ok().data();
+        data["merge_commit"].as_str().expect("a commit").to_owned()
+    }
+
+    #[track_caller]
+    pub fn show(&self, id: &str) -> Value {
+        self.json(&HUMAN, &["task", "show", id]).ok().data()
+    }
+
+    #[track_caller]
+    pub fn status_of(&self, id: &str) -> String {
+        self.show(id)["status"].as_str().expect("a status").to_owned()
+    }
+
+    pub fn revision(&self) -> u64 {
+        self.json(&HUMAN, &["status"]).ok().json()["revision"].as_u64().expect("a revision")
+    }
+
+    /// The board is sound: valid, and board, log and repository agree.
+    #[track_caller]
+    pub fn sound(&self) {
+        self.human(&["validate"]).ok();
+        self.human(&["verify"]).ok();
+    }
+}
+
+pub fn write(root: &Path, relative: &str, text: &str) {
+    let path = root.join(relative);
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).expect("a directory");
+    }
+    std::fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
