@@ -6,7 +6,7 @@ use crate::board::intent::Work;
 use crate::board::rules::*;
 use crate::board::state::JournalMark;
 use crate::board::testing::*;
-use crate::board::{Applied, Needs, Status, Transition, apply};
+use crate::board::{Applied, Needs, Status, Transition, apply, bodies_needed};
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::{Decoded, encode_content};
 
@@ -119,7 +119,8 @@ fn commit_one(disk: &mut Decoded, bench: &mut Bench, attempt: &Attempt) -> Optio
     let key = attempt.request.map(|number| request(&format!("r{number}"), &attempt.text));
     let actor = bench.actor(&by);
     let mut loaded = disk.clone();
-    let needs = if attempt.all_loaded { Needs::Everything } else { what.rule().needs(&loaded.board) };
+    let needs =
+        if attempt.all_loaded { Needs::Everything } else { bodies_needed(&loaded.board, &what, &actor) };
     loaded.load(&needs).expect("bodies are there");
     let outcome = apply(&mut loaded.board, &what, &bench.call(actor.clone()), key.as_ref());
     let in_memory = bench.attempt(actor.clone(), what.clone(), key.as_ref());

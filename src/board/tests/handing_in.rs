@@ -264,7 +264,7 @@ fn an_old_epoch_is_refused_by_every_verb_of_the_holder() {
             "{status}"
         );
         assert_eq!(after.refused("coder-1", Block { epoch, ..after.block("t") }), Code::Epoch, "{status}");
-        let sync = RecordSync { task: id("t"), epoch, base: commit(4), conflicts: Vec::new() };
+        let sync = RecordSync { task: id("t"), epoch, base: commit(4), conflicts: Vec::new(), handout: None };
         assert_eq!(after.refused("coder-1", sync), Code::Epoch, "{status}");
     }
 }
@@ -272,9 +272,21 @@ fn an_old_epoch_is_refused_by_every_verb_of_the_holder() {
 #[test]
 fn a_sync_moves_the_base_only_when_it_is_clean() {
     let mut bench = announced();
-    let sync = |conflicts: Vec<String>| RecordSync { task: id("t"), epoch: None, base: commit(5), conflicts };
+    let sync = |conflicts: Vec<String>| RecordSync {
+        task: id("t"),
+        epoch: None,
+        base: commit(5),
+        conflicts,
+        handout: None,
+    };
     bench.ok("coder-1", sync(vec!["t/lib.rs".to_owned()]));
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(1));
     bench.ok("coder-1", sync(Vec::new()));
     assert_eq!(bench.task("t").body().attempts[0].base_commit, commit(5));
+    // A sync before the checkpoint hands the worktree out anew.
+    let mut bench = working();
+    let moved = Handout { head: commit(9), ..untouched() };
+    bench.ok("coder-1", RecordSync { handout: Some(moved.clone()), ..sync(Vec::new()) });
+    assert_eq!(bench.refused("coder-1", bench.checkpoint("t")), Code::CheckpointLate);
+    bench.ok("coder-1", WriteCheckpoint { found: moved, ..bench.checkpoint("t") });
 }

@@ -83,7 +83,10 @@ fn transition(bench: &Bench, verb: &str) -> Transition {
         "claim" => bench.begin("t").into(),
         "checkpoint" => bench.checkpoint("t").into(),
         "renew" => Renew { task: t(), epoch: None }.into(),
-        "sync" => RecordSync { task: t(), epoch: None, base: commit(3), conflicts: Vec::new() }.into(),
+        "sync" => {
+            RecordSync { task: t(), epoch: None, base: commit(3), conflicts: Vec::new(), handout: None }
+                .into()
+        }
         "submit" => bench.submit("t").into(),
         "block" => bench.block("t").into(),
         "unblock" => bench.unblock("t").into(),
@@ -304,6 +307,7 @@ fn what_belongs_to_people_alone() {
             token_hash: "h".to_owned(),
             configured_roles: Vec::new(),
             runner: None,
+            fresh: false,
             former_runner_lives: false,
         }
         .into(),

@@ -13,6 +13,7 @@ fn registration(name: &str, roles: &[&str], token: &str) -> RegisterAgent {
         token_hash: token.to_owned(),
         configured_roles: Vec::new(),
         runner: None,
+        fresh: false,
         former_runner_lives: false,
     }
 }
@@ -32,6 +33,7 @@ fn what_a_registration_needs() {
         (registration("coder-9", &[], "x"), Code::Incomplete),
         (registration("coder-9", &["wizard"], "x"), Code::UnknownRole),
         (registration("coder-9", &["coder", "runner"], "x"), Code::UnknownRole),
+        (RegisterAgent { fresh: true, ..registration("coder-1", &["coder"], "x") }, Code::IdTaken),
         (
             RegisterAgent { former_runner_lives: true, ..registration("coder-1", &["coder"], "x") },
             Code::AgentRunning,

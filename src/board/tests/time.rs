@@ -86,13 +86,23 @@ fn whatever_an_agent_does_to_its_task_renews_the_lease() {
     bench.ok("coder-2", bench.begin("t"));
 }
 
-/// What a transition changes must not depend on which bodies happen to be loaded, or a replay would differ.
+/// Whoever speaks is alive, whatever it speaks about; others are not kept alive by it.
 #[test]
-fn a_lease_is_renewed_by_acting_on_the_task_and_not_by_any_other_word() {
+fn any_word_of_an_agent_renews_what_it_holds() {
     let mut bench = claimed();
+    bench.tick(LEASE - 1);
+    bench.ok("coder-1", bench.note("still here"));
+    bench.tick(LEASE - 1);
+    assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Held);
+    bench.ok("both-1", bench.note("me too"));
     bench.tick(1);
+    bench.claim("coder-2", "t");
+    // The former incarnation's word counts for nothing.
+    let mut bench = claimed();
+    bench.register("coder-1", &["coder"]);
     let before = bench.task("t").clone();
-    bench.ok("coder-1", bench.note("hello"));
+    bench.tick(1);
+    bench.ok("coder-1", bench.note("new here"));
     assert_eq!(bench.task("t"), &before);
 }
 
