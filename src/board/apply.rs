@@ -34,7 +34,10 @@ pub fn apply(
     }
     rule.check(board, call)?;
     let outcome = rule.change(board, call);
-    note_presence(board, call);
+    // A breach is counted and touches no task, not even the lease of whoever tried.
+    if !matches!(what, Transition::RecordViolation(_)) {
+        note_presence(board, call);
+    }
     if let Some(key) = request {
         remember(board, call.by.id(), key, &outcome);
     }

@@ -24,7 +24,7 @@ pub mod transition;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

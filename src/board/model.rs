@@ -18,7 +18,7 @@ use std::rc::Rc;
 use super::call::{Guard, Guards};
 use super::rules::WriteCheckpoint;
 use super::task::Status;
-use super::testing::{Bench, HOLD, LEASE, id, new_task, patterns, plan_of};
+use super::testing::{Bench, LEASE, id, new_task, patterns, plan_of};
 use super::{Board, Transition, apply};
 
 use acts::Act;
@@ -71,9 +71,9 @@ impl State {
             config.max_coder_iterations = 2;
             config.max_review_cycles = 2;
             config.breaker_rejections = 2;
+            // One tick ends every deadline there is.
             config.blocked_hold_seconds = LEASE;
         });
-        assert!(HOLD > LEASE, "one tick must end every deadline there is");
         for spare in ["coder-2", "reviewer-2", "auditor-1"] {
             bench.board.rest.agents.remove(&super::testing::agent(spare));
         }
@@ -245,7 +245,7 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
     Ok(Some(next))
 }
 
-/// One long story, chosen by chance: whatever is allowed next, with one circumstance in eight steps.
+/// One long story, chosen by chance: whatever is allowed next, and in one step of ten the circumstances change.
 fn wander(seed: u64, length: usize) -> Result<usize, String> {
     let mut chance = Chance(seed);
     let mut state = State::first();
@@ -254,11 +254,14 @@ fn wander(seed: u64, length: usize) -> Result<usize, String> {
         nobody_late(&state, &mut scratch)?;
         let mut acts = acts::possible(&state);
         let mut next = None;
-        while next.is_none() && !acts.is_empty() && chance.below(8) > 0 {
-            // What goes wrong is tried less often than what goes on, or no story would get far.
+        if chance.below(10) == 0 {
+            acts.clear();
+        }
+        while next.is_none() && !acts.is_empty() {
             let at = chance.below(acts.len());
             let act = acts.swap_remove(at);
-            if act.cost == 0 || chance.below(6) == 0 {
+            // What goes wrong is tried less often than what goes on, or no story would get far.
+            if chance.below([1, 4, 100][act.cost]) == 0 {
                 next = attempt(&state, &act, &mut scratch)?;
             }
         }
@@ -358,13 +361,13 @@ fn no_reachable_board_breaks_a_rule() {
 #[test]
 fn no_long_story_breaks_a_rule() {
     let mut steps = 0;
-    for seed in 1..=1500 {
+    for seed in 1..=800 {
         match wander(seed * 0x9e37_79b9, 120) {
             Ok(length) => steps += length,
             Err(wrong) => panic!("seed {seed}: {wrong}"),
         }
     }
-    assert!(steps > 20_000, "the stories are short: {steps} steps");
+    assert!(steps > 50_000, "the stories are short: {steps} steps");
 }
 
 /// The walk is worth something only if it notices a guard that is missing.

@@ -1,1 +1,15 @@
 //! The rules, verb by verb and against each other.
+
+mod blocking;
+mod claiming;
+mod handing_in;
+mod leaving;
+mod limits;
+mod matrix;
+mod merging;
+mod people;
+mod planning;
+mod records;
+mod requests;
+mod reviewing;
+mod time;

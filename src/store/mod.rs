@@ -19,3 +19,6 @@ pub use error::{IoContext, StoreError};
 pub use handle::Store;
 pub use layout::Layout;
 pub use read::Snapshot;
+
+#[cfg(test)]
+mod replay_tests;

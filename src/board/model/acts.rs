@@ -12,7 +12,7 @@ use crate::board::{AgentId, Task};
 
 use super::{CODERS, REVIEWERS, State, Step, TASKS};
 
-/// Somebody tries something. It costs as many disturbances as it is.
+/// Somebody tries something. It costs as many disturbances as it is: the end of a task or of an agent counts twice.
 pub struct Act {
     pub by: Actor,
     pub what: Transition,
@@ -141,15 +141,15 @@ fn offer_planning(menu: &mut Menu, name: &str, task: &Task) {
         menu.offer(1, "planner-1", bench.block(name));
         menu.offer(1, "overseer-1", bench.block(name));
     }
-    menu.offer(1, "planner-1", bench.abandon(name));
+    menu.offer(2, "planner-1", bench.abandon(name));
     let other = if name == "t1" { "t2" } else { "t1" };
-    menu.offer(1, "planner-1", bench.replace(name, other));
+    menu.offer(2, "planner-1", bench.replace(name, other));
 }
 
 fn offer_team(menu: &mut Menu, state: &State) {
     let coder = AgentId::new("coder-1").expect("valid");
     if state.board().agent(&coder).is_some_and(|agent| agent.is_active()) {
-        menu.offer(1, "human", RetireAgent { id: coder.clone() });
+        menu.offer(2, "human", RetireAgent { id: coder.clone() });
     }
     let again = RegisterAgent {
         id: coder,
@@ -160,7 +160,7 @@ fn offer_team(menu: &mut Menu, state: &State) {
         fresh: false,
         former_runner_lives: false,
     };
-    menu.offer(1, "human", again);
+    menu.offer(2, "human", again);
 }
 
 /// Whoever still carries an epoch of the past; none of these may ever get through.

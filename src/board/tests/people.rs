@@ -1,0 +1,132 @@
+//! Who is who: registration, incarnations, tokens, retirement.
+
+use crate::board::agent::default_id;
+use crate::board::call::{Actor, Credentials};
+use crate::board::refusal::Code;
+use crate::board::rules::*;
+use crate::board::testing::*;
+
+fn registration(name: &str, roles: &[&str], token: &str) -> RegisterAgent {
+    RegisterAgent {
+        id: agent(name),
+        roles: roles.iter().map(|text| role(text)).collect(),
+        token_hash: token.to_owned(),
+        configured_roles: Vec::new(),
+        runner: None,
+        fresh: false,
+        former_runner_lives: false,
+    }
+}
+
+fn shows(name: &str, token: &str) -> Credentials {
+    Credentials::Agent { id: agent(name), token_hash: token.to_owned() }
+}
+
+#[test]
+fn what_a_registration_needs() {
+    let mut bench = Bench::new();
+    for (what, code) in [
+        (registration("human", &["coder"], "x"), Code::IdReserved),
+        (registration("Runner", &["coder"], "x"), Code::IdReserved),
+        (registration("liza", &["coder"], "x"), Code::IdReserved),
+        (registration("CODER-1", &["coder"], "x"), Code::IdTaken),
+        (registration("coder-9", &[], "x"), Code::Incomplete),
+        (registration("coder-9", &["wizard"], "x"), Code::UnknownRole),
+        (registration("coder-9", &["coder", "runner"], "x"), Code::UnknownRole),
+        (RegisterAgent { fresh: true, ..registration("coder-1", &["coder"], "x") }, Code::IdTaken),
+        (
+            RegisterAgent { former_runner_lives: true, ..registration("coder-1", &["coder"], "x") },
+            Code::AgentRunning,
+        ),
+    ] {
+        assert_eq!(bench.refused("human", what.clone()), code, "{what:?}");
+    }
+    let configured = RegisterAgent {
+        configured_roles: vec![role("wizard"), role("runner")],
+        ..registration("merlin", &["wizard"], "x")
+    };
+    bench.ok("human", configured.clone());
+    // `runner` is no role, whatever the configuration says.
+    let runner = RegisterAgent { roles: vec![role("runner")], ..configured };
+    assert_eq!(bench.refused("human", runner), Code::UnknownRole);
+}
+
+#[test]
+fn tokens_belong_to_one_incarnation() {
+    let mut bench = Bench::new();
+    bench.ok("human", registration("coder-9", &["coder"], "first"));
+    let first = bench.board.identify(&shows("coder-9", "first")).expect("known");
+    assert_eq!(first, Actor::Agent { id: agent("coder-9"), incarnation: 1 });
+    let outcome = bench.ok("human", registration("coder-9", &["coder"], "second"));
+    assert_eq!(outcome["incarnation"], 2);
+    for credentials in [shows("coder-9", "first"), shows("coder-9", ""), shows("stranger", "first")] {
+        let refusal = bench.board.identify(&credentials).expect_err("a stranger");
+        assert_eq!(refusal.code, Code::Identity);
+        assert!(!refusal.message.contains("first"), "a token was told: {}", refusal.message);
+    }
+    let second = bench.board.identify(&shows("coder-9", "second")).expect("known");
+    assert_eq!(second.incarnation(), 2);
+    bench.ok("coder-9", RetireAgent { id: agent("coder-9") });
+    assert_eq!(bench.board.identify(&shows("coder-9", "second")).expect_err("retired").code, Code::Identity);
+    assert_eq!(bench.refused("human", RetireAgent { id: agent("coder-9") }), Code::Transition);
+    // Registered again it counts on; an old token stays dead.
+    assert_eq!(bench.ok("human", registration("coder-9", &["coder"], "third"))["incarnation"], 3);
+    assert!(bench.board.identify(&shows("coder-9", "second")).is_err());
+    assert_eq!(bench.board.identify(&Credentials::Human), Ok(Actor::Human));
+}
+
+#[test]
+fn a_restarted_agent_cannot_act_for_the_former_one() {
+    let mut bench = Bench::with_tasks(&["t"]);
+    bench.claim("coder-1", "t");
+    bench.ok("coder-1", bench.checkpoint("t"));
+    bench.register("coder-1", &["coder"]);
+    assert_eq!(bench.refused("coder-1", bench.submit("t")), Code::LeaseLost);
+    assert_eq!(bench.refused("coder-1", Renew { task: id("t"), epoch: None }), Code::LeaseLost);
+    // Its lease counts as run out: anybody may take over at once, the new incarnation with its worktree.
+    let mut other = bench.clone();
+    other.claim("coder-2", "t");
+    bench.claim("coder-1", "t");
+    let task = bench.task("t");
+    assert_eq!((task.iteration, task.body().attempts.len()), (2, 1));
+    assert_eq!(task.lease.as_ref().map(|lease| lease.incarnation), Some(2));
+}
+
+#[test]
+fn a_retired_agent_loses_its_leases() {
+    let mut bench = Bench::with_tasks(&["t", "u"]);
+    bench.claim("coder-1", "t");
+    bench.hand_in("coder-2", "u");
+    bench.ok("reviewer-1", bench.start_review("u"));
+    assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Held);
+    bench.ok("human", RetireAgent { id: agent("coder-1") });
+    bench.ok("human", RetireAgent { id: agent("reviewer-1") });
+    bench.claim("coder-2", "t");
+    bench.ok("reviewer-2", bench.start_review("u"));
+}
+
+#[test]
+fn a_heartbeat_renews_whatever_its_agent_holds() {
+    let mut bench = Bench::with_tasks(&["t"]);
+    bench.claim("coder-1", "t");
+    bench.tick(LEASE - 1);
+    bench.ok("coder-1", Heartbeat {});
+    bench.tick(LEASE - 1);
+    assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Held);
+    assert_eq!(bench.refused("human", Heartbeat {}), Code::Identity);
+    // Other people's heartbeats renew nothing.
+    bench.ok("coder-2", Heartbeat {});
+    bench.tick(1);
+    bench.claim("coder-2", "t");
+}
+
+#[test]
+fn ids_are_numbered_by_role() {
+    let taken = ["coder-1", "coder-2", "code-reviewer-1"];
+    for (text, expected) in
+        [("coder", "coder-3"), ("code_reviewer", "code-reviewer-2"), ("planner", "planner-1")]
+    {
+        let given = default_id(&role(text), |id| taken.contains(&id.as_str()));
+        assert_eq!(given, Some(agent(expected)));
+    }
+}
