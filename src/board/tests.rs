@@ -12,4 +12,5 @@ mod planning;
 mod records;
 mod requests;
 mod reviewing;
+mod specification;
 mod time;

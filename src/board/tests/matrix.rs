@@ -8,10 +8,10 @@ use crate::board::testing::*;
 use crate::board::transition::Transition;
 
 /// `coder-2` holds or last held the task, `reviewer-2` holds its review; the others only have their role.
-const ACTORS: [&str; 8] =
+pub(super) const ACTORS: [&str; 8] =
     ["planner-1", "coder-1", "coder-2", "reviewer-1", "reviewer-2", "overseer-1", "auditor-1", "human"];
 
-const VERBS: [&str; 19] = [
+pub(super) const VERBS: [&str; 19] = [
     "finalize",
     "claim",
     "checkpoint",
@@ -34,7 +34,7 @@ const VERBS: [&str; 19] = [
 ];
 
 /// A board with task `t` in this state, and `other` beside it.
-fn in_state(status: Status) -> Bench {
+pub(super) fn in_state(status: Status) -> Bench {
     let mut bench = Bench::with_tasks(&["other"]);
     let mut draft = plan_of(vec![new_task("t", "t/")]);
     draft.finalize = false;
@@ -76,7 +76,7 @@ fn in_state(status: Status) -> Bench {
     bench
 }
 
-fn transition(bench: &Bench, verb: &str) -> Transition {
+pub(super) fn transition(bench: &Bench, verb: &str) -> Transition {
     let t = || id("t");
     match verb {
         "finalize" => Finalize { tasks: vec![t()], specs_found: vec![t()] }.into(),
