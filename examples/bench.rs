@@ -3,7 +3,11 @@
 //! Every row is interleaved with its floor, medians are compared, and the ratio is what counts: times depend on the
 //! machine and its mood.
 
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program of its own that measures others")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a program of its own that measures others"
+)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -35,7 +39,12 @@ fn main() {
 
 /// Lock, synced append, durable replace of the same bytes: what no durable command can do without.
 fn floor(dir: &Path) {
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).open(dir.join("floor.lock")).expect("lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(dir.join("floor.lock"))
+        .expect("lock");
     lock.lock().expect("locked");
     let state = dir.join("floor.yaml");
     let bytes = fs::read(&state).expect("state");
@@ -43,7 +52,8 @@ fn floor(dir: &Path) {
     log.write_all(&[b'x'; 400]).expect("written");
     log.sync_all().expect("synced");
     let temp = dir.join("floor.tmp");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temp).expect("temp");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temp).expect("temp");
     file.write_all(&bytes).expect("written");
     file.sync_all().expect("synced");
     fs::rename(&temp, &state).expect("renamed");
@@ -77,7 +87,11 @@ fn timed(run: impl FnOnce()) -> f64 {
 impl World {
     fn command(&self, program: &Path, dir: &Path, who: Option<&(String, String)>) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(dir).env_clear().env("HOME", &self.home).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command
+            .current_dir(dir)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
             command.env(name, "bench");
         }
@@ -129,7 +143,12 @@ impl Bench {
     }
 
     /// Interleaves a command with its floor; medians of both.
-    fn pair(&self, rounds: usize, mut command: impl FnMut(usize), mut floor: impl FnMut(usize)) -> (f64, f64) {
+    fn pair(
+        &self,
+        rounds: usize,
+        mut command: impl FnMut(usize),
+        mut floor: impl FnMut(usize),
+    ) -> (f64, f64) {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         for round in 0..rounds {
             b.push(timed(|| floor(round)));
@@ -220,7 +239,10 @@ impl Bench {
     fn register(&self, world: &World, role: &str) -> (String, String) {
         let text = world.run(&self.liza, &world.root, None, &["--json", "agent", "register", "--role", role]);
         let data: Value = serde_json::from_str(&text).expect("json");
-        (data["data"]["id"].as_str().expect("id").to_owned(), data["data"]["token"].as_str().expect("token").to_owned())
+        (
+            data["data"]["id"].as_str().expect("id").to_owned(),
+            data["data"]["token"].as_str().expect("token").to_owned(),
+        )
     }
 
     fn board(&mut self, size: usize) {
@@ -237,21 +259,31 @@ impl Bench {
         eprintln(&format!("-- {label}, {kb} KB"));
         let floor = |_: usize| drop(world.run(&self.me, &world.root, None, &["floor", &floor_dir]));
         let mut results = Vec::new();
-        let mut measure = |name: &'static str, who: Option<&(String, String)>, args: &dyn Fn(usize) -> Vec<String>| {
-            let command = |round: usize| {
-                let args = args(round);
-                let args: Vec<&str> = args.iter().map(String::as_str).collect();
-                world.run(&self.liza, &world.root, who, &args);
+        let mut measure =
+            |name: &'static str, who: Option<&(String, String)>, args: &dyn Fn(usize) -> Vec<String>| {
+                let command = |round: usize| {
+                    let args = args(round);
+                    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                    world.run(&self.liza, &world.root, who, &args);
+                };
+                results.push((name, self.pair(rounds, command, floor)));
             };
-            results.push((name, self.pair(rounds, command, floor)));
-        };
         let words = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         measure("status", None, &|_| words(&["status"]));
         measure("note", None, &|round| vec!["note".to_owned(), format!("note {round}")]);
         measure("task renew", Some(&coder), &|_| words(&["task", "renew", "task-0"]));
         measure("task add", None, &|round| {
             let mut args = words(&[
-                "task", "add", "--title", "more", "--spec", "specs/vision.md", "--done", "x", "--finalize", "--id",
+                "task",
+                "add",
+                "--title",
+                "more",
+                "--spec",
+                "specs/vision.md",
+                "--done",
+                "x",
+                "--finalize",
+                "--id",
             ]);
             args.push(format!("more-{round}"));
             args.extend(["--in".to_owned(), format!("more/{round}/")]);
@@ -264,7 +296,9 @@ impl Bench {
         for round in 0..rounds.min(9) {
             world.run(&self.liza, &world.root, Some(&coder), &["task", "release", "task-0"]);
             base.push(timed(|| floor(round)));
-            reclaim.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]))));
+            reclaim.push(timed(|| {
+                drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]))
+            }));
         }
         results.push(("claim, worktree kept", (median(reclaim), median(base))));
         for (name, (ms, floor_ms)) in results {
@@ -296,7 +330,9 @@ impl Bench {
                 first = Some(rate);
             }
             let ratio = rate / first.unwrap_or(rate);
-            eprintln(&format!("{processes:>3} processes {rate:>9.1} updates/s   {ratio:>5.2} of 2 processes, none lost"));
+            eprintln(&format!(
+                "{processes:>3} processes {rate:>9.1} updates/s   {ratio:>5.2} of 2 processes, none lost"
+            ));
             self.rows.push(json!({
                 "row": "concurrent notes", "size": format!("{processes} processes"), "updates_per_second": rate.round(),
                 "ratio_to_two": (ratio * 100.0).round() / 100.0, "lost": 0,
@@ -324,14 +360,34 @@ impl Bench {
             adds.push(timed(|| {
                 world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
             }));
-            claims.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]))));
+            claims.push(timed(|| {
+                drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]))
+            }));
             let worktree = world.root.join(format!(".worktrees/{id}"));
             let file = format!("out/{round}/result.txt");
             let test = format!("tests/{round}/test.sh");
-            world.run(&self.liza, &world.root, Some(&coder), &[
-                "task", "checkpoint", &id, "--intent", "make the result appear", "--risks", "none", "--validate", "echo ok",
-                "--expect", "ok", "--file", &file, "--file", &test,
-            ]);
+            world.run(
+                &self.liza,
+                &world.root,
+                Some(&coder),
+                &[
+                    "task",
+                    "checkpoint",
+                    &id,
+                    "--intent",
+                    "make the result appear",
+                    "--risks",
+                    "none",
+                    "--validate",
+                    "echo ok",
+                    "--expect",
+                    "ok",
+                    "--file",
+                    &file,
+                    "--file",
+                    &test,
+                ],
+            );
             for name in [&file, &test] {
                 let path = worktree.join(name);
                 fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
@@ -343,14 +399,20 @@ impl Bench {
             let head = world.run(Path::new("git"), &worktree, None, &["rev-parse", "HEAD"]);
             let head = head.trim();
             world.run(&self.liza, &world.root, Some(&reviewer), &["review", "claim", &id]);
-            world.run(&self.liza, &world.root, Some(&reviewer), &["review", "approve", &id, "--commit", head]);
+            world.run(
+                &self.liza,
+                &world.root,
+                Some(&reviewer),
+                &["review", "approve", &id, "--commit", head],
+            );
             // The same three steps with bare git, on a ref of their own.
             let onto = world.git(&["rev-parse", "integration"]);
             world.git(&["update-ref", "refs/bench/integration", &onto]);
             bare.push(timed(|| {
                 let sync = "core.fsync=committed";
                 let tree = world.git(&["-c", sync, "merge-tree", "--write-tree", &onto, head]);
-                let commit = world.git(&["-c", sync, "commit-tree", &tree, "-p", &onto, "-p", head, "-m", "bare"]);
+                let commit =
+                    world.git(&["-c", sync, "commit-tree", &tree, "-p", &onto, "-p", head, "-m", "bare"]);
                 world.git(&["-c", sync, "update-ref", "refs/bench/integration", &commit, &onto]);
             }));
             merges.push(timed(|| drop(world.run(&self.liza, &world.root, Some(&reviewer), &["merge", &id]))));
@@ -364,7 +426,11 @@ impl Bench {
         println!("|---|---|---|---|---|");
         for row in &self.rows {
             if let Some(rate) = row["updates_per_second"].as_f64() {
-                println!("| concurrent notes | {} | {rate} /s | {} of 2 processes | |", row["size"].as_str().unwrap_or(""), row["ratio_to_two"]);
+                println!(
+                    "| concurrent notes | {} | {rate} /s | {} of 2 processes | |",
+                    row["size"].as_str().unwrap_or(""),
+                    row["ratio_to_two"]
+                );
             } else {
                 println!(
                     "| {} | {} | {:.2} | {:.2} | {} ({:.2} ms) |",

@@ -56,8 +56,10 @@ fn rooms_use_only_the_rooms_they_may() {
             let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
             for (number, line) in code.lines().enumerate() {
                 for (at, _) in line.match_indices("crate::") {
-                    let used: String =
-                        line[at + 7..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                    let used: String = line[at + 7..]
+                        .chars()
+                        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                        .collect();
                     if used != *room && allowed.contains_key(used.as_str()) && !may.contains(&used.as_str()) {
                         wrong.push(format!("{}:{}: {room} uses {used}", path.display(), number + 1));
                     }
@@ -86,7 +88,11 @@ fn pure_rooms_have_no_door_to_the_world() {
     for room in ["board", "policy", "text", "wire"] {
         for path in sources(&root().join("src").join(room)) {
             let text = read(&path);
-            assert!(!text.contains("#![expect(clippy::disallowed_methods"), "{} opens a door", path.display());
+            assert!(
+                !text.contains("#![expect(clippy::disallowed_methods"),
+                "{} opens a door",
+                path.display()
+            );
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
             for effect in ["std::fs", "std::process", "std::env", "SystemTime", "Instant::now"] {
                 let inside_tests = path.components().any(|part| part.as_os_str() == "tests");
@@ -121,7 +127,8 @@ fn the_coverage_table_tells_the_truth() {
     let rows: BTreeMap<String, Vec<String>> = table
         .lines()
         .filter_map(|line| {
-            let cells: Vec<String> = line.strip_prefix("| ")?.split('|').map(|cell| cell.trim().to_owned()).collect();
+            let cells: Vec<String> =
+                line.strip_prefix("| ")?.split('|').map(|cell| cell.trim().to_owned()).collect();
             let id = cells.first()?.clone();
             let letter = id.chars().next()?;
             let numbered = id[1..].parse::<u32>().is_ok();
@@ -146,7 +153,10 @@ fn the_coverage_table_tells_the_truth() {
         assert!(!named.is_empty(), "{id} names no test");
         for name in named {
             let function = name.rsplit("::").next().unwrap_or(name);
-            assert!(all.contains(&format!("fn {function}(")), "{id} names the test {name}, which is not there");
+            assert!(
+                all.contains(&format!("fn {function}(")),
+                "{id} names the test {name}, which is not there"
+            );
         }
     }
 }

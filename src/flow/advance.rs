@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::board::intent::RefMove;
 use crate::board::rules::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
 use crate::board::{CommitId, Needs};
-use crate::git::{Expected, Identity, MergeTree, NewCommit, commit_tree, identity, merge_tree, refs};
+use crate::git::{Expected, MergeTree, NewCommit, commit_tree, merge_tree, refs};
 use crate::host::crash;
 
 use super::claim::integration_head;
@@ -112,7 +112,7 @@ fn merged(
 ) -> Result<CommitId, Failure> {
     match merge_tree(&ctx.repo, old, commit)? {
         MergeTree::Clean(tree) => {
-            let who = identity(ctx.root()).unwrap_or_else(|_| Identity::fallback()).at(time);
+            let who = ctx.query()?.identity().at(time);
             let reason: String =
                 reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect();
             let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");

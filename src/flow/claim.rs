@@ -93,6 +93,7 @@ impl Context {
             claim: self.claim.clone(),
             now: self.now.clone(),
             request: self.request.clone(),
+            query: std::cell::OnceCell::new(),
             narrator: std::rc::Rc::clone(&self.narrator),
         }
     }

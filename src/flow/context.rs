@@ -1,5 +1,6 @@
 //! What every use case works with: the repository, the board, who calls and when.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -21,6 +22,7 @@ pub struct Context {
     pub claim: Option<(TaskId, u64)>,
     pub now: Stamp,
     pub request: Option<RequestKey>,
+    pub(super) query: OnceCell<Query>,
     /// Tells people what goes on, as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
 }
@@ -56,6 +58,7 @@ impl Context {
             claim: claim(caller)?,
             now: crate::host::now(),
             request: None,
+            query: OnceCell::new(),
             narrator,
         })
     }
@@ -81,8 +84,13 @@ impl Context {
         self.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
     }
 
-    pub fn query(&self) -> Result<Query, Failure> {
-        Query::open(&self.repo).map_err(Failure::from)
+    /// The repository, opened once.
+    pub fn query(&self) -> Result<&Query, Failure> {
+        if let Some(query) = self.query.get() {
+            return Ok(query);
+        }
+        let query = Query::open(&self.repo)?;
+        Ok(self.query.get_or_init(|| query))
     }
 
     pub fn read(&self, needs: &Needs) -> Result<Snapshot, Failure> {

@@ -103,9 +103,23 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// An error with its causes, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let words = next.to_string();
+        if !text.contains(&words) {
+            text.push_str(&format!(": {words}"));
+        }
+        cause = next.source();
+    }
+    text
+}
+
 impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
-        let message = error.to_string();
+        let message = with_causes(&error);
         match error {
             GitError::Missing => Self::new("git.missing", message).hint("install git 2.38 or newer"),
             _ => Self::new("git.failed", message)
@@ -124,20 +138,20 @@ impl From<QueryError> for Failure {
 impl From<RefError> for Failure {
     fn from(error: RefError) -> Self {
         let code = if matches!(error, RefError::Moved { .. }) { "stale.ref" } else { "git.ref" };
-        Self::new(code, error.to_string()).hint("look at the branch with `git log`; nothing was forced")
+        Self::new(code, with_causes(&error)).hint("look at the branch with `git log`; nothing was forced")
     }
 }
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
-        Self::new("git.worktree", error.to_string())
+        Self::new("git.worktree", with_causes(&error))
             .hint("move away what stands in the way (liza removes nothing it did not make), then claim again")
     }
 }
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
-        Self::new("git.failed", error.to_string())
+        Self::new("git.failed", with_causes(&error))
             .hint("finish or leave the merge in progress there, then try again")
     }
 }
@@ -151,7 +165,7 @@ impl From<DiscoverError> for Failure {
             }
             _ => "look at the repository with `git status`",
         };
-        Self::new("usage.no_repository", error.to_string()).hint(hint)
+        Self::new("usage.no_repository", with_causes(&error)).hint(hint)
     }
 }
 

@@ -20,8 +20,8 @@ use crate::board::rules::{
 use crate::board::{Board, CommitId, Needs, Process, Status, TaskId};
 use crate::git::merge::resolve_tree;
 use crate::git::{
-    Class, ConflictFile, Expected, Identity, MergeTree, NewCommit, RefError, branch_checked_out_at, classify,
-    commit_tree, identity, merge_tree, refs,
+    Class, ConflictFile, Expected, MergeTree, NewCommit, RefError, branch_checked_out_at, classify,
+    commit_tree, merge_tree, refs,
 };
 use crate::host::crash;
 use crate::store::lock::SideLock;
@@ -139,7 +139,7 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
             Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
         };
         let commit = merge_commit(ctx, board, intent, work, task, &onto, &tree)?;
-        refs::pin(&ctx.repo, &format!("refs/liza/merges/{task}/{}", intent.id), &commit)?;
+        ctx.query()?.pin(&format!("refs/liza/merges/{task}/{}", intent.id), &commit)?;
         crash::point("merge.commit");
         // c: the configured gates run here, in a private worktree of `commit`; there are none to configure yet.
         // d
@@ -252,7 +252,7 @@ fn merge_commit(
         "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {reviewer}\nLiza-Commit: {}\nLiza-Gates: none\n",
         work.review_commit
     );
-    let who = identity(ctx.root()).unwrap_or_else(|_| Identity::fallback());
+    let who = ctx.query()?.identity();
     let signature = who.at(intent.time.0);
     let theirs = work.resolved.clone().unwrap_or_else(|| work.review_commit.clone());
     let commit = NewCommit {

@@ -80,6 +80,9 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     // Kept before the board names it: a commit nobody can collect under us.
     let pinned = format!("refs/liza/submitted/{task}/{epoch}-{iteration}");
     refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
+    // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
+    refs::sync_filesystem(&ctx.repo.common_dir)
+        .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
     let committed = ctx.commit(submit)?;
     Ok((committed.outcome, committed.board.revision))
 }

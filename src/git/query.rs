@@ -24,6 +24,8 @@ pub enum QueryError {
     Open { path: String, source: git2::Error },
     #[error("cannot read {what}")]
     Read { what: String, source: git2::Error },
+    #[error("cannot keep a commit as `{refname}`")]
+    Pin { refname: String, source: git2::Error },
 }
 
 impl QueryError {
@@ -75,6 +77,27 @@ impl Query {
         let Ok(config) = self.git.config() else { return true };
         let set = |name: &str| config.get_string(name).is_ok_and(|value| value != "false");
         set("core.autocrlf") || set("core.eol") || set("core.sparsecheckout")
+    }
+
+    /// The name configured for this repository, or the fallback: read in-process, for commits that liza makes itself.
+    pub fn identity(&self) -> Identity {
+        let setting =
+            |name: &str| self.git.config().and_then(|config| config.get_string(name)).unwrap_or_default();
+        let found = Identity {
+            name: setting("user.name").trim().to_owned(),
+            email: setting("user.email").trim().to_owned(),
+        };
+        if found.name.is_empty() || found.email.is_empty() { Identity::fallback() } else { found }
+    }
+
+    /// Keeps a commit from being collected, under a ref that is ours alone. Not flushed: whoever needs it to survive a
+    /// power cut syncs the file system before saying so.
+    pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {
+        let id = oid(commit)?;
+        self.git
+            .reference(refname, id, true, "liza: kept")
+            .map(|_| ())
+            .map_err(|source| QueryError::Pin { refname: refname.to_owned(), source })
     }
 
     /// The commit a local branch is at.

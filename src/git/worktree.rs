@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::checkouts::{self, Checkout};
 use super::command::{Git, GitError};
+use super::query::{Query, QueryError};
 use super::refs::{self, Expected, RefError};
 use super::repo::Repo;
 use crate::board::CommitId;
@@ -24,6 +25,8 @@ pub enum WorktreeError {
     Branch(#[from] RefError),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Query(#[from] QueryError),
 }
 
 /// A half-made record of a worktree that was put out of git's way.
@@ -55,7 +58,7 @@ impl<'a> Worktrees<'a> {
         let refname = refs::of_branch(branch)?;
         self.heal()?;
         // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
-        if let Some(at) = refs::value(self.repo, &refname)? {
+        if let Some(at) = Query::open(self.repo)?.ref_commit(&refname)? {
             return Err(RefError::Taken { refname, at }.into());
         }
         self.add_with(path, &["--no-track", "-b", branch], start, owner).map_err(|error| match error {

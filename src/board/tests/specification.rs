@@ -61,7 +61,8 @@ fn the_documented_transitions_are_those_of_the_rules() {
     let commands: BTreeSet<String> = VERBS.iter().map(|verb| command(verb)).collect();
     for (verb, from) in table.keys() {
         let shown = made.contains(&(verb.clone(), from.clone()));
-        let scene = elsewhere.contains(&(verb.as_str(), from.as_str())) || from == "–" || !commands.contains(verb);
+        let scene =
+            elsewhere.contains(&(verb.as_str(), from.as_str())) || from == "–" || !commands.contains(verb);
         assert!(shown || scene, "the table says {verb} from {from}, but nobody may");
     }
 }
