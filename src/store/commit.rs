@@ -291,7 +291,7 @@ impl Store {
     pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
         let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         if fs::symlink_metadata(self.layout().state()).is_ok()
-            || fs::symlink_metadata(self.layout().log()).is_ok()
+            || (fs::symlink_metadata(self.layout().log()).is_ok() && !self.is_unfinished())
         {
             return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
         }
@@ -317,12 +317,34 @@ impl Store {
         let image: PathBuf = self.layout().image(board.revision);
         let _ = fs::remove_file(&image);
         write_new(&image, text.as_bytes())?;
+        super::files::sync_parent(&image)?;
+        crash::point("init.image");
         let log = self.layout().log();
         super::files::replace(&log, line.as_bytes())?;
+        // The directory itself, in the one above it.
+        super::files::sync_parent(self.dir())?;
         crash::point("init.log");
         super::files::replace(&self.layout().state(), text.as_bytes())?;
+        crash::point("init.state");
         lock.raise_mark(board.revision);
         Ok(board)
+    }
+
+    /// Whether an `init` died here before it made a board: no state, nothing ever published, and in log and images
+    /// nothing beyond the first record.
+    pub fn is_unfinished(&self) -> bool {
+        let layout = self.layout();
+        let gone = |path: PathBuf| {
+            matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+        };
+        let first_record_only = match super::files::read_whole(&layout.log(), 16 * 1024 * 1024) {
+            Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        gone(layout.state())
+            && super::lock::LockNote::read(&layout.lock()).revision == 0
+            && first_record_only
+            && self.image_revisions().iter().all(|revision| *revision <= 1)
     }
 }
 
