@@ -197,11 +197,12 @@ impl Store {
         let revision = board.revision;
         board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash };
         let text = content.under(revision, &board.journal).map_err(cannot_write)?;
-        // 5
+        // 5. Whoever removed the lock file let others in: their records must not be written over.
+        self.check_unchanged(locked, &self.layout().state())?;
         locked.log.append(&line)?;
         crash::point("commit.5");
         if let Err(error) = self.replace_state(locked, &text, revision - 1) {
-            locked.log.undo();
+            locked.log.undo(&line);
             return Err(error);
         }
         crash::point("commit.7");
@@ -254,18 +255,20 @@ impl Store {
         let images = self.layout().images();
         super::files::make_private_dir(&images)?;
         let image = self.layout().image(former);
-        match &locked.image_text {
-            Some(text) => {
-                if !image.exists() {
-                    write_new(&image, text.as_bytes())?;
-                }
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
+        let linked = locked.image_text.is_none() && fs::hard_link(state, &image).is_ok();
+        if linked {
+            // The state may have been replaced since it was read, and then this is not the board of that revision.
+            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
+                let _ = fs::remove_file(&image);
             }
-            None => match fs::hard_link(state, &image) {
-                Ok(()) => {}
-                // `init` kept this one already; and where links are not to be had, a copy serves.
-                Err(_) if image.exists() => {}
-                Err(_) => write_new(&image, locked.decoded.text().as_bytes())?,
-            },
+        } else if super::files::read_whole(&image, super::read::LARGEST_STATE)
+            .ok()
+            .is_none_or(|(kept, _)| kept != text.as_bytes())
+        {
+            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
+            // edited in place, or links are not to be had here: a copy serves.
+            super::files::replace(&image, text.as_bytes())?;
         }
         if let Some(old) = former.checked_sub(IMAGES_KEPT) {
             let _ = fs::remove_file(self.layout().image(old));
