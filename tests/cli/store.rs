@@ -78,7 +78,7 @@ impl Session {
     }
 
     fn text(&self) -> String {
-        std::fs::read_to_string(self.path("state.yaml")).expect("text")
+        String::from_utf8_lossy(&std::fs::read(self.path("state.yaml")).expect("bytes")).into_owned()
     }
 
     fn log(&self) -> String {
