@@ -60,6 +60,11 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
         );
         Ok(Ending { transition, told })
     };
+    if let Some(step) = intent.work.step()
+        && let Ok(refname) = crate::git::refs::of_branch(&step.branch)
+    {
+        crate::git::refs::clear_dead_lock(&ctx.repo, &refname, &step.new);
+    }
     match &intent.work {
         Work::Claim(work) => {
             sweep(ctx, work);

@@ -534,6 +534,40 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
     world.git(&["fsck", "--no-dangling"]);
 }
 
+#[test]
+fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
+    let world = World::in_memory();
+    let (people, _) = approved(&world);
+    let saved = Saved::of(&world);
+    let lock = world.path(".git/refs/heads/integration.lock");
+    for text in ["", "half", "whole"] {
+        saved.restore();
+        world.dies_at("merge.recorded", &people.reviewer, &["merge", "t1"]);
+        let new = world.git(&["for-each-ref", "--format=%(objectname)", "refs/liza/merges"]);
+        let left = match text {
+            "half" => &new[..20],
+            "whole" => &new,
+            _ => "",
+        };
+        std::fs::write(&lock, left).expect("written");
+        world.recovers(text);
+        assert!(!lock.exists());
+        world.liza(&people.reviewer, &["merge", "t1"]).ok();
+    }
+    // Somebody else's is named and left alone.
+    saved.restore();
+    world.dies_at("merge.recorded", &people.reviewer, &["merge", "t1"]);
+    let theirs = format!("{}\n", world.git(&["rev-parse", "main"]));
+    std::fs::write(&lock, &theirs).expect("written");
+    world.human(&["note", "afterwards"]).ok();
+    let ran = world.liza(&people.reviewer, &["merge", "t1"]).exits(8);
+    assert!(ran.stderr.contains("integration.lock"), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(&lock).expect("text"), theirs);
+    std::fs::remove_file(&lock).expect("removed");
+    world.liza(&people.reviewer, &["merge", "t1"]).ok();
+    world.sound();
+}
+
 /// What a kill inside `git worktree add` can leave: git fails in the whole repository.
 fn plant_half_made(world: &World, name: &str) {
     let record = world.path(&format!(".git/worktrees/{name}"));
