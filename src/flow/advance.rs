@@ -11,7 +11,7 @@ use crate::host::crash;
 use super::claim::integration_head;
 use super::context::Context;
 use super::failure::Failure;
-use super::merge::not_checked_out;
+use super::merge::{after_the_move, moved_all_the_same, not_checked_out};
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
 pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), Failure> {
@@ -147,7 +147,7 @@ fn carry_out(
     let id = begun.outcome["intent"].as_u64().unwrap_or_default();
     let time = begun.board.intent(id).map_or(ctx.now.wall.0, |intent| intent.time.0);
     crash::point("move.begun");
-    let moved: Result<(), Failure> = (|| {
+    let moved: Result<(Value, u64), Failure> = (|| {
         let step = step(time)?;
         let refname = refs::of_branch(&step.branch)?;
         refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
@@ -159,16 +159,18 @@ fn carry_out(
         crash::point("move.moved");
         refs::sync_filesystem(&ctx.repo.common_dir)
             .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
-        Ok(())
+        let finished = ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?;
+        Ok((finished.outcome, finished.board.revision))
     })();
     match moved {
-        Ok(()) => {
-            let finished = ctx.commit_step(FinishMove { intent: id, owner })?;
-            let mut data = finished.outcome;
+        Ok((mut data, revision)) => {
             data["gates"] = json!([]);
-            Ok((data, finished.board.revision))
+            Ok((data, revision))
         }
         Err(failure) => {
+            if let Some(step) = moved_all_the_same(ctx, id) {
+                return Err(after_the_move(&step, failure));
+            }
             let reason = failure.message.clone();
             let _ = ctx.commit_as_liza(CancelMove { intent: id, owner, reason });
             Err(failure)

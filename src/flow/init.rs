@@ -78,6 +78,10 @@ fn no_board_yet(ctx: &Context) -> Result<(), Failure> {
     {
         return Ok(());
     }
+    // An `init` that died before its last step has made no board yet: it may be repeated.
+    if ctx.store.is_unfinished() {
+        return Ok(());
+    }
     let what = match ctx.store.read(&Needs::Nothing) {
         Ok(snapshot) => format!(
             "a board is here already: \"{}\", revision {}, {} tasks",

@@ -85,11 +85,31 @@ pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Mer
         return Err(Failure::new("bug.intent", "the merge's intent is not on the board"));
     };
     crash::point("merge.begun");
-    carry_out(ctx, &begun.board, &intent, &owner).inspect_err(|failure| {
+    carry_out(ctx, &begun.board, &intent, &owner).map_err(|failure| {
+        if let Some(step) = moved_all_the_same(ctx, id) {
+            return after_the_move(&step, failure);
+        }
         // Nothing was moved: the task goes back to what it was. If this fails too, the next command does it.
         let reason = failure.message.clone();
         let _ = ctx.commit_as_liza(CancelMerge { intent: id, owner: owner.clone(), reason });
+        failure
     })
+}
+
+/// The recorded move of an intent, unless it is certain that it was not made: whatever failed may have failed after it.
+pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
+    let snapshot = ctx.store.read(&Needs::Nothing).ok()?;
+    let step = snapshot.board.intent(intent)?.work.step()?.clone();
+    super::recover::contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
+}
+
+/// A branch that has moved is never called back: its intent stays open, and the next command puts it on record.
+pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
+    Failure::new(
+        "io.durability_unknown",
+        format!("`{}` is at {}, but this could not be put on record: {}", step.branch, step.new.short(), failure.message),
+    )
+    .hint("the next liza command finishes it; check the disk before relying on it")
 }
 
 /// Every approved task in turn: the most urgent first, then the oldest.

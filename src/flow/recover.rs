@@ -60,6 +60,11 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
         );
         Ok(Ending { transition, told })
     };
+    if let Some(step) = intent.work.step()
+        && let Ok(refname) = crate::git::refs::of_branch(&step.branch)
+    {
+        crate::git::refs::clear_dead_lock(&ctx.repo, &refname, &step.new);
+    }
     match &intent.work {
         Work::Claim(work) => {
             sweep(ctx, work);
@@ -68,8 +73,7 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
         }
         Work::Merge(MergeWork { step, .. }) => match step {
             Some(RefMove { branch, old: Some(old), new }) if contains(ctx, branch, new)? => {
-                crate::git::refs::sync_filesystem(&ctx.repo.common_dir)
-                    .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
+                sync(ctx)?;
                 let finish = FinishMerge {
                     intent: intent.id,
                     owner: owner.clone(),
@@ -85,10 +89,11 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
             }
         },
         Work::Advance(work) | Work::Deliver(work) => match &work.step {
-            Some(step) if contains(ctx, &step.branch, &step.new)? => ended(
-                FinishMove { intent: intent.id, owner: owner.clone() }.into(),
-                "finished: the branch had moved already",
-            ),
+            Some(step) if contains(ctx, &step.branch, &step.new)? => {
+                sync(ctx)?;
+                let finish = FinishMove { intent: intent.id, owner: owner.clone() };
+                ended(finish.into(), "finished: the branch had moved already")
+            }
             _ => ended(
                 CancelMove { intent: intent.id, owner: owner.clone(), reason: reason.clone() }.into(),
                 "cancelled: the branch had not moved",
@@ -97,8 +102,14 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
     }
 }
 
+/// The move is on disk before the board says so.
+fn sync(ctx: &Context) -> Result<(), Failure> {
+    crate::git::refs::sync_filesystem(&ctx.repo.common_dir)
+        .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))
+}
+
 /// Whether the branch is at that commit or has gone on from it.
-fn contains(ctx: &Context, branch: &str, commit: &crate::board::CommitId) -> Result<bool, Failure> {
+pub fn contains(ctx: &Context, branch: &str, commit: &crate::board::CommitId) -> Result<bool, Failure> {
     let query = ctx.query()?;
     match query.head_of_branch(branch)? {
         Some(head) if query.has_commit(commit) => Ok(&head == commit || query.is_ancestor(commit, &head)?),

@@ -75,10 +75,33 @@ pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>
     };
     let output = git.output()?;
     if output.status.success() {
-        Ok(())
-    } else {
-        Err(diagnose(repo, refname, expected, failed("update-ref", &output)))
+        return Ok(());
     }
+    if output.status.code().is_none() {
+        // Killed in the middle: it will not take its lock away any more.
+        clear_dead_lock(repo, refname, new);
+    }
+    Err(diagnose(repo, refname, expected, failed("update-ref", &output)))
+}
+
+/// Takes away the lock that a dead git of ours left on a ref it was to move to `new`; otherwise nobody could move that
+/// ref again. Only where it can be told: the lock holds nothing or `new`, and no git works in this repository now.
+pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
+    let lock = repo.common_dir.join(format!("{refname}.lock"));
+    let Ok(text) = std::fs::read_to_string(&lock) else { return false };
+    let ours = new.as_str().starts_with(text.trim_end());
+    ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
+}
+
+/// Whether some git runs in this repository; where processes cannot be listed, one may.
+fn git_at_work(repo: &Repo) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
+    processes.flatten().any(|process| {
+        let path = process.path();
+        std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with("git"))
+            && std::fs::read_link(path.join("cwd"))
+                .is_ok_and(|cwd| cwd.starts_with(&repo.root) || cwd.starts_with(&repo.common_dir))
+    })
 }
 
 /// Keeps a commit from being collected, under a ref that is ours alone.
@@ -253,6 +276,42 @@ mod tests {
         let head = fixture.head();
         let error = update(&repo, "refs/heads/main", &head, Expected::At(&head)).unwrap_err();
         assert!(matches!(&error, RefError::Locked { lock: named, .. } if *named == lock), "{error:?}");
+    }
+
+    #[test]
+    fn only_a_dead_lock_of_ours_is_taken_away() {
+        let fixture = Fixture::new();
+        let (repo, head) = (fixture.repo(), fixture.head());
+        let lock = repo.common_dir.join("refs/heads/main.lock");
+        for (text, ours) in [
+            (String::new(), true),
+            (format!("{head}\n"), true),
+            (head.as_str()[..20].to_owned(), true),
+            (format!("{}\n", "1".repeat(40)), false),
+            ("ref: refs/heads/other\n".to_owned(), false),
+        ] {
+            std::fs::write(&lock, &text).unwrap();
+            assert_eq!(clear_dead_lock(&repo, "refs/heads/main", &head), ours && cfg!(target_os = "linux"), "{text:?}");
+            assert_eq!(lock.exists(), !(ours && cfg!(target_os = "linux")));
+            let _ = std::fs::remove_file(&lock);
+        }
+        assert!(!clear_dead_lock(&repo, "refs/heads/main", &head), "there is none");
+        // While some git works here, the lock may be its.
+        let mut alive = std::process::Command::new("git")
+            .args(["cat-file", "--batch"])
+            .current_dir(&fixture.root)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while !git_at_work(&repo) {
+            std::thread::yield_now();
+        }
+        std::fs::write(&lock, "").unwrap();
+        assert!(!clear_dead_lock(&repo, "refs/heads/main", &head));
+        drop(alive.stdin.take());
+        alive.wait().unwrap();
+        assert_eq!(clear_dead_lock(&repo, "refs/heads/main", &head), cfg!(target_os = "linux"));
     }
 
     #[test]

@@ -219,11 +219,12 @@ impl Store {
         let revision = board.revision;
         board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash };
         let text = content.under(revision, &board.journal).map_err(cannot_write)?;
-        // 5
+        // 5. Whoever removed the lock file let others in: their records must not be written over.
+        self.check_unchanged(locked, &self.layout().state())?;
         locked.log.append(&line)?;
         crash::point("commit.5");
         if let Err(error) = self.replace_state(locked, &text, revision - 1) {
-            locked.log.undo();
+            locked.log.undo(&line);
             return Err(error);
         }
         crash::point("commit.7");
@@ -276,18 +277,20 @@ impl Store {
         let images = self.layout().images();
         super::files::make_private_dir(&images)?;
         let image = self.layout().image(former);
-        match &locked.image_text {
-            Some(text) => {
-                if !image.exists() {
-                    write_new(&image, text.as_bytes())?;
-                }
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
+        let linked = locked.image_text.is_none() && fs::hard_link(state, &image).is_ok();
+        if linked {
+            // The state may have been replaced since it was read, and then this is not the board of that revision.
+            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
+                let _ = fs::remove_file(&image);
             }
-            None => match fs::hard_link(state, &image) {
-                Ok(()) => {}
-                // `init` kept this one already; and where links are not to be had, a copy serves.
-                Err(_) if image.exists() => {}
-                Err(_) => write_new(&image, locked.decoded.text().as_bytes())?,
-            },
+        } else if super::files::read_whole(&image, super::read::LARGEST_STATE)
+            .ok()
+            .is_none_or(|(kept, _)| kept != text.as_bytes())
+        {
+            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
+            // edited in place, or links are not to be had here: a copy serves.
+            super::files::replace(&image, text.as_bytes())?;
         }
         if let Some(old) = former.checked_sub(IMAGES_KEPT) {
             let _ = fs::remove_file(self.layout().image(old));
@@ -313,7 +316,7 @@ impl Store {
     pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
         let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         if fs::symlink_metadata(self.layout().state()).is_ok()
-            || fs::symlink_metadata(self.layout().log()).is_ok()
+            || (fs::symlink_metadata(self.layout().log()).is_ok() && !self.is_unfinished())
         {
             return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
         }
@@ -339,12 +342,34 @@ impl Store {
         let image: PathBuf = self.layout().image(board.revision);
         let _ = fs::remove_file(&image);
         write_new(&image, text.as_bytes())?;
+        super::files::sync_parent(&image)?;
+        crash::point("init.image");
         let log = self.layout().log();
         super::files::replace(&log, line.as_bytes())?;
+        // The directory itself, in the one above it.
+        super::files::sync_parent(self.dir())?;
         crash::point("init.log");
         super::files::replace(&self.layout().state(), text.as_bytes())?;
+        crash::point("init.state");
         lock.raise_mark(board.revision);
         Ok(board)
+    }
+
+    /// Whether an `init` died here before it made a board: no state, nothing ever published, and in log and images
+    /// nothing beyond the first record.
+    pub fn is_unfinished(&self) -> bool {
+        let layout = self.layout();
+        let gone = |path: PathBuf| {
+            matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+        };
+        let first_record_only = match super::files::read_whole(&layout.log(), 16 * 1024 * 1024) {
+            Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        gone(layout.state())
+            && super::lock::LockNote::read(&layout.lock()).revision == 0
+            && first_record_only
+            && self.image_revisions().iter().all(|revision| *revision <= 1)
     }
 }
 

@@ -5,7 +5,7 @@
 //! highest revision ever published and, for messages, who has it.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -122,17 +122,25 @@ impl BoardLock {
 }
 
 fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, StoreError> {
-    match file.try_lock() {
-        Ok(()) => return Ok(file),
-        Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
-        Err(TryLockError::WouldBlock) => {}
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => continue,
+            Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
+            Err(TryLockError::WouldBlock) => break,
+        }
     }
     // A blocking wait in a thread of its own: the kernel wakes us at once, where polling would lose time. When the
     // wait is given up the process ends soon, and the thread with it.
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let locked = file.lock().map(|()| file);
-        let _ = sender.send(locked);
+        let locked = loop {
+            match file.lock() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                other => break other,
+            }
+        };
+        let _ = sender.send(locked.map(|()| file));
     });
     match receiver.recv_timeout(patience) {
         Ok(locked) => locked.doing("lock", path),

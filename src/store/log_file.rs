@@ -47,7 +47,7 @@ impl LogFile {
                     .to_owned(),
             });
         }
-        let tail = self.tail()?;
+        let tail = String::from_utf8_lossy(&self.tail()?).into_owned();
         // Exactly one record, or the beginning of one, that was never published: a crash between append and rename.
         let unpublished = match read_chain(&tail, board.journal.hash.clone()) {
             Ok(records) => matches!(&records[..], [one] if one.revision == board.revision + 1),
@@ -70,16 +70,16 @@ impl LogFile {
         ));
         super::files::make_private_dir(&store.layout().edits())?;
         let _ = std::fs::remove_file(&aside);
-        super::files::write_new(&aside, tail.as_bytes())?;
+        super::files::write_new(&aside, &self.tail()?)?;
         self.cut()?;
         Ok(Some(aside))
     }
 
-    fn tail(&mut self) -> Result<String, StoreError> {
+    fn tail(&mut self) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.length)).doing("read", &self.path)?;
         (&mut self.file).take(64 * 1024 * 1024).read_to_end(&mut bytes).doing("read", &self.path)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        Ok(bytes)
     }
 
     fn cut(&mut self) -> Result<(), StoreError> {
@@ -88,6 +88,13 @@ impl LogFile {
 
     /// Appends one record and syncs it. If that fails the file is cut back to what it was.
     pub fn append(&mut self, line: &str) -> Result<(), StoreError> {
+        let actual = self.file.metadata().doing("look at", &self.path)?.len();
+        if actual != self.length {
+            return Err(StoreError::Invalid {
+                message: "log.yaml was changed by another program while this command ran".to_owned(),
+                hint: "nothing was changed; run the command again".to_owned(),
+            });
+        }
         let written = self
             .file
             .seek(SeekFrom::Start(self.length))
@@ -98,15 +105,17 @@ impl LogFile {
                 self.file.sync_all().doing("sync", &self.path)
             });
         if written.is_err() {
-            self.undo();
+            self.undo(line);
         }
         written
     }
 
-    /// Takes an appended record back, because the board was not published. If this fails too, the next command sets
-    /// the record aside.
-    pub fn undo(&mut self) {
-        let _ = self.cut();
+    /// Takes an appended record, or the beginning of one, back, because the board was not published. If this fails
+    /// too, the next command sets the record aside. What somebody else has written there meanwhile is left alone.
+    pub fn undo(&mut self, line: &str) {
+        if self.tail().is_ok_and(|tail| line.as_bytes().starts_with(&tail)) {
+            let _ = self.cut();
+        }
     }
 }
 

@@ -109,13 +109,10 @@ fn end_line(text: &str) -> Result<EndLine<'_>, StateError> {
         return Err(if text.is_empty() { StateError::Truncated } else { missing_end(text) });
     };
     let line_end = text[start..].find('\n').map(|at| start + at);
-    let checksum =
-        text[start..line_end.unwrap_or(text.len())].strip_prefix("end:").unwrap_or_default().trim();
-    match line_end {
-        // The last byte is part of what was written.
-        None => Err(StateError::Truncated),
-        Some(at) => Ok(EndLine { start, checksum: checksum.trim_matches('"'), below: at + 1 != text.len() }),
-    }
+    // The last byte is part of what was written, and so are the blank and the quotes.
+    let Some(line_end) = line_end else { return Err(StateError::Truncated) };
+    let checksum = text[start..line_end].strip_prefix("end: \"").and_then(|rest| rest.strip_suffix('"'));
+    Ok(EndLine { start, checksum: checksum.unwrap_or_default(), below: line_end + 1 != text.len() })
 }
 
 fn missing_end(text: &str) -> StateError {

@@ -2,5 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 
+mod concurrency;
+mod crash;
+mod disk;
+mod store;
 mod support;
 mod tour;

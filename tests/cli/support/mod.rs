@@ -72,7 +72,17 @@ pub const HUMAN: Who = Who { id: None, token: None };
 impl World {
     /// A repository with one commit on `main`; no git identity is configured anywhere.
     pub fn bare_repo() -> Self {
-        let home = tempfile::tempdir().expect("a temporary directory");
+        Self::bare_repo_in(tempfile::tempdir().expect("a temporary directory"))
+    }
+
+    /// The same in memory where the machine has such a place, for tests that commit thousands of times: what is
+    /// proved there does not depend on how fast a disk syncs.
+    pub fn bare_repo_in_memory() -> Self {
+        let home = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::bare_repo_in(home.expect("a temporary directory"))
+    }
+
+    fn bare_repo_in(home: tempfile::TempDir) -> Self {
         let root = home.path().join("repo");
         std::fs::create_dir(&root).expect("a directory");
         let world = Self { root: root.canonicalize().expect("a path"), home };
@@ -86,6 +96,12 @@ impl World {
     /// The same with a board.
     pub fn new() -> Self {
         let world = Self::bare_repo();
+        world.human(&["init", "A greeting program"]).ok();
+        world
+    }
+
+    pub fn in_memory() -> Self {
+        let world = Self::bare_repo_in_memory();
         world.human(&["init", "A greeting program"]).ok();
         world
     }
