@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::board::rules::Init;
-use crate::board::{Config, Credentials, Needs, Role, TaskId, Transition};
+use crate::board::transition::Rule;
+use crate::board::{Actor, Board, Call, Config, Credentials, Needs, Role, TaskId, Transition, World};
 use crate::git::facts::{GitVersion, RepoFacts};
 use crate::git::{Expected, RefError, refs};
 use crate::store::files;
@@ -46,6 +47,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
     no_board_yet(ctx)?;
     check_repository(ctx, options)?;
     let spec = check_spec(ctx, options)?;
+    check_rule(ctx, options, &spec)?;
     let mut told = Vec::new();
     let head = integration_branch(ctx, &options.integration, &mut told)?;
     for dir in ctx.store.layout().directories() {
@@ -161,6 +163,20 @@ fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String, Failure> {
             Ok(DEFAULT_SPEC.to_owned())
         }
     }
+}
+
+/// Asks the rule before anything is made: what it refuses leaves nothing behind.
+fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<(), Failure> {
+    let head = ctx.query()?.head_commit()?;
+    let init = Init {
+        goal: options.goal.clone(),
+        spec_ref: spec.to_owned(),
+        config: Config::new(&options.integration),
+        integration_head: head.ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
+    };
+    let world = World::default();
+    let call = Call::new(Actor::Human, &ctx.now, &world);
+    Ok(Rule::check(&init, &Board::nothing(), &call)?)
 }
 
 /// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.

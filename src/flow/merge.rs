@@ -26,6 +26,7 @@ use crate::git::{
 use crate::host::crash;
 use crate::store::lock::SideLock;
 
+use super::advance::no_private_paths;
 use super::claim::integration_head;
 use super::context::Context;
 use super::failure::Failure;
@@ -223,6 +224,8 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree,
         )
         .hint("make the resolution by merging the task's branch, then name that commit"));
     }
+    // What was submitted is checked by its scope; a resolution may hold anything.
+    no_private_paths(ctx, onto, theirs)?;
     match merge_tree(&ctx.repo, onto, theirs)? {
         MergeTree::Clean(tree) => Ok(Tree::Made(tree)),
         MergeTree::Conflict { tree, files } => match classify(&files) {

@@ -1,7 +1,8 @@
 //! Running somebody's command: bounded in time and output, in a process group of its own, without our secrets.
 
-use std::fs::File;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -211,11 +212,12 @@ fn capture(mut reader: impl Read, wanted: &[u8]) -> Captured {
     }
 }
 
+/// The output may hold anything, so the file is as private as the board.
 fn write_log(path: &Path, command: &str, captured: &Captured) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
-    let mut file = File::create(path)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     writeln!(file, "$ {command}")?;
     file.write_all(&captured.head)?;
     if captured.dropped > 0 {

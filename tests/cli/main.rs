@@ -2,9 +2,23 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 
+mod checkpoint_submit;
 mod concurrency;
 mod crash;
 mod disk;
+mod edits;
+mod identity;
+mod init;
+mod leases;
+mod merging;
+mod merging_people;
+mod reading;
+mod requests;
+mod review;
 mod store;
+mod submit_validation;
 mod support;
+mod switches;
+mod task_plans;
+mod tasks;
 mod tour;

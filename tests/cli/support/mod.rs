@@ -93,6 +93,12 @@ impl World {
         world
     }
 
+    /// The same home, seen from another repository in it.
+    pub fn moved_to(mut self, root: &Path) -> Self {
+        self.root = root.canonicalize().expect("a path");
+        self
+    }
+
     /// The same with a board.
     pub fn new() -> Self {
         let world = Self::bare_repo();
@@ -198,6 +204,84 @@ impl World {
         self.liza(who, &all)
     }
 
+    /// With `--json` and extra environment variables.
+    pub fn json_env(&self, who: &Who, args: &[&str], env: &[(&str, &str)]) -> Ran {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        self.liza_with(who, &all, b"", env)
+    }
+
+    /// With `--json`, so many seconds from now by every clock.
+    pub fn later(&self, seconds: i64, who: &Who, args: &[&str]) -> Ran {
+        self.json_env(who, args, &[("LIZA_TEST_ADVANCE", &seconds.to_string())])
+    }
+
+    /// With `--json` and a text on standard input.
+    pub fn json_stdin(&self, who: &Who, args: &[&str], stdin: &str) -> Ran {
+        let mut all = vec!["--json"];
+        all.extend(args);
+        self.liza_with(who, &all, stdin.as_bytes(), &[])
+    }
+
+    /// Board and log, byte for byte.
+    pub fn bytes(&self) -> (Vec<u8>, Vec<u8>) {
+        let read = |name: &str| std::fs::read(self.path(".liza").join(name)).unwrap_or_default();
+        (read("state.yaml"), read("log.yaml"))
+    }
+
+    /// The command says no with this exit code and error code, names a next step, and changes nothing.
+    #[track_caller]
+    pub fn refused(&self, who: &Who, args: &[&str], exit: i32, code: &str) -> Value {
+        let before = self.bytes();
+        let ran = self.json(who, args);
+        let answer = ran.json();
+        assert_eq!((ran.exit, ran.code().as_str()), (exit, code), "{args:?}: {}", ran.stdout);
+        assert_eq!(answer["ok"], false, "{args:?}");
+        assert_eq!(answer["error"]["exit"], exit, "{args:?}");
+        assert!(self.bytes() == before, "{args:?} changed the board");
+        answer["error"].clone()
+    }
+
+    /// A breach of Tier 0: refused, tasks unchanged, and put on record exactly once.
+    #[track_caller]
+    pub fn tier0(&self, who: &Who, args: &[&str], code: &str) -> Value {
+        let (revision, count, tasks) = (self.revision(), self.violations(), self.tasks());
+        let ran = self.json(who, args);
+        assert_eq!((ran.exit, ran.code().as_str()), (1, code), "{args:?}: {}", ran.stdout);
+        assert_eq!(self.violations(), count + 1, "{args:?}");
+        assert_eq!(self.revision(), revision + 1, "{args:?}");
+        assert_eq!(self.tasks(), tasks, "{args:?}");
+        let last = self.json(&HUMAN, &["log", "-n", "1"]).ok().data()["records"][0].clone();
+        assert_eq!(last["event"], "record_violation", "{last}");
+        assert_eq!(last["by"], who.id.as_deref().unwrap_or("human"), "{last}");
+        ran.json()["error"].clone()
+    }
+
+    pub fn violations(&self) -> u64 {
+        self.json(&HUMAN, &["status"]).ok().data()["tier0_violations"].as_u64().expect("a count")
+    }
+
+    /// Every task as it stands on the board.
+    #[track_caller]
+    pub fn tasks(&self) -> Vec<Value> {
+        let rows = self.json(&HUMAN, &["status"]).ok().data()["tasks"].clone();
+        rows.as_array().expect("tasks").clone()
+    }
+
+    /// The row of one task in `status`.
+    #[track_caller]
+    pub fn row(&self, id: &str) -> Value {
+        self.tasks().into_iter().find(|row| row["id"] == id).unwrap_or_else(|| panic!("no task {id}"))
+    }
+
+    /// Replaces the one place of state.yaml that reads `from`, as an editor would.
+    #[track_caller]
+    pub fn edit_state(&self, from: &str, to: &str) {
+        let text = self.state();
+        assert_eq!(text.matches(from).count(), 1, "`{from}` in:\n{text}");
+        std::fs::write(self.path(".liza/state.yaml"), text.replace(from, to)).expect("an edit");
+    }
+
     /// With standard input and extra environment variables.
     pub fn liza_with(&self, who: &Who, args: &[&str], stdin: &[u8], env: &[(&str, &str)]) -> Ran {
         use std::io::Write as _;
@@ -263,22 +347,13 @@ impl World {
 
     #[track_caller]
     pub fn checkpoint(&self, who: &Who, id: &str, files: &[&str]) {
-        let mut args = vec![
-            "task",
-            "checkpoint",
-            id,
-            "--intent",
-            "make the thing work as specified",
-            "--risks",
-            "none that matter",
-            "--validate",
-            "echo ok",
-            "--expect",
-            "ok",
-        ];
-        for file in files {
-            args.extend(["--file", file]);
-        }
+        self.checkpoint_with(who, id, files, "echo ok", "ok");
+    }
+
+    /// A checkpoint with this validation.
+    #[track_caller]
+    pub fn checkpoint_with(&self, who: &Who, id: &str, files: &[&str], validate: &str, expect: &str) {
+        let args = checkpoint_args(id, files, validate, expect);
         self.liza(who, &args).ok();
     }
 
@@ -307,6 +382,21 @@ impl World {
     pub fn approve(&self, reviewer: &Who, id: &str, commit: &str) {
         self.liza(reviewer, &["review", "claim", id]).ok();
         self.liza(reviewer, &["review", "approve", id, "--commit", commit, "--summary", "fine"]).ok();
+    }
+
+    /// A task from nothing to READY_FOR_REVIEW.
+    #[track_caller]
+    pub fn submitted(&self, coder: &Who, id: &str, file: &str, text: &str) -> String {
+        self.task(id, &[file, &format!("tests/test_{id}.sh")]);
+        self.submit_work(coder, id, file, text)
+    }
+
+    /// A task from nothing to APPROVED.
+    #[track_caller]
+    pub fn approved(&self, coder: &Who, reviewer: &Who, id: &str, file: &str, text: &str) -> String {
+        let commit = self.submitted(coder, id, file, text);
+        self.approve(reviewer, id, &commit);
+        commit
     }
 
     /// A task from nothing to MERGED.
@@ -339,6 +429,38 @@ impl World {
         self.human(&["validate"]).ok();
         self.human(&["verify"]).ok();
     }
+}
+
+/// The command line of a good checkpoint.
+pub fn checkpoint_args<'a>(
+    id: &'a str,
+    files: &[&'a str],
+    validate: &'a str,
+    expect: &'a str,
+) -> Vec<&'a str> {
+    let mut args = vec![
+        "task",
+        "checkpoint",
+        id,
+        "--intent",
+        "make the thing work as specified",
+        "--risks",
+        "none that matter",
+        "--validate",
+        validate,
+        "--expect",
+        expect,
+    ];
+    for file in files {
+        args.extend(["--file", file]);
+    }
+    args
+}
+
+/// The paths in the details of an error.
+pub fn paths(error: &Value) -> Vec<String> {
+    let list = error["details"]["paths"].as_array().cloned().unwrap_or_default();
+    list.iter().filter_map(|path| path.as_str().map(str::to_owned)).collect()
 }
 
 pub fn write(root: &Path, relative: &str, text: &str) {

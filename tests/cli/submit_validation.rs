@@ -1,0 +1,187 @@
+//! The validation command that liza runs itself at submit: bounded, without secrets, and believed only when it passes.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::{HUMAN, Ran, Who, World, paths, write};
+
+/// A task with committed work whose validation is this command.
+fn ready(validate: &str, expect: &str) -> (World, Who, PathBuf) {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.task("t1", &["a.sh", "tests/"]);
+    let worktree = world.claim(&coder, "t1");
+    world.checkpoint_with(&coder, "t1", &["a.sh", "tests/test_a.sh"], validate, expect);
+    world.write_and_commit(&worktree, &[("a.sh", "echo a\n"), ("tests/test_a.sh", "echo ok\n")]);
+    (world, coder, worktree)
+}
+
+/// Red: exit 7, nothing changed, and the output is in the file the answer names.
+#[track_caller]
+fn red(world: &World, coder: &Who) -> (Value, String) {
+    let error = world.refused(coder, &["task", "submit", "t1"], 7, "gate.validation");
+    assert_eq!(world.status_of("t1"), "WORKING");
+    let log = error["details"]["log"].as_str().expect("a log").to_owned();
+    assert!(log.starts_with(".liza/runs/t1/"), "{log}");
+    let text = world.read(&log);
+    (error, text)
+}
+
+#[test]
+fn a_red_validation_changes_nothing_and_leaves_its_log() {
+    let (world, coder, worktree) =
+        ready("sh tests/test_a.sh && echo to-stderr >&2; test -e fixed && echo passed", "passed");
+    let (error, log) = red(&world, &coder);
+    assert_eq!(error["details"]["exit"], 1);
+    assert!(
+        log.contains("$ sh tests/test_a.sh") && log.contains("ok\n") && log.contains("to-stderr"),
+        "{log}"
+    );
+    // Mended, the same command passes; the log is the new one.
+    std::fs::write(world.path(".git/info/exclude"), "fixed\n").unwrap();
+    write(&worktree, "fixed", "");
+    let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
+    assert_eq!(
+        data["validation"]["command"],
+        "sh tests/test_a.sh && echo to-stderr >&2; test -e fixed && echo passed"
+    );
+    assert!(world.read(data["validation"]["log"].as_str().unwrap()).contains("passed"));
+    world.sound();
+}
+
+#[test]
+fn exit_code_and_output_must_both_be_right() {
+    for (command, expect, why) in [
+        ("echo passed; exit 3", "passed", "exited with 3"),
+        ("echo failed", "passed", "does not contain"),
+        ("no-such-program-anywhere", "ok", "could not run"),
+        ("./a.sh", "a", "could not run"),
+        ("kill -9 $$", "ok", "killed"),
+    ] {
+        let (world, coder, _) = ready(command, expect);
+        let (error, _) = red(&world, &coder);
+        assert!(error["message"].as_str().unwrap().contains(why), "{command}: {error}");
+    }
+    // Blanks around the expected text do not count; the text itself may stand anywhere, also on standard error.
+    let (world, coder, _) = ready("echo 'xx 3 passed xx' >&2", "  3 passed\n");
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+}
+
+#[test]
+fn one_that_hangs_is_stopped_with_its_children() {
+    let (world, coder, _) = ready("echo started; sleep 300 & echo $! > ../../child; sleep 300", "ok");
+    world.edit_state("validation_timeout_seconds: 600", "validation_timeout_seconds: 1");
+    world.human(&["note", "shorter"]).ok();
+    let (error, log) = red(&world, &coder);
+    assert!(error["message"].as_str().unwrap().contains("longer than 1 s"), "{error}");
+    assert!(log.contains("started"), "{log}");
+    let child = world.read("child").trim().to_owned();
+    let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(" Z "), "still there: {state}");
+}
+
+#[test]
+fn a_flood_is_bounded_and_its_end_is_still_seen() {
+    let (world, coder, _) =
+        ready("echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo LAST", "LAST");
+    let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
+    let log = world.read(data["validation"]["log"].as_str().unwrap());
+    assert!(log.contains("first") && log.ends_with("LAST\n") && log.len() < 5_000_000, "{}", log.len());
+    assert!(world.state().len() < 100_000);
+}
+
+#[test]
+fn one_that_changes_the_worktree_is_noticed() {
+    for (command, left) in [
+        ("echo x > junk.txt; echo ok", "junk.txt"),
+        ("echo x >> a.sh; echo ok", "a.sh"),
+        ("git rm -q a.sh; echo ok", "a.sh"),
+    ] {
+        let (world, coder, _) = ready(command, "ok");
+        let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
+        assert!(paths(&error)[0].starts_with(left), "{command}: {error}");
+    }
+    // A commit of its own making is not what was looked at before.
+    let commit = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sly; echo ok";
+    let (world, coder, _) = ready(commit, "ok");
+    world.refused(&coder, &["task", "submit", "t1"], 3, "stale.commit");
+}
+
+#[test]
+fn it_sees_no_token_and_no_git_variables() {
+    let (world, coder, worktree) =
+        ready("env > ../../seen; pwd; git rev-parse --show-toplevel; echo ok", "ok");
+    let file = world.path(".liza/tokens/coder-1");
+    let env = [
+        ("LIZA_AGENT_TOKEN_FILE", file.to_str().unwrap()),
+        ("LIZA_CLAIM", "t1:1"),
+        ("GIT_DIR", "/nonexistent"),
+        ("GIT_INDEX_FILE", "/nonexistent"),
+        ("GIT_CONFIG_COUNT", "0"),
+        ("KEPT", "yes"),
+    ];
+    let data = world.json_env(&coder, &["task", "submit", "t1"], &env).ok().data();
+    let seen = world.read("seen");
+    let token = coder.token.clone().unwrap();
+    assert!(!seen.contains(&token) && !seen.contains("tokens/"), "{seen}");
+    for line in seen.lines() {
+        assert!(!line.starts_with("LIZA_") && !line.starts_with("GIT_"), "{line}");
+    }
+    assert!(seen.contains("KEPT=yes"));
+    let log = world.read(data["validation"]["log"].as_str().unwrap());
+    assert_eq!(log.matches(worktree.to_str().unwrap()).count(), 2, "{log}");
+}
+
+#[test]
+fn it_reads_nothing_from_our_standard_input() {
+    let (world, coder, _) = ready("cat > ../../got; echo ok", "ok");
+    world.liza_with(&coder, &["task", "submit", "t1"], b"secret", &[]).ok();
+    assert_eq!(world.read("got"), "");
+}
+
+#[test]
+fn the_claim_is_checked_again_after_it_ran() {
+    // While the command runs, a person takes the task away: the submission comes too late.
+    let liza = env!("CARGO_BIN_EXE_liza");
+    let (world, coder, _) =
+        ready(&format!("cd ../.. && '{liza}' task release t1 --reason mine >/dev/null; echo ok"), "ok");
+    let ran = world.json(&coder, &["task", "submit", "t1"]);
+    assert!(matches!(ran.exit, 1 | 3), "{} {}", ran.exit, ran.stdout);
+    assert_eq!(world.status_of("t1"), "IDLE");
+    assert!(world.show("t1")["review_commit"].is_null());
+    // A switch set meanwhile stops it as well.
+    let (world, coder, _) = ready("touch ../../.liza/PAUSE; echo ok", "ok");
+    let ran = world.json(&coder, &["task", "submit", "t1"]).exits(5);
+    assert_eq!(ran.code(), "switch.set");
+    assert_eq!(world.status_of("t1"), "WORKING");
+}
+
+#[test]
+fn submitted_commits_survive_a_garbage_collection() {
+    let (world, coder, worktree) = ready("echo ok", "ok");
+    let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
+    let commit = data["review_commit"].as_str().unwrap().to_owned();
+    // The branch is rewritten and the reflog thrown away.
+    world.git_in(&worktree, &["reset", "-q", "--hard", "HEAD~1"]);
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    assert_eq!(world.git(&["cat-file", "-t", &commit]), "commit");
+    world.git(&["fsck", "--no-dangling"]);
+}
+
+#[test]
+fn the_history_of_it_is_on_the_board() {
+    let (world, coder, _) = ready("echo ok", "ok");
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+    let task = world.show("t1");
+    assert_eq!((&task["status"], &task["lease"]), (&json!("READY_FOR_REVIEW"), &Value::Null));
+    let submission = &task["submission"];
+    assert_eq!(submission["tests"], json!(["tests/test_a.sh"]));
+    assert_eq!(submission["validation"]["exit"], 0);
+    let events: Vec<&str> =
+        task["history"].as_array().unwrap().iter().filter_map(|line| line["event"].as_str()).collect();
+    assert_eq!(events, ["created", "finalized", "claimed", "pre_execution_checkpoint", "submitted"]);
+    let ran: Ran = world.liza(&HUMAN, &["task", "show", "t1"]).ok();
+    assert!(ran.stdout.contains("READY_FOR_REVIEW"));
+}
