@@ -1,6 +1,6 @@
 //! The ordinary way, from an empty board to merged work.
 
-use crate::support::World;
+use crate::support::{HUMAN, Ran, World};
 
 #[test]
 fn work_goes_from_task_to_integration() {
@@ -18,4 +18,45 @@ fn work_goes_from_task_to_integration() {
     assert_eq!(world.git(&["status", "--porcelain"]), before);
     assert!(!world.path("greet.sh").exists());
     world.sound();
+}
+
+/// The lines of the README's tour, as they stand there.
+fn readme_tour() -> String {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    let start = readme.find("```sh\n").expect("the tour begins") + 6;
+    let end = readme[start..].find("```").expect("the tour ends");
+    readme[start..start + end].to_owned()
+}
+
+#[test]
+fn the_tour_of_the_readme_runs_as_it_stands() {
+    let world = World::bare_repo();
+    let liza = std::path::Path::new(env!("CARGO_BIN_EXE_liza"));
+    let path = format!(
+        "{}:{}",
+        liza.parent().expect("a folder").display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    let mut shell = world.command("sh", &world.root);
+    shell.args(["-e", "-c", &readme_tour()]).env("PATH", path);
+    for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+        shell.env(name, "somebody");
+    }
+    let ran = Ran::of(shell.output().expect("a shell")).ok();
+    assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
+    assert_eq!(world.status_of("greet"), "MERGED");
+    world.sound();
+}
+
+#[test]
+fn the_demo_needs_nothing_but_git() {
+    let world = World::bare_repo();
+    let place = world.home().join("kept");
+    let ran = world.human(&["demo", "--keep", place.to_str().expect("text")]).ok();
+    assert!(ran.stdout.contains("The work is on `integration`"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("may not judge task"), "the refused self-approval is shown: {}", ran.stderr);
+    let board = Ran::of(world.liza_command(&HUMAN, &place, &["verify"]).output().expect("liza runs")).ok();
+    assert!(board.stdout.contains("1 merged"), "{}", board.stdout);
+    // A folder that is there is left alone.
+    world.human(&["demo", "--keep", place.to_str().expect("text")]).exits(2);
 }
