@@ -3,7 +3,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 
 mod checkpoint_submit;
+mod damage;
 mod edits;
+mod escapes;
 mod identity;
 mod init;
 mod leases;
