@@ -19,7 +19,9 @@ pub fn best_claim<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
         .filter(|(_, task)| call.check_switches(Some(&task.id)).is_ok())
         .filter(|(_, task)| check_claimable(board, call, task).is_ok())
         .max_by_key(|(at, task)| {
-            let own = task.assigned_to.as_ref() == Some(&by);
+            // What it has let go is no longer its own.
+            let own = task.assigned_to.as_ref() == Some(&by)
+                && (task.reserved_until.is_some() || task.status == Status::Working);
             (own, task.priority, std::cmp::Reverse(*at))
         })
         .map(|(_, task)| task)

@@ -5,8 +5,10 @@
 mod checkpoint_submit;
 mod concurrency;
 mod crash;
+mod damage;
 mod disk;
 mod edits;
+mod escapes;
 mod identity;
 mod init;
 mod leases;

@@ -38,10 +38,14 @@ pub struct RegisterArgs {
 }
 
 /// List the agents of this board
+///
+/// Example: liza agent list
 #[derive(Args)]
 pub struct ListArgs {}
 
 /// Say that this agent is alive; renews its leases
+///
+/// Example: liza agent heartbeat
 #[derive(Args)]
 pub struct HeartbeatArgs {}
 
