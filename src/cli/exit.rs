@@ -31,6 +31,7 @@ pub fn of(code: &str) -> u8 {
     match code {
         "io.durability_unknown" => return DURABILITY,
         "git.not_landed" => return STALE,
+        "git.conflict" => return CONFLICT,
         _ => {}
     }
     match code.split('.').next().unwrap_or_default() {
@@ -43,7 +44,6 @@ pub fn of(code: &str) -> u8 {
         "gate" => GATE,
         "git" => GIT,
         "io" => IO,
-        "conflict" => CONFLICT,
         "signal" => INTERRUPTED,
         _ => BUG,
     }
@@ -70,7 +70,7 @@ mod tests {
             ("git.failed", 8),
             ("io.disk_full", 9),
             ("io.durability_unknown", 10),
-            ("conflict.merge", 11),
+            ("git.conflict", 11),
             ("bug.invariant", 70),
             ("signal.interrupted", 130),
         ] {

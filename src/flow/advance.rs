@@ -128,7 +128,7 @@ fn merged(
         MergeTree::Conflict { files, .. } => {
             let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
             Err(Failure::new(
-                "conflict.merge",
+                "git.conflict",
                 format!("it conflicts with integration in {}", files.join(", ")),
             )
             .hint("merge integration into that commit first, resolve there, then advance to the result")

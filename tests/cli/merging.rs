@@ -55,7 +55,7 @@ impl Team {
     pub fn conflicts(&self, id: &str, outcome: &str) -> Value {
         let before = self.head();
         let ran = self.world.json(&self.reviewer, &["merge", id]).exits(11);
-        assert_eq!(ran.code(), "conflict.merge");
+        assert_eq!(ran.code(), "git.conflict");
         assert_eq!(self.head(), before);
         let data = ran.data();
         assert_eq!(data["outcome"], outcome, "{data}");
@@ -196,7 +196,7 @@ fn sync_takes_integration_into_the_worktree() {
     world.human(&["integration", "advance", "main", "--reason", "upstream"]).ok();
     world.write_and_commit(&worktree, &[("shared.sh", "mine\n")]);
     let ran = world.json(one, &["task", "sync", "t1"]).exits(11);
-    assert_eq!((ran.code().as_str(), &ran.data()["conflicts"]), ("conflict.merge", &json!(["shared.sh"])));
+    assert_eq!((ran.code().as_str(), &ran.data()["conflicts"]), ("git.conflict", &json!(["shared.sh"])));
     world.refused(one, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
     world.write_and_commit(&worktree, &[("shared.sh", "both\n")]);
     let data = world.json(one, &["task", "submit", "t1"]).ok().data();

@@ -140,7 +140,7 @@ fn a_conflicting_advance_changes_nothing() {
     branch(&world, "up", "main", &[("a.sh", "echo other\n")]);
     let head = world.git(&["rev-parse", "integration"]);
     let ran = world.json(&HUMAN, &["integration", "advance", "up", "--reason", "r"]).exits(11);
-    assert_eq!(ran.code(), "conflict.merge");
+    assert_eq!(ran.code(), "git.conflict");
     assert_eq!(ran.json()["error"]["details"]["files"], json!(["a.sh"]));
     assert_eq!(world.git(&["rev-parse", "integration"]), head);
     assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["intents"], json!([]));

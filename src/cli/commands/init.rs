@@ -22,12 +22,25 @@ pub struct InitArgs {
     /// The branch that work is merged into
     #[arg(long, value_name = "BRANCH", default_value = "integration")]
     pub integration: String,
+    /// Install git hooks too (not there yet: this is refused)
+    #[arg(long, conflicts_with = "no_hooks")]
+    pub hooks: bool,
+    /// Install no git hooks, and do not ask
+    #[arg(long)]
+    pub no_hooks: bool,
+    /// Answer every question with yes; nothing is asked yet
+    #[arg(long)]
+    pub yes: bool,
     /// Go ahead on a network file system
     #[arg(long)]
     pub allow_network_fs: bool,
 }
 
 pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
+    if args.hooks {
+        return Err(Failure::usage("this liza cannot install hooks yet")
+            .hint("leave --hooks out; submit and merge check everything without them"));
+    }
     let options = InitOptions {
         goal: session.input.text(&args.goal)?,
         spec: args.spec.clone(),

@@ -61,7 +61,7 @@ fn one(session: &mut Session, task: &str, options: &MergeOptions) -> Result<Answ
 
 fn conflict(id: &crate::board::TaskId, data: &Value) -> Failure {
     let reason = data["reason"].as_str().unwrap_or_default();
-    let failure = Failure::new("conflict.merge", format!("{id} cannot be merged: {reason}"));
+    let failure = Failure::new("git.conflict", format!("{id} cannot be merged: {reason}"));
     if data["outcome"] == "blocked" {
         failure.hint(format!(
             "a person brings the two together on a branch that contains both, then `liza merge {id} --resolved COMMIT`"

@@ -430,7 +430,7 @@ fn sync(session: &mut Session, args: &SyncArgs) -> Result<Answer, Failure> {
         let files: Vec<&str> =
             data["conflicts"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         return Err(Failure::new(
-            "conflict.merge",
+            "git.conflict",
             format!("integration conflicts with {id} in {}", files.join(", ")),
         )
         .hint("the merge is in progress in the worktree: resolve, commit, then submit")
