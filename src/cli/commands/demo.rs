@@ -6,6 +6,8 @@ use crate::flow::Failure;
 use super::super::ui::{Answer, Ui};
 
 /// Walk from an empty repository to merged work, with real commands
+///
+/// Example: liza demo
 #[derive(Args)]
 pub struct DemoArgs {
     /// Keep the repository here instead of removing it
