@@ -61,7 +61,8 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         let failure = Failure::new("usage.arguments", message.trim().to_owned());
         return ExitCode::from(ui.failure(&failure));
     }
-    let _ = error.print();
+    // What was typed comes back in the message, and so must be made safe like any other text.
+    Ui::new(false, false, ui::ColorChoice::Auto).narrate(error.to_string().trim_end());
     ExitCode::from(exit::USAGE)
 }
 

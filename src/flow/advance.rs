@@ -114,7 +114,7 @@ fn merged(
         MergeTree::Clean(tree) => {
             let who = ctx.query()?.identity().at(time);
             let reason: String =
-                reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect();
+                reason.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
             let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");
             let new = NewCommit {
                 tree: &tree,

@@ -266,7 +266,7 @@ fn merge_commit(
         body.and_then(|body| body.approval.as_ref()).map_or("nobody", |approval| approval.reviewer.as_str());
     let subject: String = title
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if crate::text::is_unseen(c) { ' ' } else { c })
         .take(100)
         .collect::<String>()
         .trim()

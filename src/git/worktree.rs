@@ -87,7 +87,7 @@ impl<'a> Worktrees<'a> {
         if path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathTaken { path: path.to_owned() });
         }
-        let reason: String = owner.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
         Git::acting(&self.repo.root, "worktree")
             .arg("add")
             .args(how)

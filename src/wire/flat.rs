@@ -119,6 +119,35 @@ pub fn board_schema() -> Value {
     schema
 }
 
+/// Every key a task may have.
+static TASK_KEYS: std::sync::LazyLock<std::collections::BTreeSet<String>> = std::sync::LazyLock::new(|| {
+    let schema = task_schema();
+    schema["properties"].as_object().map(|map| map.keys().cloned().collect()).unwrap_or_default()
+});
+
+/// A key of a task. An unknown one is refused while it is read, so that the error names its own line.
+struct TaskKey(String);
+
+impl<'de> Deserialize<'de> for TaskKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Known;
+        impl Visitor<'_> for Known {
+            type Value = TaskKey;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a field of a task")
+            }
+            fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<TaskKey, E> {
+                if TASK_KEYS.contains(key) {
+                    Ok(TaskKey(key.to_owned()))
+                } else {
+                    Err(E::custom(format_args!("unknown field `{}`", key.escape_debug())))
+                }
+            }
+        }
+        deserializer.deserialize_str(Known)
+    }
+}
+
 /// A task as one flat map.
 struct Flat(Task);
 
@@ -132,7 +161,7 @@ impl<'de> Deserialize<'de> for Flat {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Flat, A::Error> {
                 let (mut head, mut body) = (Map::new(), Map::new());
-                while let Some((key, value)) = access.next_entry::<String, Value>()? {
+                while let Some((TaskKey(key), value)) = access.next_entry::<TaskKey, Value>()? {
                     let half = if HEAD_KEYS.contains(&key.as_str()) { &mut head } else { &mut body };
                     half.insert(key, value);
                 }

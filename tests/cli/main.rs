@@ -21,6 +21,7 @@ mod store;
 mod submit_validation;
 mod support;
 mod switches;
+mod task_ends;
 mod task_plans;
 mod tasks;
 mod tour;

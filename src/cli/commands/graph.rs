@@ -67,8 +67,12 @@ fn text(board: &crate::board::Board, picture: &view::Picture<'_>, graph: &Graph)
 
 /// Quotes and line ends would end the label; everything else is a label's own business.
 fn label(task: &Task, picture: &view::Picture<'_>) -> String {
-    let title: String =
-        task.body().title.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();
+    let title: String = task
+        .body()
+        .title
+        .chars()
+        .map(|c| if c == '"' || crate::text::is_unseen(c) { '\'' } else { c })
+        .collect();
     format!("{}: {title} ({})", task.id, picture.node(task).as_str())
 }
 
