@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{HUMAN, Ran, Who, World};
+use crate::support::{HUMAN, Ran, Who, World, checkpoint_args};
 
 /// Escape sequences (7 and 8 bit), a bell, DEL, direction marks, a zero-width space, a line separator, a tag.
 const EVIL: &str =
@@ -62,35 +62,12 @@ fn scene() -> Scene {
     add("t3", "c.sh");
     let worktree = world.claim(&coder, "t1");
     let validate = format!("printf '%s' '{EVIL}'; echo ok");
-    let checkpoint = [
-        "task",
-        "checkpoint",
-        "t1",
-        "--intent",
-        EVIL,
-        "--intent",
-        "make it work as specified",
-        "--risks",
-        EVIL,
-        "--assume",
-        EVIL,
-        "--assume-critical",
-        EVIL,
-        "--validate",
-        &validate,
-        "--expect",
-        EVIL,
-        "--file",
-        "a.sh",
-        "--file",
-        "tests/t1.sh",
-    ];
-    let checkpoint: Vec<&str> =
-        checkpoint.iter().enumerate().filter(|(at, _)| !matches!(at, 5 | 6)).map(|(_, arg)| *arg).collect();
-    let ran = world.liza(&coder, &checkpoint);
-    if ran.exit != 0 {
-        world.checkpoint_with(&coder, "t1", &["a.sh", "tests/t1.sh"], &validate, EVIL);
-    }
+    let mut checkpoint = checkpoint_args("t1", &["a.sh", "tests/t1.sh"], &validate, EVIL);
+    let intent = format!("{EVIL} and two words");
+    checkpoint[4] = &intent;
+    checkpoint[6] = EVIL;
+    checkpoint.extend(["--assume", EVIL, "--assume-critical", EVIL]);
+    world.liza(&coder, &checkpoint).ok();
     let commit =
         world.write_and_commit(&worktree, &[("a.sh", &format!("{EVIL}\n")), ("tests/t1.sh", "echo ok\n")]);
     world.liza(&coder, &["task", "submit", "t1"]).ok();

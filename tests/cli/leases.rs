@@ -91,15 +91,17 @@ fn acting_on_the_task_renews_its_lease() {
 
 #[test]
 fn any_command_of_the_holder_renews_its_lease() {
-    for args in [vec!["note", "hello"], vec!["next", "--role", "coder"]] {
-        let (world, one, two) = two_coders();
-        world.claim(&one, "t1");
-        let ran = world.later(1700, &one, &args);
-        assert_eq!(ran.exit, 0, "{args:?}: {}", ran.stdout);
-        if args[0] == "note" {
-            let ran = world.later(3400, &two, &["task", "claim", "t1"]);
-            assert_eq!((ran.exit, ran.code().as_str()), (3, "stale.held"), "{args:?}: {}", ran.stdout);
-        }
+    let (world, one, two) = two_coders();
+    world.task("t2", &["two/"]);
+    world.claim(&one, "t1");
+    for args in [
+        ["note", "hello"].as_slice(),
+        &["anomaly", "debt_created", "--task", "t2", "--detail", "what=x"],
+        &["discover", "x", "--task", "t2", "--severity", "minor", "--urgency", "deferred"],
+    ] {
+        world.later(1700, &one, args).ok();
+        let ran = world.later(3400, &two, &["task", "claim", "t1"]);
+        assert_eq!((ran.exit, ran.code().as_str()), (3, "stale.held"), "{args:?}: {}", ran.stdout);
     }
 }
 

@@ -17,6 +17,7 @@ mod review;
 mod submit_validation;
 mod support;
 mod switches;
+mod task_ends;
 mod task_plans;
 mod tasks;
 mod tour;
