@@ -127,6 +127,7 @@ impl Bench {
             self.board(*size);
         }
         self.writers();
+        self.rival();
         let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
         for count in files {
             self.git_work(*count);
@@ -337,6 +338,43 @@ impl Bench {
                 "row": "concurrent notes", "size": format!("{processes} processes"), "updates_per_second": rate.round(),
                 "ratio_to_two": (ratio * 100.0).round() / 100.0, "lost": 0,
             }));
+        }
+    }
+
+    /// The nearest commands of `bd`, where it is installed. A row that cannot be made is left out, with a word.
+    fn rival(&mut self) {
+        let found = Command::new("bd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !found.is_ok_and(|status| status.success()) {
+            eprintln("bd is not installed: its rows are left out");
+            return;
+        }
+        let world = self.world(5);
+        let bd = |args: &[&str]| {
+            let output = world.command(Path::new("bd"), &world.root, None).args(args).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        if !bd(&["init", "--prefix", "bench"]) {
+            eprintln("bd init failed: its rows are left out");
+            return;
+        }
+        self.fill(&world, 100);
+        for number in 0..100 {
+            bd(&["create", &format!("Task number {number}")]);
+        }
+        for (name, theirs, ours) in [
+            ("bd create", vec!["create", "one more"], vec!["note", "one more"]),
+            ("bd list", vec!["list"], vec!["status"]),
+        ] {
+            if !bd(&theirs) {
+                eprintln(&format!("{name} failed: its row is left out"));
+                continue;
+            }
+            let (ms, mine) = self.pair(
+                11,
+                |_| drop(bd(&theirs)),
+                |_| drop(world.run(&self.liza, &world.root, None, &ours)),
+            );
+            self.row(name, "100 tasks", ms, &format!("liza {}", ours[0]), mine);
         }
     }
 

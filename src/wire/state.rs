@@ -10,6 +10,7 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -181,9 +182,8 @@ fn read(text: &str, content_start: usize, content_end: usize) -> Result<Board, S
     }
     let header: Header =
         parse(&text[header_start..content_start], 0).map_err(malformed(text, header_start))?;
-    let content = &text[content_start..content_end];
-    let tasks_at = content
-        .rfind("\ntasks:")
+    // The first line that begins so: everything before it is nested deeper or has another name.
+    let tasks_at = memmem::find(&text.as_bytes()[content_start..content_end], b"\ntasks:")
         .map(|at| content_start + at + 1)
         .ok_or(StateError::Malformed { line: 1, message: "there is no `tasks:`".to_owned() })?;
     let rest: Rest = parse(&text[content_start..tasks_at], 0).map_err(malformed(text, content_start))?;
@@ -205,8 +205,10 @@ fn read_heads(text: &str, tasks_at: usize, end: usize) -> Result<Vec<Task>, Stat
     }
     let mut tasks = Vec::new();
     let mut start = first;
+    let next_task = memmem::Finder::new(b"\n  - id: ");
     while start < end {
-        let next = memchr_task(text, start + TASK_START.len(), end);
+        let from = start + TASK_START.len();
+        let next = next_task.find(&text.as_bytes()[from..end]).map_or(end, |at| from + at + 1);
         let block = &text[start..next];
         let head_end = block.find(BODY_START).map_or(block.len(), |at| at + 1);
         let head: Head = parse_item(&block[..head_end], 2).map_err(malformed(text, start))?;
@@ -214,11 +216,6 @@ fn read_heads(text: &str, tasks_at: usize, end: usize) -> Result<Vec<Task>, Stat
         start = next;
     }
     Ok(tasks)
-}
-
-/// Where the next task begins, or `end`.
-fn memchr_task(text: &str, from: usize, end: usize) -> usize {
-    text[from..end].find("\n  - id: ").map_or(end, |at| from + at + 1)
 }
 
 fn load(text: &str, board: &mut Board, needs: &Needs) -> Result<(), StateError> {
@@ -253,7 +250,8 @@ pub struct Content {
 
 /// Writes everything below the header. `source` is the text the unchanged tasks were read from.
 pub fn encode_content(board: &Board, source: &str) -> Result<Content, super::EmitError> {
-    let mut text = String::with_capacity(source.len() + 4096);
+    // Room for what changes and for the header that is put in front.
+    let mut text = String::with_capacity(source.len() + 16 * 1024);
     emit(&board.rest, 0, &mut text)?;
     if board.tasks.is_empty() {
         text.push_str("tasks: []\n");
@@ -278,11 +276,12 @@ fn emit_task(task: &Task, out: &mut String) -> Result<(), super::EmitError> {
 impl Content {
     /// The whole file.
     pub fn under(self, revision: u64, journal: &JournalMark) -> Result<String, super::EmitError> {
-        let mut text = String::with_capacity(self.text.len() + 512);
-        text.push_str(PREAMBLE);
-        emit(&Header { version: VERSION, revision, journal: journal.clone() }, 0, &mut text)?;
-        let checksum = checksum(&text, &self.hash);
-        text.push_str(&self.text);
+        let mut header = PREAMBLE.to_owned();
+        emit(&Header { version: VERSION, revision, journal: journal.clone() }, 0, &mut header)?;
+        let checksum = checksum(&header, &self.hash);
+        // Moved inside the memory it has: a second copy of a large board would cost more than the whole change.
+        let mut text = self.text;
+        text.insert_str(0, &header);
         text.push_str("end: ");
         text.push_str(&quoted_hex(&checksum));
         text.push('\n');

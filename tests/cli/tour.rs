@@ -22,7 +22,8 @@ fn work_goes_from_task_to_integration() {
 
 /// The lines of the README's tour, as they stand there.
 fn readme_tour() -> String {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
     let start = readme.find("```sh\n").expect("the tour begins") + 6;
     let end = readme[start..].find("```").expect("the tour ends");
     readme[start..start + end].to_owned()
