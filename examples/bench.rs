@@ -371,7 +371,9 @@ impl Bench {
             }
             let (ms, mine) = self.pair(
                 11,
-                |_| drop(bd(&theirs)),
+                |_| {
+                    bd(&theirs);
+                },
                 |_| drop(world.run(&self.liza, &world.root, None, &ours)),
             );
             self.row(name, "100 tasks", ms, &format!("liza {}", ours[0]), mine);
