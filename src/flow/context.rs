@@ -127,7 +127,10 @@ impl Context {
         if committed.board.rest.intents.iter().any(|intent| !crate::host::lives(&intent.owner)) {
             // The caller's change is made; what is left over from others is tried again by the next command.
             if let Err(failure) = recover::recover(self) {
-                self.narrate(format!("what a dead process left half done could not be ended: {}", failure.message));
+                self.narrate(format!(
+                    "what a dead process left half done could not be ended: {}",
+                    failure.message
+                ));
             }
         }
         Ok(committed)

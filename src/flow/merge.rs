@@ -107,7 +107,12 @@ pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
 pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
     Failure::new(
         "io.durability_unknown",
-        format!("`{}` is at {}, but this could not be put on record: {}", step.branch, step.new.short(), failure.message),
+        format!(
+            "`{}` is at {}, but this could not be put on record: {}",
+            step.branch,
+            step.new.short(),
+            failure.message
+        ),
     )
     .hint("the next liza command finishes it; check the disk before relying on it")
 }

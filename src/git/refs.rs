@@ -291,7 +291,11 @@ mod tests {
             ("ref: refs/heads/other\n".to_owned(), false),
         ] {
             std::fs::write(&lock, &text).unwrap();
-            assert_eq!(clear_dead_lock(&repo, "refs/heads/main", &head), ours && cfg!(target_os = "linux"), "{text:?}");
+            assert_eq!(
+                clear_dead_lock(&repo, "refs/heads/main", &head),
+                ours && cfg!(target_os = "linux"),
+                "{text:?}"
+            );
             assert_eq!(lock.exists(), !(ours && cfg!(target_os = "linux")));
             let _ = std::fs::remove_file(&lock);
         }

@@ -337,9 +337,7 @@ impl Store {
     /// nothing beyond the first record.
     pub fn is_unfinished(&self) -> bool {
         let layout = self.layout();
-        let gone = |path: PathBuf| {
-            matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
-        };
+        let gone = |path: PathBuf| matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
         let first_record_only = match super::files::read_whole(&layout.log(), 16 * 1024 * 1024) {
             Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,

@@ -30,7 +30,8 @@ pub fn is_stopped(pid: u32) -> bool {
 }
 
 pub fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
+    let status =
+        Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
     assert!(status.success(), "kill -{name} {pid}");
 }
 
@@ -55,8 +56,11 @@ impl World {
 
     #[track_caller]
     pub fn revisions_are_contiguous(&self) {
-        let found: Vec<u64> =
-            self.log_records().iter().map(|record| record["revision"].as_u64().expect("a revision")).collect();
+        let found: Vec<u64> = self
+            .log_records()
+            .iter()
+            .map(|record| record["revision"].as_u64().expect("a revision"))
+            .collect();
         let wanted: Vec<u64> = (1..=found.len() as u64).collect();
         assert_eq!(found, wanted);
         assert_eq!(self.revision(), found.len() as u64);
@@ -157,7 +161,10 @@ fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
     let data = answers[winners[0]].data();
     let worktree = PathBuf::from(data["worktree"].as_str().expect("a worktree"));
     assert_eq!(world.git_in(&worktree, &["status", "--porcelain"]), "");
-    assert_eq!(world.git_in(&worktree, &["rev-parse", "HEAD"]), data["base_commit"].as_str().expect("a base"));
+    assert_eq!(
+        world.git_in(&worktree, &["rev-parse", "HEAD"]),
+        data["base_commit"].as_str().expect("a base")
+    );
     assert_eq!(std::fs::read_dir(world.path(".worktrees")).expect("worktrees").count(), 1);
     assert_eq!(world.git(&["for-each-ref", "--format=%(refname)", "refs/heads/task"]).lines().count(), 1);
     world.sound();
@@ -265,7 +272,8 @@ fn a_renewal_and_a_takeover_never_both_win() {
             });
             let takeover = scope.spawn(|| {
                 barrier.wait();
-                let mut command = world.liza_command(&second, &world.root, &["--json", "task", "claim", &task]);
+                let mut command =
+                    world.liza_command(&second, &world.root, &["--json", "task", "claim", &task]);
                 command.env("LIZA_TEST_ADVANCE", "4000");
                 Ran::of(command.output().expect("liza runs"))
             });
@@ -296,8 +304,9 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
     let second = world.register("coder", "second");
     let dead = world.claim(&first, "t1");
     world.checkpoint(&first, "t1", &["a.txt"]);
-    let takeover =
-        world.liza_with(&second, &["--json", "task", "claim", "t1"], b"", &[("LIZA_TEST_ADVANCE", "4000")]).ok();
+    let takeover = world
+        .liza_with(&second, &["--json", "task", "claim", "t1"], b"", &[("LIZA_TEST_ADVANCE", "4000")])
+        .ok();
     let alive = PathBuf::from(takeover.data()["worktree"].as_str().expect("a worktree"));
     assert_ne!(dead, alive);
     // It wakes up and goes on, in a place that is dead.
@@ -309,7 +318,21 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
         &["task", "release", "t1"],
         &["task", "handoff", "t1", "--summary", "s", "--next", "n"],
         &["task", "sync", "t1"],
-        &["task", "checkpoint", "t1", "--intent", "i", "--risks", "r", "--validate", "true", "--expect", "", "--file", "a.txt"],
+        &[
+            "task",
+            "checkpoint",
+            "t1",
+            "--intent",
+            "i",
+            "--risks",
+            "r",
+            "--validate",
+            "true",
+            "--expect",
+            "",
+            "--file",
+            "a.txt",
+        ],
     ] {
         for claim in ["", "t1:1"] {
             let ran = world.liza_with(&first, args, b"", &[("LIZA_CLAIM", claim)]);
@@ -447,7 +470,10 @@ fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
         world.human(&["note", "again"]).ok();
         assert!(world.state().contains("A program for greetings"), "{point}");
         world.sound();
-        world.write(".liza/state.yaml", &world.state().replace("A program for greetings", "A greeting program"));
+        world.write(
+            ".liza/state.yaml",
+            &world.state().replace("A program for greetings", "A greeting program"),
+        );
         world.human(&["note", "and back"]).ok();
     }
 }
@@ -460,8 +486,21 @@ fn a_validation_command_inherits_no_lock_and_no_secret() {
     let worktree = world.claim(&coder, "t1");
     let list = "ls -l /proc/self/fd; env; echo listed";
     let args = [
-        "task", "checkpoint", "t1", "--intent", "make it work as it should", "--risks", "none", "--validate", list,
-        "--expect", "listed", "--file", "a.txt", "--file", "tests/a.sh",
+        "task",
+        "checkpoint",
+        "t1",
+        "--intent",
+        "make it work as it should",
+        "--risks",
+        "none",
+        "--validate",
+        list,
+        "--expect",
+        "listed",
+        "--file",
+        "a.txt",
+        "--file",
+        "tests/a.sh",
     ];
     world.liza(&coder, &args).ok();
     world.write_and_commit(&worktree, &[("a.txt", "a\n"), ("tests/a.sh", "true\n")]);
@@ -505,7 +544,9 @@ fn reading_takes_no_lock_of_git() {
     let index = std::fs::read(admin.join("index")).expect("an index");
     // A changed time makes git want to refresh its index.
     write(&worktree, "README.md", "hello\n");
-    for args in [&["status"][..], &["task", "show", "t1"], &["diff", "t1"], &["validate"], &["verify"], &["log"]] {
+    for args in
+        [&["status"][..], &["task", "show", "t1"], &["diff", "t1"], &["validate"], &["verify"], &["log"]]
+    {
         world.human(args).ok();
     }
     assert_eq!(std::fs::read(admin.join("index")).expect("an index"), index);

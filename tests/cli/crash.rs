@@ -363,7 +363,10 @@ fn setting_aside_and_healing_may_die_too() {
         world.human(&["note", "next"]).ok();
         assert!(world.state().contains("A program for greetings"), "{point}");
         world.sound();
-        world.write(".liza/state.yaml", &world.state().replace("A program for greetings", "A greeting program"));
+        world.write(
+            ".liza/state.yaml",
+            &world.state().replace("A program for greetings", "A greeting program"),
+        );
         world.human(&["note", "and back"]).ok();
         world.sound();
     }
@@ -497,7 +500,8 @@ fn a_git_that_outlives_its_merge_does_no_harm() {
     world.human(&["note", "meanwhile"]).ok();
     std::fs::write(&go, "").expect("written");
     wait_for("the late move", || {
-        world.git(&["rev-parse", "integration"]) != old && !world.path(".git/refs/heads/integration.lock").exists()
+        world.git(&["rev-parse", "integration"]) != old
+            && !world.path(".git/refs/heads/integration.lock").exists()
     });
     std::fs::remove_file(world.path(".git/hooks/reference-transaction")).expect("removed");
     world.human(&["note", "afterwards"]).ok();

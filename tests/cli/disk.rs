@@ -15,7 +15,11 @@ impl World {
             }
         }
         // Without the trap the kernel would kill the process at its file size limit instead of telling it.
-        command.arg("-c").arg(format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\"")).arg(liza.get_program()).args(args);
+        command
+            .arg("-c")
+            .arg(format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\""))
+            .arg(liza.get_program())
+            .args(args);
         Ran::of(command.output().expect("sh runs"))
     }
 
@@ -136,7 +140,9 @@ fn a_state_that_is_no_file_is_refused_and_restored() {
         match kind {
             "link" => std::os::unix::fs::symlink(&elsewhere, &state).expect("linked"),
             "dangling" => std::os::unix::fs::symlink(world.home().join("nowhere"), &state).expect("linked"),
-            "pipe" => assert!(world.command("mkfifo", &world.root).arg(&state).status().expect("mkfifo").success()),
+            "pipe" => {
+                assert!(world.command("mkfifo", &world.root).arg(&state).status().expect("mkfifo").success())
+            }
             _ => std::fs::create_dir(&state).expect("made"),
         }
         for args in [&["note", "x"][..], &["status"], &["validate"], &["task", "list"]] {
@@ -145,7 +151,11 @@ fn a_state_that_is_no_file_is_refused_and_restored() {
         world.human(&["doctor"]).exits(1);
         world.human(&["doctor", "--fix"]).ok();
         assert_eq!(world.state(), good, "{kind}");
-        assert_eq!(std::fs::read_to_string(&elsewhere).expect("text"), good, "what the link led to is untouched");
+        assert_eq!(
+            std::fs::read_to_string(&elsewhere).expect("text"),
+            good,
+            "what the link led to is untouched"
+        );
         world.sound();
     }
     world.human(&["note", "x"]).ok();

@@ -132,7 +132,10 @@ impl Session {
                 );
                 let Ok(begun) = begun else { return };
                 if chance.below(3) == 0 {
-                    (human, json!({ "cancel_claim": { "intent": begun["intent"], "owner": process, "reason": "r" } }))
+                    (
+                        human,
+                        json!({ "cancel_claim": { "intent": begun["intent"], "owner": process, "reason": "r" } }),
+                    )
                 } else {
                     (
                         coder,
@@ -184,7 +187,11 @@ fn any_board_is_made_again_from_any_image() {
         for image in images {
             let at = usize::try_from(image).expect("small") - 1;
             let bytes = std::fs::read(session.path(&format!("images/{image}.yaml"))).expect("an image");
-            assert_eq!(String::from_utf8(bytes.clone()).expect("text"), session.published[at], "image {image}");
+            assert_eq!(
+                String::from_utf8(bytes.clone()).expect("text"),
+                session.published[at],
+                "image {image}"
+            );
             let from = Decoded::new(bytes).expect("a whole board");
             let records = session.store.records_after(&from.board).expect("records");
             assert_eq!(records.len() as u64, last - image);
