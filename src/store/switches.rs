@@ -22,7 +22,14 @@ impl Store {
     /// The switches that are set now. A directory or a dangling link counts as well as a file.
     pub fn switches(&self) -> Result<Switches, StoreError> {
         let mut switches = Switches::default();
-        for entry in fs::read_dir(self.dir()).doing("list", self.dir())? {
+        let entries = loop {
+            match fs::read_dir(self.dir()) {
+                // Unlike opening a file, this is not repeated for us.
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                other => break other.doing("list", self.dir())?,
+            }
+        };
+        for entry in entries {
             let entry = entry.doing("list", self.dir())?;
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };

@@ -539,6 +539,35 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
 }
 
 #[test]
+fn a_move_that_was_made_is_never_called_back() {
+    let world = World::in_memory();
+    let (people, commit) = approved(&world);
+    world.write("more.md", "more\n");
+    world.git(&["add", "more.md"]);
+    world.git(&["commit", "-q", "-m", "by hand"]);
+    // Git dies when the branch has moved, so it looks as if it had failed.
+    let hook = ".git/hooks/reference-transaction";
+    let script = "[ \"$1\" = committed ] || exit 0; grep -q refs/heads/integration || exit 0; kill -9 $PPID";
+    for (who, args) in [
+        (&people.reviewer, &["merge", "t1"][..]),
+        (&HUMAN, &["integration", "advance", "main", "--reason", "take it in"]),
+    ] {
+        let before = world.git(&["rev-parse", "integration"]);
+        write(&world.root, hook, &format!("#!/bin/sh\n{script}\n"));
+        make_executable(&world.path(hook));
+        let ran = world.liza(who, args).exits(10);
+        assert!(ran.stderr.contains("could not be put on record"), "{}", ran.stderr);
+        std::fs::remove_file(world.path(hook)).expect("removed");
+        assert_ne!(world.git(&["rev-parse", "integration"]), before);
+        world.recovers("a move that looked like a failure");
+    }
+    assert_eq!(world.status_of("t1"), "MERGED");
+    for part in [&commit, "main"] {
+        world.git(&["merge-base", "--is-ancestor", part, "integration"]);
+    }
+}
+
+#[test]
 fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
     let world = World::in_memory();
     let (people, _) = approved(&world);
