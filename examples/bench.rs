@@ -397,6 +397,7 @@ impl Bench {
             let id = format!("task-{round}");
             let place = world.home.join(format!("bare-{round}")).display().to_string();
             let branch = format!("bare-{round}");
+            rustix::fs::sync();
             adds.push(timed(|| {
                 world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
             }));
@@ -445,6 +446,8 @@ impl Bench {
                 Some(&reviewer),
                 &["review", "approve", &id, "--commit", head],
             );
+            // What the checkouts above left unwritten is nobody's merge: both start from a quiet disk.
+            rustix::fs::sync();
             // The same three steps with bare git, on a ref of their own.
             let onto = world.git(&["rev-parse", "integration"]);
             world.git(&["update-ref", "refs/bench/integration", &onto]);

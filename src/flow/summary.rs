@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::board::{Board, Needs, Status, World};
-use crate::policy::view::{node_state, waiting};
+use crate::policy::view::Scene;
 use crate::text::{md_inline, plural};
 
 use super::context::Context;
@@ -30,6 +30,7 @@ macro_rules! line {
 
 fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure> {
     let world = World::default();
+    let scene = Scene::new(board, &world, &ctx.now);
     let mut text = String::new();
     line!(text, "# Checkpoint {}", ctx.now.wall);
     line!(text);
@@ -70,12 +71,11 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
             task.id,
             md_inline(&body.title),
             task.status,
-            node_state(board, &world, task, &ctx.now).as_str(),
+            scene.node_state(task).as_str(),
             task.assigned_to.as_ref().map_or("-", |agent| agent.as_str()),
             task.iteration,
             task.review_cycles_total,
-            waiting(board, &world, task, &ctx.now)
-                .map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
+            scene.waiting(task).map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
         );
     }
     anomalies(&mut text, board);

@@ -1,9 +1,11 @@
 //! How a task looks from outside: its place in the work graph, and what it waits for.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use crate::board::call::World;
-use crate::board::rules::{dependency_met, lease_over, path_rival};
+use crate::board::rules::{dependency_met_by, lease_over, path_rival};
 use crate::board::{Board, Stamp, Status, Task, TaskId};
 
 /// The work graph's view of the task states.
@@ -39,66 +41,95 @@ pub struct Waiting {
     pub why: String,
 }
 
-/// Dependencies that are not merged yet.
-pub fn unmet<'b>(board: &'b Board, world: &World, task: &'b Task) -> Vec<&'b TaskId> {
-    task.depends_on.iter().filter(|id| !dependency_met(board, world, id)).collect()
+/// A board at a moment, prepared so that every task can be asked about without looking at all others each time.
+pub struct Scene<'b> {
+    board: &'b Board,
+    world: &'b World,
+    now: &'b Stamp,
+    by_id: HashMap<&'b TaskId, &'b Task>,
+    live: Vec<&'b Task>,
 }
 
-pub fn node_state(board: &Board, world: &World, task: &Task, now: &Stamp) -> NodeState {
-    match task.status {
-        Status::Draft => NodeState::Pending,
-        Status::Idle if !unmet(board, world, task).is_empty() => NodeState::Pending,
-        Status::Idle if path_rival(board, task, now).is_some() => NodeState::Blocked,
-        Status::Idle => NodeState::Ready,
-        Status::Blocked => NodeState::Blocked,
-        Status::Working | Status::ReadyForReview | Status::Rejected | Status::Approved => NodeState::Running,
-        Status::IntegrationFailed | Status::Abandoned | Status::Superseded => NodeState::Failed,
-        Status::Merged => NodeState::Passed,
-    }
-}
-
-/// What the task waits for; nothing, if it is finished or somebody works on it.
-pub fn waiting(board: &Board, world: &World, task: &Task, now: &Stamp) -> Option<Waiting> {
-    let one = |on: &str, why: String| Some(Waiting { on: vec![on.to_owned()], why });
-    match task.status {
-        Status::Draft => one("planner", "a draft; the planner finalizes it".to_owned()),
-        Status::Idle | Status::Rejected | Status::IntegrationFailed => {
-            let unmet = unmet(board, world, task);
-            if !unmet.is_empty() {
-                let on: Vec<String> = unmet.iter().map(|id| id.to_string()).collect();
-                let why = dependency_words(board, &unmet);
-                return Some(Waiting { on, why });
-            }
-            if task.hypothesis_exhausted() {
-                return one("planner", "two agents failed at it; it needs a new cut (rescope)".to_owned());
-            }
-            if let Some((other, mine, theirs)) = path_rival(board, task, now) {
-                return one(
-                    other.id.as_str(),
-                    format!("its path {mine} overlaps {theirs} of {} ({})", other.id, other.status),
-                );
-            }
-            match (&task.assigned_to, &task.reserved_until) {
-                (Some(agent), Some(until)) if !until.passed(now) => {
-                    one(agent.as_str(), format!("reserved for {agent} until {}", until.at))
-                }
-                _ => one(task.role.as_str(), format!("ready for a {}", task.role)),
-            }
+impl<'b> Scene<'b> {
+    pub fn new(board: &'b Board, world: &'b World, now: &'b Stamp) -> Self {
+        Self {
+            board,
+            world,
+            now,
+            by_id: board.tasks.iter().map(|task| (&task.id, task)).collect(),
+            live: board.tasks.iter().filter(|task| task.is_live(now)).collect(),
         }
-        Status::Working => match &task.lease {
-            Some(lease) if lease_over(board, lease, now) => one(
-                task.role.as_str(),
-                format!("the lease of {} has ended; it may be taken over", lease.agent),
-            ),
-            _ => None,
-        },
-        Status::ReadyForReview => match &task.review_lease {
-            Some(lease) if !lease_over(board, lease, now) => None,
-            _ => one("code_reviewer", "ready for a reviewer".to_owned()),
-        },
-        Status::Approved => one("code_reviewer", "approved; ready to merge".to_owned()),
-        Status::Blocked => one("human", "its questions wait for an answer".to_owned()),
-        Status::Merged | Status::Superseded | Status::Abandoned => None,
+    }
+
+    /// Dependencies that are not merged yet.
+    fn unmet(&self, task: &'b Task) -> Vec<&'b TaskId> {
+        let find = |id: &TaskId| self.by_id.get(id).copied();
+        task.depends_on.iter().filter(|id| !dependency_met_by(&find, self.world, id, 0)).collect()
+    }
+
+    pub fn node_state(&self, task: &'b Task) -> NodeState {
+        match task.status {
+            Status::Draft => NodeState::Pending,
+            Status::Idle if !self.unmet(task).is_empty() => NodeState::Pending,
+            Status::Idle if path_rival(self.live.iter().copied(), task, self.now).is_some() => {
+                NodeState::Blocked
+            }
+            Status::Idle => NodeState::Ready,
+            Status::Blocked => NodeState::Blocked,
+            Status::Working | Status::ReadyForReview | Status::Rejected | Status::Approved => {
+                NodeState::Running
+            }
+            Status::IntegrationFailed | Status::Abandoned | Status::Superseded => NodeState::Failed,
+            Status::Merged => NodeState::Passed,
+        }
+    }
+
+    /// What the task waits for; nothing, if it is finished or somebody works on it.
+    pub fn waiting(&self, task: &'b Task) -> Option<Waiting> {
+        let one = |on: &str, why: String| Some(Waiting { on: vec![on.to_owned()], why });
+        match task.status {
+            Status::Draft => one("planner", "a draft; the planner finalizes it".to_owned()),
+            Status::Idle | Status::Rejected | Status::IntegrationFailed => {
+                let unmet = self.unmet(task);
+                if !unmet.is_empty() {
+                    let on: Vec<String> = unmet.iter().map(|id| id.to_string()).collect();
+                    let why = dependency_words(self.board, &unmet);
+                    return Some(Waiting { on, why });
+                }
+                if task.hypothesis_exhausted() {
+                    return one(
+                        "planner",
+                        "two agents failed at it; it needs a new cut (rescope)".to_owned(),
+                    );
+                }
+                if let Some((other, mine, theirs)) = path_rival(self.live.iter().copied(), task, self.now) {
+                    return one(
+                        other.id.as_str(),
+                        format!("its path {mine} overlaps {theirs} of {} ({})", other.id, other.status),
+                    );
+                }
+                match (&task.assigned_to, &task.reserved_until) {
+                    (Some(agent), Some(until)) if !until.passed(self.now) => {
+                        one(agent.as_str(), format!("reserved for {agent} until {}", until.at))
+                    }
+                    _ => one(task.role.as_str(), format!("ready for a {}", task.role)),
+                }
+            }
+            Status::Working => match &task.lease {
+                Some(lease) if lease_over(self.board, lease, self.now) => one(
+                    task.role.as_str(),
+                    format!("the lease of {} has ended; it may be taken over", lease.agent),
+                ),
+                _ => None,
+            },
+            Status::ReadyForReview => match &task.review_lease {
+                Some(lease) if !lease_over(self.board, lease, self.now) => None,
+                _ => one("code_reviewer", "ready for a reviewer".to_owned()),
+            },
+            Status::Approved => one("code_reviewer", "approved; ready to merge".to_owned()),
+            Status::Blocked => one("human", "its questions wait for an answer".to_owned()),
+            Status::Merged | Status::Superseded | Status::Abandoned => None,
+        }
     }
 }
 

@@ -260,7 +260,7 @@ fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal
 
 /// Refuses if a live task owns a path this one owns too.
 pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
-    let Some((other, mine, theirs)) = path_rival(board, task, call.now) else { return Ok(()) };
+    let Some((other, mine, theirs)) = path_rival(&board.tasks, task, call.now) else { return Ok(()) };
     let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
     Refusal::new(
         Code::PathsOverlap,
@@ -278,13 +278,12 @@ pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), R
 
 /// The first live task in the way, and the two patterns that meet.
 pub fn path_rival<'b>(
-    board: &'b Board,
+    others: impl IntoIterator<Item = &'b Task>,
     task: &'b Task,
     now: &Stamp,
 ) -> Option<(&'b Task, &'b PathPattern, &'b PathPattern)> {
-    board
-        .tasks
-        .iter()
+    others
+        .into_iter()
         .filter(|other| other.id != task.id && other.is_live(now))
         .find_map(|other| any_overlap(&task.owns, &other.owns).map(|(mine, theirs)| (other, mine, theirs)))
 }

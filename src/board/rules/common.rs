@@ -123,28 +123,33 @@ pub fn check_epoch(task: &Task, epoch: Option<u64>) -> Result<(), Refusal> {
 
 /// Whether a task that waits for `id` may start. A superseded dependency counts as its replacements.
 pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
-    fn met(board: &Board, world: &World, id: &TaskId, depth: usize) -> bool {
-        // Replacement chains are short; the bound stops a damaged board from being walked for ever.
-        if depth > 64 {
-            return false;
-        }
-        let (status, superseded_by) = match board.task(id) {
-            Some(task) => (task.status, task.superseded_by.as_slice()),
-            None => match world.archived.get(id) {
-                Some(archived) => (archived.status, archived.superseded_by.as_slice()),
-                None => return false,
-            },
-        };
-        match status {
-            Status::Merged => true,
-            Status::Superseded => {
-                !superseded_by.is_empty()
-                    && superseded_by.iter().all(|next| met(board, world, next, depth + 1))
-            }
-            _ => false,
-        }
+    dependency_met_by(&|id| board.task(id), world, id, 0)
+}
+
+/// The same for whoever asks about many tasks and has a quicker way to find one.
+pub fn dependency_met_by<'b>(
+    find: &dyn Fn(&TaskId) -> Option<&'b Task>,
+    world: &World,
+    id: &TaskId,
+    depth: usize,
+) -> bool {
+    // Replacement chains are short; the bound stops a damaged board from being walked for ever.
+    if depth > 64 {
+        return false;
     }
-    met(board, world, id, 0)
+    let (status, superseded_by) = match (find(id), world.archived.get(id)) {
+        (Some(task), _) => (task.status, task.superseded_by.as_slice()),
+        (None, Some(archived)) => (archived.status, archived.superseded_by.as_slice()),
+        (None, None) => return false,
+    };
+    match status {
+        Status::Merged => true,
+        Status::Superseded => {
+            !superseded_by.is_empty()
+                && superseded_by.iter().all(|next| dependency_met_by(find, world, next, depth + 1))
+        }
+        _ => false,
+    }
 }
 
 /// Planning verbs belong to planners and people.

@@ -29,7 +29,7 @@ pub use agents::{Heartbeat, RegisterAgent, RetireAgent};
 pub use block::{Block, Unblock};
 pub use checkpoint::WriteCheckpoint;
 pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, path_rival};
-pub use common::{dependency_met, lease_over};
+pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use finalize::Finalize;
 pub use init::Init;
 pub use leases::{ExtendLeases, Renew};

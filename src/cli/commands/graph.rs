@@ -29,7 +29,8 @@ pub struct GraphArgs {
 pub fn run(session: &mut Session, args: &GraphArgs) -> Result<Answer, Failure> {
     let snapshot = session.ctx.read(&Needs::Everything)?;
     let board = &snapshot.board;
-    let picture = view::Picture::new(&session.ctx, board)?;
+    let frame = view::Frame::new(&session.ctx)?;
+    let picture = view::Picture::new(&frame, board);
     let nodes: Vec<_> = board
         .tasks
         .iter()

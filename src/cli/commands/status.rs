@@ -32,7 +32,8 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         )
     })?;
     let board = &snapshot.board;
-    let picture = view::Picture::new(&session.ctx, board)?;
+    let frame = view::Frame::new(&session.ctx)?;
+    let picture = view::Picture::new(&frame, board);
     let mut counts = Map::new();
     for status in Status::ALL {
         let count = board.tasks.iter().filter(|task| task.status == status).count();

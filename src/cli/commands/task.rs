@@ -329,7 +329,8 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<Answer, Failure> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     let snapshot = session.ctx.read(&Needs::Everything)?;
-    let picture = view::Picture::new(&session.ctx, &snapshot.board)?;
+    let frame = view::Frame::new(&session.ctx)?;
+    let picture = view::Picture::new(&frame, &snapshot.board);
     let chosen: Vec<_> = snapshot
         .board
         .tasks

@@ -5,36 +5,46 @@ use serde_json::{Value, json};
 use crate::board::{Board, Status, Task, TaskId, World};
 use crate::flow::Failure;
 use crate::flow::context::Context;
-use crate::policy::view::{NodeState, Waiting, node_state, waiting};
+use crate::policy::view::{NodeState, Scene, Waiting};
 use crate::policy::wake::Trigger;
 use crate::text::{ago, clipped, pad_to};
 
 /// A board together with the moment it is looked at.
 pub struct Picture<'b> {
-    board: &'b Board,
+    scene: Scene<'b>,
+    frame: &'b Frame,
+}
+
+/// What stands around a board: switches and the time.
+pub struct Frame {
     world: World,
     now: crate::board::Stamp,
 }
 
-impl<'b> Picture<'b> {
-    pub fn new(ctx: &Context, board: &'b Board) -> Result<Self, Failure> {
+impl Frame {
+    pub fn new(ctx: &Context) -> Result<Self, Failure> {
         Ok(Self {
-            board,
             world: World { switches: ctx.store.switches()?, ..World::default() },
             now: ctx.now.clone(),
         })
     }
+}
 
-    pub fn node(&self, task: &Task) -> NodeState {
-        node_state(self.board, &self.world, task, &self.now)
+impl<'b> Picture<'b> {
+    pub fn new(frame: &'b Frame, board: &'b Board) -> Self {
+        Self { scene: Scene::new(board, &frame.world, &frame.now), frame }
     }
 
-    pub fn waiting(&self, task: &Task) -> Option<Waiting> {
-        waiting(self.board, &self.world, task, &self.now)
+    pub fn node(&self, task: &'b Task) -> NodeState {
+        self.scene.node_state(task)
+    }
+
+    pub fn waiting(&self, task: &'b Task) -> Option<Waiting> {
+        self.scene.waiting(task)
     }
 
     /// A task as `status` and `task list` give it to scripts.
-    pub fn row(&self, task: &Task) -> Value {
+    pub fn row(&self, task: &'b Task) -> Value {
         let waiting = self.waiting(task);
         let mut row = json!({
             "id": task.id, "status": task.status, "node_state": self.node(task), "assigned_to": task.assigned_to,
@@ -51,7 +61,7 @@ impl<'b> Picture<'b> {
     }
 
     /// One line a task: id, state, who, and what it waits for.
-    pub fn table(&self, tasks: &[&Task]) -> String {
+    pub fn table(&self, tasks: &[&'b Task]) -> String {
         let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0).max(4);
         let mut text = String::new();
         for task in tasks {
@@ -65,13 +75,13 @@ impl<'b> Picture<'b> {
     }
 
     /// Who is on it since when, or why nobody is.
-    fn doing(&self, task: &Task) -> String {
+    fn doing(&self, task: &'b Task) -> String {
         let title =
             if task.is_light() { String::new() } else { format!("  ({})", clipped(&task.body().title, 50)) };
         if let Some(waiting) = self.waiting(task) {
             return format!("{}{title}", waiting.why);
         }
-        let since = |time: crate::board::Wall| ago(self.now.wall.since(time));
+        let since = |time: crate::board::Wall| ago(self.frame.now.wall.since(time));
         match task.status {
             Status::Working => {
                 let agent = task.lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
@@ -90,11 +100,12 @@ impl<'b> Picture<'b> {
     }
 
     pub fn switch(&self) -> Option<&'static str> {
-        self.world.switches.global().map(|switch| switch.kind.as_str())
+        self.frame.world.switches.global().map(|switch| switch.kind.as_str())
     }
 
     pub fn switches(&self) -> Vec<String> {
-        self.world
+        self.frame
+            .world
             .switches
             .set
             .iter()

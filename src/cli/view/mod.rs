@@ -3,5 +3,5 @@
 mod board;
 mod task;
 
-pub use board::{Picture, trigger_words, unknown_task};
+pub use board::{Frame, Picture, trigger_words, unknown_task};
 pub use task::{colored_diff, feedback, review, task};

@@ -9,7 +9,7 @@ use crate::flow::alignment::Answer;
 use crate::flow::context::Context;
 use crate::text::{shown, shown_line};
 
-use super::Picture;
+use super::{Frame, Picture};
 
 /// Writing to a string cannot fail.
 macro_rules! line {
@@ -18,7 +18,8 @@ macro_rules! line {
 
 pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure> {
     let body = task.body();
-    let picture = Picture::new(ctx, board)?;
+    let frame = Frame::new(ctx)?;
+    let picture = Picture::new(&frame, board);
     let mut text = String::new();
     line!(text, "{}: {}", task.id, body.title);
     line!(text, "status:    {} ({})", task.status, picture.node(task).as_str());
