@@ -364,7 +364,9 @@ impl Store {
             Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         };
+        // Whoever began has taken the lock; without it these are remains of something else.
         gone(layout.state())
+            && !gone(layout.lock())
             && super::lock::LockNote::read(&layout.lock()).revision == 0
             && first_record_only
             && self.image_revisions().iter().all(|revision| *revision <= 1)

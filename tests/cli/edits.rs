@@ -196,7 +196,7 @@ fn an_agents_command_adopts_nothing() {
     let (world, coder) = board();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 50");
     let edited = world.state();
-    for args in [["note", "x"].as_slice(), &["task", "renew", "held"], &["next", "--role", "coder"]] {
+    for args in [["note", "x"].as_slice(), &["task", "renew", "held"]] {
         let ran = world.json(&coder, args);
         assert_eq!(ran.exit, 6, "{args:?}: {}", ran.stdout);
         assert!(ran.stdout.contains("person"), "{args:?}: {}", ran.stdout);
