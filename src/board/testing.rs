@@ -325,6 +325,7 @@ impl Bench {
     pub fn begin(&self, name: &str) -> BeginClaim {
         BeginClaim {
             task: id(name),
+            worktree_lost: false,
             base: commit(1),
             former_head: Some(commit(99)),
             owner: process(1),

@@ -56,9 +56,24 @@ pub enum Command {
     Plan(commands::plan::PlanArgs),
     #[command(subcommand)]
     Agent(commands::agent::AgentCommand),
+    /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
+    ///
+    /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
+    ///
+    /// Example: liza pause --reason "looking at t3"
     Pause(commands::switch::SwitchArgs),
     Resume(commands::switch::ResumeArgs),
+    /// Tell every agent to stop
+    ///
+    /// The same as `touch .liza/ABORT`: stronger than a pause. Work in progress is kept.
+    ///
+    /// Example: liza abort --reason "wrong goal"
     Abort(commands::switch::SwitchArgs),
+    /// Halt everything and write a summary report for people
+    ///
+    /// The same as `touch .liza/CHECKPOINT`, plus the report. (A coder's plan is `liza task checkpoint`.)
+    ///
+    /// Example: liza checkpoint --reason "end of the day"
     Checkpoint(commands::switch::SwitchArgs),
     Note(commands::records::NoteArgs),
     Anomaly(commands::records::AnomalyArgs),

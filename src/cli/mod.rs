@@ -20,6 +20,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::flow::Failure;
 use crate::flow::context::{Caller, Context};
+use crate::store::lock::LockNote;
 
 use args::Cli;
 use input::Input;
@@ -90,7 +91,19 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     };
     let ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
-    commands::dispatch(&mut session, cli.command)
+    let lock = session.ctx.store.layout().lock();
+    // Scripts are told the revision with every answer; where a command did not look, the mark knows it.
+    let known = || Some(LockNote::read(&lock).revision).filter(|revision| *revision > 0);
+    match commands::dispatch(&mut session, cli.command) {
+        Ok(mut answer) => {
+            answer.revision = answer.revision.or_else(known);
+            Ok(answer)
+        }
+        Err(mut failure) => {
+            failure.revision = failure.revision.or_else(known);
+            Err(failure)
+        }
+    }
 }
 
 impl Session {

@@ -33,8 +33,13 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
         Some(attempt) => query.head_of_branch(&attempt.branch)?,
         None => None,
     };
+    let worktree_lost =
+        snapshot.board.task(task).and_then(|task| task.body().attempt()).is_some_and(|attempt| {
+            git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
+        });
     let owner = crate::host::this_process();
     let begin = BeginClaim {
+        worktree_lost,
         task: task.clone(),
         base: base.clone(),
         former_head,
@@ -257,6 +262,26 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
     }
     let committed = ctx.commit(record)?;
     Ok((committed.outcome, committed.board.revision, conflicted))
+}
+
+/// Keeps what is not committed in the worktree of a task that is being let go, under a ref of its own.
+pub fn keep_uncommitted(ctx: &Context, task: &TaskId) -> Result<(), Failure> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
+    let dirty = content::status(&path)?;
+    let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch).filter(|_| !dirty.is_empty()) else {
+        return Ok(());
+    };
+    let who = ctx.query()?.identity().at(ctx.now.wall.0);
+    let kept = content::snapshot(&ctx.repo, &path, &format!("Uncommitted work on {task}"), &who)?;
+    let refname = format!("refs/liza/wip/{task}/{epoch}");
+    refs::pin(&ctx.repo, &refname, &kept.commit)?;
+    let files: Vec<&str> = dirty.iter().take(10).map(|found| found.path.as_str()).collect();
+    ctx.narrate(format!(
+        "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
+        files.join(", ")
+    ));
+    Ok(())
 }
 
 /// The present worktree of a task, checked to be what it should be.

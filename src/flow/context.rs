@@ -42,6 +42,13 @@ impl Context {
         let (repo, dir) = match &caller.board_dir {
             Some(dir) => {
                 let dir = if dir.is_absolute() { dir.clone() } else { cwd.join(dir) };
+                if !dir.is_dir() {
+                    return Err(Failure::new(
+                        "usage.no_board",
+                        format!("there is no board in {}", dir.display()),
+                    )
+                    .hint("--board and LIZA_DIR name the .liza directory itself"));
+                }
                 let repo = Repo::discover(dir.parent().unwrap_or(&dir))?;
                 (repo, dir)
             }

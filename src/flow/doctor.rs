@@ -34,6 +34,8 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
     half_made_worktrees(ctx, fix, &mut found)?;
     if ctx.store.read(&Needs::Nothing).is_ok() {
         intents(ctx, fix, &mut found)?;
+        worktrees(ctx, &mut found)?;
+        story(ctx, &mut found)?;
         invariants(ctx, &mut found)?;
     }
     Ok(found)
@@ -49,6 +51,11 @@ fn board(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Failu
         Err(StoreError::Invalid { message, .. }) => message,
         Err(error) => return Err(error.into()),
     };
+    if broken.contains("edited by hand; the next command") {
+        let remedy = "a person's next command adopts it, or refuses it and keeps it";
+        found.push(Finding::new(broken, "what was typed into the file is not on record yet", remedy, false));
+        return Ok(());
+    }
     if broken.contains("newer liza") || broken.contains("older program") {
         found.push(Finding::new(broken, "this liza must not write it", "use the liza that wrote it", false));
         return Ok(());
@@ -133,6 +140,50 @@ fn half_made_worktrees(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Re
         finding.fixed = healed.len() == half_made.len();
     }
     found.push(finding);
+    Ok(())
+}
+
+/// Tasks whose worktree is gone or unusable.
+fn worktrees(ctx: &Context, found: &mut Vec<Finding>) -> Result<(), Failure> {
+    let snapshot = ctx.store.read(&Needs::Everything)?;
+    for task in snapshot.board.tasks.iter().filter(|task| !task.status.is_terminal()) {
+        let Some(attempt) = task.body().attempt() else { continue };
+        if let Err(fault) = crate::git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree))
+        {
+            found.push(Finding::new(
+                format!("the worktree of {}: {fault}", task.id),
+                "its agent cannot go on there; what was committed is on its branch",
+                format!(
+                    "`liza task release {0}`, then claim it again: a new worktree starts at the branch `{1}`",
+                    task.id, attempt.branch
+                ),
+                false,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What `verify` says about log and branches; the board itself was looked at above.
+fn story(ctx: &Context, found: &mut Vec<Finding>) -> Result<(), Failure> {
+    for check in super::verify::verify(ctx)? {
+        if check.ok || check.name == "invariants" || check.name == "board file" {
+            continue;
+        }
+        let remedy = match check.name {
+            "integration" => {
+                "look at what was put there; `liza integration advance` with that branch and a --reason accepts it"
+            }
+            "merged work" => "look at the branch with `git log`; the merges are kept under refs/liza/merges",
+            _ => "restore log.yaml from a backup; the board itself goes on working",
+        };
+        found.push(Finding::new(
+            format!("{}: {}", check.name, check.detail),
+            "board, log and repository tell different stories",
+            remedy,
+            false,
+        ));
+    }
     Ok(())
 }
 

@@ -27,6 +27,13 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
         let ok = result.is_ok();
         checks.push(Check { name, ok, detail: result.unwrap_or_else(|detail| detail) });
     };
+    add(
+        "board file",
+        match &snapshot.warning {
+            None => Ok(format!("revision {}, written by liza", board.revision)),
+            Some(warning) => Err(warning.clone()),
+        },
+    );
     let found = violations(board);
     add(
         "invariants",
@@ -131,7 +138,7 @@ fn integration(ctx: &Context, board: &crate::board::Board) -> Result<String, Str
             Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
         }
         (Some(known), Some(head)) => Err(format!(
-            "`{branch}` is at {}, but liza left it at {}: somebody moved it (`liza integration advance` takes commits in)",
+            "`{branch}` is at {}, but liza left it at {}: somebody moved it (`liza integration advance {branch} --reason …` accepts it)",
             head.short(),
             known.short()
         )),

@@ -32,7 +32,8 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
     let mut found = Vec::new();
     let mut add = |trigger: Trigger, about: Vec<String>, hint: &str| {
         if !about.is_empty() {
-            found.push(Wake { trigger, about, hint: hint.to_owned() });
+            let hint = hint.replace("ID", &about[0]);
+            found.push(Wake { trigger, about, hint });
         }
     };
     let tasks = |status: Status, exhausted: bool| -> Vec<String> {
@@ -65,7 +66,7 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
     add(
         Trigger::AnsweredNote,
         notes.map(|note| note.id.clone()).collect(),
-        "act on it, then `liza inbox --done NOTE`",
+        "act on it, then `liza inbox --done ID`",
     );
     add(
         Trigger::Blocked,
@@ -85,7 +86,7 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
     add(
         Trigger::ImmediateDiscovery,
         immediate.map(|found| found.id.clone()).collect(),
-        "plan it in, then `liza inbox --done DISCOVERY`",
+        "plan it in, then `liza inbox --done ID`",
     );
     let rest = board
         .rest
@@ -109,6 +110,6 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
                 .filter(|change| change.processed_by.is_none())
                 .map(|change| change.id.clone()),
         );
-    add(Trigger::Unprocessed, rest.collect(), "weigh them, then `liza inbox --done ID…`");
+    add(Trigger::Unprocessed, rest.collect(), "weigh them, then `liza inbox --done ID`");
     found
 }

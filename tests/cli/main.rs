@@ -13,6 +13,7 @@ mod escapes;
 mod identity;
 mod init;
 mod leases;
+mod lost_and_found;
 mod merging;
 mod merging_people;
 mod reading;

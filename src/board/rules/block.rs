@@ -173,7 +173,8 @@ impl Rule for Unblock {
         body.answer = Some(self.answer.clone());
         body.history
             .push(entry(call, Event::Unblocked).step(Status::Blocked, to).detail(self.answer.clone()));
-        json!({ "task": self.task, "status": to, "reserved_for": head.assigned_to })
+        let reserved_for = head.reserved_until.as_ref().and(head.assigned_to.as_ref());
+        json!({ "task": self.task, "status": to, "reserved_for": reserved_for })
     }
 
     fn needs(&self, _: &Board) -> Needs {

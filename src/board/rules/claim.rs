@@ -33,6 +33,9 @@ pub struct BeginClaim {
     /// The head of the former attempt's branch, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_head: Option<CommitId>,
+    /// The worktree of the former attempt cannot be used any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktree_lost: bool,
     pub owner: Process,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestKey>,
@@ -68,7 +71,8 @@ impl Rule for BeginClaim {
             body.attempts.is_empty() && !body.history.iter().any(|line| line.event == Event::ClaimUndone);
         head.epoch += 1;
         head.integration_fix = head.integration_fix || head.status == Status::IntegrationFailed;
-        let reuse = same_agent && body.attempt().is_some_and(|attempt| attempt.agent == by);
+        let own = same_agent && body.attempt().is_some_and(|attempt| attempt.agent == by);
+        let reuse = own && !self.worktree_lost;
         let (branch, worktree) = match body.attempt() {
             Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
             // A name is used once: whoever still writes into a former place writes into a dead one.
@@ -80,7 +84,7 @@ impl Rule for BeginClaim {
         };
         let goes_on = body.left.is_some() || head.integration_fix;
         let start = match &self.former_head {
-            Some(former) if goes_on || reuse => former.clone(),
+            Some(former) if goes_on || own => former.clone(),
             _ => self.base.clone(),
         };
         if same_agent {
@@ -361,6 +365,7 @@ impl Rule for FinishClaim {
             body.attempts.pop();
         }
         body.attempts.push(attempt);
+        let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;
         // What was approved or submitted before is no longer what stands there.
         body.approval = None;
@@ -377,7 +382,7 @@ impl Rule for FinishClaim {
             "task": id, "epoch": work.epoch, "worktree": work.worktree, "branch": work.branch,
             "base_commit": self.base, "iteration": head.iteration,
             "lease_expires": head.lease.as_ref().map(|lease| lease.expires.at),
-            "integration_fix": head.integration_fix, "conflicts": self.conflicts,
+            "integration_fix": head.integration_fix, "conflicts": self.conflicts, "read_first": read_first,
         });
         if let Some(key) = &intent.request {
             crate::board::apply::remember(board, intent.by.clone(), key, &outcome);

@@ -99,7 +99,11 @@ pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), R
             Code::LeaseLost,
             format!("task `{}` is held by `{}` (epoch {}), not by `{by}`", task.id, lease.agent, lease.epoch),
         )
-        .hint("stop working on it; what you committed stays on its branch")
+        .hint(if task.implementers.contains(&by) {
+            "stop working on it; what you committed stays on its branch"
+        } else {
+            "you do not hold it; `liza next --role …` offers what is free"
+        })
         .detail("task", task.id.as_str())
         .detail("holder", lease.agent.as_str())
         .err(),

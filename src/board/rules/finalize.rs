@@ -101,7 +101,7 @@ pub fn check_complete(
         return Ok(());
     }
     Refusal::new(Code::Incomplete, format!("task `{id}` is not complete: missing {}", missing.join(", ")))
-        .hint("add what is missing to the draft (edit .liza/state.yaml, or abandon it and add it anew)")
+        .hint("give what is missing; a draft that lacks it can be mended in .liza/state.yaml, or abandoned and added under another id")
         .detail("task", id.as_str())
         .detail("missing", missing)
         .err()

@@ -32,6 +32,16 @@ pub struct NextArgs {
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
     let role = parse_role(&args.role)?;
+    let known = crate::board::agent::BUILT_IN_ROLES.contains(&role.as_str())
+        || session.ctx.project_config()?.roles.contains_key(&role);
+    if !known {
+        return Err(Failure::new("refused.unknown_role", format!("there is no role `{role}`")).hint(
+            format!(
+                "roles: {}; more can be defined in liza.yaml",
+                crate::board::agent::BUILT_IN_ROLES.join(", ")
+            ),
+        ));
+    }
     session.seal_request()?;
     let deadline = Instant::now() + Duration::from_secs(args.wait);
     // Watched before the first look, so that nothing slips in between.

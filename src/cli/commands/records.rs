@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::board::records::{AnomalyKind, Urgency};
 use crate::board::review::Severity;
 use crate::board::rules::{AddNote, ChangeSpec, Discover, LogAnomaly, MarkProcessed};
-use crate::board::{Needs, Transition};
+use crate::board::{Needs, Status, Transition};
 use crate::flow::Failure;
 use crate::flow::init::parse_task;
 use crate::policy::wake::wakes;
@@ -146,7 +146,10 @@ pub fn inbox(session: &mut Session, args: &InboxArgs) -> Result<Answer, Failure>
         let mark = MarkProcessed { ids: args.done.clone() };
         return commit(session, mark, |_| format!("marked as processed: {}", args.done.join(", ")));
     }
-    let snapshot = session.ctx.read(&Needs::Nothing)?;
+    let snapshot = session.ctx.read_with(|board| {
+        let blocked = board.tasks.iter().filter(|task| task.status == Status::Blocked);
+        Needs::Tasks(blocked.map(|task| task.id.clone()).collect())
+    })?;
     let rest = &snapshot.board.rest;
     let wakes = wakes(&snapshot.board);
     let mut text = String::new();
@@ -157,6 +160,17 @@ pub fn inbox(session: &mut Session, args: &InboxArgs) -> Result<Answer, Failure>
             wake.about.join(", "),
             wake.hint
         ));
+    }
+    for task in snapshot.board.tasks.iter().filter(|task| task.status == Status::Blocked) {
+        let body = task.body();
+        text.push_str(&format!(
+            "{} is blocked: {}\n",
+            task.id,
+            body.blocked_reason.as_deref().unwrap_or_default()
+        ));
+        for question in &body.blocked_questions {
+            text.push_str(&format!("  ? {question}\n"));
+        }
     }
     let notes: Vec<_> = rest.human_notes.iter().filter(|note| note.processed_by.is_none()).collect();
     let anomalies: Vec<_> = rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none()).collect();

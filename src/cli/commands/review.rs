@@ -17,7 +17,13 @@ use super::task::commit;
 #[derive(Subcommand)]
 pub enum ReviewCommand {
     Claim(TaskArgs),
+    /// Extend your lease on a review
+    ///
+    /// Example: liza review renew t1
     Renew(TaskArgs),
+    /// Give a review back, so that somebody else can take it
+    ///
+    /// Example: liza review release t1
     Release(TaskArgs),
     Show(ShowArgs),
     Approve(ApproveArgs),

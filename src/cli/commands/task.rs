@@ -21,6 +21,9 @@ pub enum TaskCommand {
     List(ListArgs),
     Show(ShowArgs),
     Claim(IdArgs),
+    /// Extend your lease on a task; any other command of yours does too
+    ///
+    /// Example: liza task renew t1
     Renew(IdArgs),
     Checkpoint(CheckpointArgs),
     Submit(SubmitArgs),
@@ -249,6 +252,7 @@ pub fn run(session: &mut Session, command: TaskCommand) -> Result<Answer, Failur
         }
         TaskCommand::Release(args) => {
             let id = parse_task(&args.id)?;
+            claim::keep_uncommitted(&session.ctx, &id)?;
             let release = Release {
                 epoch: session.ctx.epoch_of(&id),
                 reason: session.input.text(&args.reason)?,
@@ -260,6 +264,7 @@ pub fn run(session: &mut Session, command: TaskCommand) -> Result<Answer, Failur
         }
         TaskCommand::Handoff(args) => {
             let id = parse_task(&args.id)?;
+            claim::keep_uncommitted(&session.ctx, &id)?;
             let handoff = HandOff {
                 epoch: session.ctx.epoch_of(&id),
                 summary: session.input.text(&args.summary)?,
@@ -390,6 +395,9 @@ pub fn claimed_text(data: &Value) -> String {
             "a merge of integration is in progress there; in conflict: {}\n",
             conflicts.join(", ")
         ));
+    }
+    if data["read_first"] == true {
+        text.push_str(&format!("read first: liza task show {id} --feedback\n"));
     }
     text.push_str(&format!(
         "next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …"

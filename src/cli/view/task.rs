@@ -140,7 +140,14 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer]) -> Strin
     list(&mut text, "done when", &body.done_when);
     line!(text, "alignment with the checkpoint:");
     for answer in answers {
-        line!(text, "  [{}] {} {}", if answer.holds { "yes" } else { " ! " }, answer.question, answer.answer);
+        let mark = if answer.answer.starts_with("judge") {
+            " ? "
+        } else if answer.holds {
+            "yes"
+        } else {
+            " ! "
+        };
+        line!(text, "  [{mark}] {} {}", answer.question, answer.answer);
     }
     let tests = match (task.kind, submission.tests.is_empty()) {
         (crate::board::task::Kind::Code, true) => {
