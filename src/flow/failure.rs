@@ -130,8 +130,12 @@ impl From<GitError> for Failure {
 
 impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
-        Self::new("git.failed", error.to_string())
-            .hint("look at the repository with `git fsck` and `git status`")
+        let message = with_causes(&error);
+        match error {
+            QueryError::Unsupported { .. } => Self::new("git.unsupported", message)
+                .hint("liza reads SHA-1 repositories with ordinary refs; convert it, or work in a clone that is one"),
+            _ => Self::new("git.failed", message).hint("look at the repository with `git fsck` and `git status`"),
+        }
     }
 }
 

@@ -444,7 +444,9 @@ fn every_cut_meets_every_place_of_the_branch() {
             let what = format!("{cut}, branch at {place}");
             let mut seen = Vec::new();
             for _ in 0..3 {
-                world.human(&["doctor", "--fix"]).ok();
+                // A branch that somebody moved by hand stays a finding; what was half done is mended all the same.
+                let doctor = world.human(&["doctor", "--fix"]);
+                assert!(doctor.exit <= 1, "{what}: {}", doctor.stderr);
                 world.human(&["note", "again"]).ok();
                 world.human(&["validate"]).ok();
                 assert!(!world.has_intents(), "{what}");

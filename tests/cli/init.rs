@@ -445,3 +445,26 @@ fn hostile_git_variables_change_nothing() {
     assert_eq!(std::fs::read_dir(trap).unwrap().count(), 0);
     world.sound();
 }
+
+#[test]
+fn repositories_that_cannot_be_read_are_refused_by_name() {
+    for (format, word) in [("--object-format=sha256", "sha256"), ("--ref-format=reftable", "refstorage")] {
+        let world = World::bare_repo();
+        let place = world.home().join("odd");
+        let made = world
+            .command("git", world.home())
+            .args(["init", "-q", format, "odd"])
+            .output()
+            .expect("git runs");
+        if !made.status.success() {
+            continue; // an older git does not know the format, so nobody can have such a repository
+        }
+        std::fs::write(place.join("a"), "x").expect("a file");
+        world.git_in(&place, &["add", "-A"]);
+        world.git_in(&place, &["commit", "-q", "-m", "start"]);
+        let ran = world.liza_in(&HUMAN, &place, &["--json", "init", "x"]).exits(8);
+        assert_eq!(ran.code(), "git.unsupported");
+        assert!(ran.stdout.contains(word), "{}", ran.stdout);
+        assert!(!place.join(".liza").exists());
+    }
+}

@@ -91,8 +91,6 @@ fn a_head_put_there_by_hand_is_named_and_can_be_accepted() {
 fn unknown_names_are_said_to_be_unknown() {
     let world = World::new();
     world.refused(&HUMAN, &["next", "--role", "wizard"], 1, "refused.unknown_role");
-    let ran = world.json(&HUMAN, &["validate", "no-such-file"]).exits(2);
-    assert_eq!(ran.code(), "usage.input");
     let ran = world.json(&HUMAN, &["--board", "nowhere", "status"]).exits(2);
     assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
     // Every answer tells the revision.

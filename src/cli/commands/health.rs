@@ -73,9 +73,8 @@ pub fn validate(session: &mut Session, args: &ValidateArgs) -> Result<Answer, Fa
 fn read_file(session: &Session, file: &str) -> Result<crate::board::Board, Failure> {
     let (bytes, _) =
         crate::store::files::read_whole(std::path::Path::new(file), LARGEST_STATE).map_err(|error| {
-            let code =
-                if error.kind() == std::io::ErrorKind::NotFound { "usage.input" } else { "board.invalid" };
-            Failure::new(code, format!("{file} cannot be a board: {error}")).hint("name a file that is one")
+            Failure::new("board.invalid", format!("{file} cannot be a board: {error}"))
+                .hint("name a file that is one")
         })?;
     match Decoded::new(bytes.clone()) {
         Ok(mut decoded) => {
