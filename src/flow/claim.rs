@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::board::intent::{ClaimWork, Work};
 use crate::board::rules::{BeginClaim, CancelClaim, FinishClaim, RecordSync};
 use crate::board::task::Handout;
-use crate::board::{Board, CommitId, Needs, TaskId};
+use crate::board::{Board, Call, CommitId, Needs, TaskId, Transition, World};
 use crate::git::{self, Synced, Worktrees, content, refs};
 use crate::host::crash;
 use crate::store::lock::SideLock;
@@ -264,24 +264,51 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
     Ok((committed.outcome, committed.board.revision, conflicted))
 }
 
-/// Keeps what is not committed in the worktree of a task that is being let go, under a ref of its own.
-pub fn keep_uncommitted(ctx: &Context, task: &TaskId) -> Result<(), Failure> {
+/// Before a task is let go: keeps what is not committed in its worktree, under a ref of its own.
+///
+/// Nothing is touched for a caller that may not let it go. And letting go is never stopped by this: the files stay in
+/// the worktree as well.
+pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -> Result<(), Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
-    let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
-    let dirty = content::status(&path)?;
-    let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch).filter(|_| !dirty.is_empty()) else {
+    let actor = snapshot.board.identify(&ctx.credentials)?;
+    let world = World::default();
+    if letting_go.rule().check(&snapshot.board, &Call::new(actor, &ctx.now, &world)).is_err() {
         return Ok(());
-    };
+    }
+    let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
+    let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch) else { return Ok(()) };
+    match snapshot_worktree(ctx, task, &path, epoch) {
+        Ok(None) => {}
+        Ok(Some(told)) => ctx.narrate(told),
+        Err(failure) => ctx.narrate(format!(
+            "what is not committed could not be kept under a ref ({}); it stays in {}",
+            failure.message,
+            path.display()
+        )),
+    }
+    Ok(())
+}
+
+/// Pins the whole present content of a worktree, if anything in it is not committed; says where it is.
+fn snapshot_worktree(
+    ctx: &Context,
+    task: &TaskId,
+    path: &std::path::Path,
+    epoch: u64,
+) -> Result<Option<String>, Failure> {
+    let dirty = content::status(path)?;
+    if dirty.is_empty() {
+        return Ok(None);
+    }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
-    let kept = content::snapshot(&ctx.repo, &path, &format!("Uncommitted work on {task}"), &who)?;
+    let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
     let refname = format!("refs/liza/wip/{task}/{epoch}");
     refs::pin(&ctx.repo, &refname, &kept.commit)?;
     let files: Vec<&str> = dirty.iter().take(10).map(|found| found.path.as_str()).collect();
-    ctx.narrate(format!(
+    Ok(Some(format!(
         "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
         files.join(", ")
-    ));
-    Ok(())
+    )))
 }
 
 /// The present worktree of a task, checked to be what it should be.

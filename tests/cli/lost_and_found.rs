@@ -23,11 +23,14 @@ fn a_deleted_worktree_is_named_and_made_again_by_the_next_claim() {
 #[test]
 fn uncommitted_work_is_kept_when_a_task_is_let_go() {
     let world = World::new();
-    let coder = world.register("coder", "coder-1");
+    let (coder, stranger) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     for (task, verb) in [("t1", "release"), ("t2", "handoff")] {
         world.task(task, &[&format!("{task}.sh"), "docs/"]);
         let worktree = world.claim(&coder, task);
         write(&worktree, "docs/new.md", "only here\n");
+        // Somebody who may not let it go leaves no trace.
+        world.liza(&stranger, &["task", "release", task]).exits(3);
+        assert_eq!(world.git(&["for-each-ref", &format!("refs/liza/wip/{task}")]), "");
         let mut args = vec!["task", verb, task];
         if verb == "handoff" {
             args.extend(["--summary", "half done", "--next", "see docs/new.md"]);

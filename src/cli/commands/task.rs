@@ -252,25 +252,27 @@ pub fn run(session: &mut Session, command: TaskCommand) -> Result<Answer, Failur
         }
         TaskCommand::Release(args) => {
             let id = parse_task(&args.id)?;
-            claim::keep_uncommitted(&session.ctx, &id)?;
             let release = Release {
                 epoch: session.ctx.epoch_of(&id),
                 reason: session.input.text(&args.reason)?,
                 task: id.clone(),
             };
+            let release = Transition::from(release);
+            claim::keep_uncommitted(&session.ctx, &id, &release)?;
             commit(session, release, |data| {
                 format!("{id} is {}; its work stays on its branch", text_of(data, "status"))
             })
         }
         TaskCommand::Handoff(args) => {
             let id = parse_task(&args.id)?;
-            claim::keep_uncommitted(&session.ctx, &id)?;
             let handoff = HandOff {
                 epoch: session.ctx.epoch_of(&id),
                 summary: session.input.text(&args.summary)?,
                 next_action: session.input.text(&args.next)?,
                 task: id.clone(),
             };
+            let handoff = Transition::from(handoff);
+            claim::keep_uncommitted(&session.ctx, &id, &handoff)?;
             commit(session, handoff, |_| format!("{id} is handed off and free to be claimed"))
         }
         TaskCommand::Sync(args) => sync(session, &args),
