@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod apply;
+pub mod branch;
 pub mod call;
 pub mod config;
 pub mod edit;

@@ -57,6 +57,8 @@ codes! {
     AgentRunning "refused.agent_running" 1,
     EditRefused "refused.edit" 1,
     CheckedOut "refused.checked_out" 1,
+    BranchMove "refused.branch_move" 1,
+    Sealed "refused.sealed" 1,
     NotAncestor "refused.not_ancestor" 1,
     BoardExists "refused.board_exists" 1,
     Tier0Role "tier0.role_boundary" 1,

@@ -86,6 +86,8 @@ pub enum Command {
     Validate(commands::health::ValidateArgs),
     Verify(commands::health::VerifyArgs),
     Doctor(commands::health::DoctorArgs),
+    #[command(subcommand)]
+    Hooks(commands::hooks::HooksCommand),
     Schema(commands::schema::SchemaArgs),
     Demo(commands::demo::DemoArgs),
 }

@@ -74,6 +74,9 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     if let args::Command::Schema(schema) = &cli.command {
         return commands::schema::run(schema);
     }
+    if let args::Command::Hooks(commands::hooks::HooksCommand::Run(hook)) = &cli.command {
+        return commands::hooks::run_hook(hook, ui);
+    }
     let cwd = std::env::current_dir().map_err(|error| {
         Failure::new("io.failed", format!("the current directory cannot be told: {error}"))
     })?;

@@ -122,6 +122,19 @@ impl Ui {
         out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).is_ok()
     }
 
+    /// Whether a person sits there who could be asked something.
+    pub fn asks(&self) -> bool {
+        !self.json && !self.quiet && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Asks a question; only a plain yes is one.
+    pub fn confirm(&self, question: &str) -> bool {
+        self.err(&format!("{} [y/N] ", shown(question)));
+        let mut answer = String::new();
+        let _ = std::io::stdin().read_line(&mut answer);
+        matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    }
+
     fn out(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -7,6 +7,7 @@ use crate::board::rules::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMov
 use crate::board::{CommitId, Needs};
 use crate::git::{Expected, MergeTree, NewCommit, commit_tree, merge_tree, refs};
 use crate::host::crash;
+use crate::store::layout::{DIRECTORY, WORKTREES};
 
 use super::claim::integration_head;
 use super::context::Context;
@@ -86,6 +87,12 @@ fn unknown_commit(rev: &str) -> Failure {
         .hint("a branch, a tag or a commit id of this repository")
 }
 
+/// Whether a path of the repository is liza's own, however it is spelled.
+pub fn is_private(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default().to_ascii_lowercase();
+    first == DIRECTORY || first == WORKTREES
+}
+
 /// State of liza itself must never travel through git: it would turn back time when an old branch is merged.
 pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<(), Failure> {
     let query = ctx.query()?;
@@ -94,10 +101,7 @@ pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result
         .changed_paths(&base, to)?
         .into_iter()
         .map(|change| change.path)
-        .filter(|path| {
-            let first = path.split('/').next().unwrap_or_default().to_ascii_lowercase();
-            first == ".liza" || first == ".worktrees"
-        })
+        .filter(|path| is_private(path))
         .collect();
     if private.is_empty() {
         return Ok(());

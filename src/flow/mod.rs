@@ -14,6 +14,7 @@ pub mod context;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;
+pub mod hooks;
 pub mod init;
 pub mod merge;
 pub mod recover;

@@ -24,6 +24,17 @@ pub struct ProjectConfig {
     /// Roles beside the built-in ones.
     #[serde(default)]
     pub roles: BTreeMap<Role, RoleConfig>,
+    /// What the git hooks allow.
+    #[serde(default)]
+    pub hooks: HooksConfig,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HooksConfig {
+    /// Whether branches of tasks may be pushed before they are merged.
+    #[serde(default)]
+    pub push_task_branches: bool,
 }
 
 /// A check that a merged tree must pass. None can be configured yet.
@@ -107,6 +118,7 @@ impl Default for ProjectConfig {
             protected: default_protected(),
             gates: Vec::new(),
             roles: BTreeMap::new(),
+            hooks: HooksConfig::default(),
         }
     }
 }

@@ -72,6 +72,10 @@ impl Layout {
     pub fn schema(&self) -> PathBuf {
         self.dir.join("schema")
     }
+    /// There once a person asked for git hooks.
+    pub fn hooks_wanted(&self) -> PathBuf {
+        self.dir.join("hooks")
+    }
     pub fn worktree_lock(&self) -> PathBuf {
         self.dir.join("worktree.lock")
     }

@@ -10,6 +10,7 @@ mod damage;
 mod disk;
 mod edits;
 mod escapes;
+mod hooks;
 mod identity;
 mod init;
 mod leases;

@@ -77,7 +77,7 @@ impl Submit {
                 .err();
         }
         self.check_content(task)?;
-        self.check_paths(board, call, task, &checkpoints)
+        check_paths(board, call, task, &checkpoints, &self.evidence.files)
     }
 
     fn check_content(&self, task: &Task) -> Result<(), Refusal> {
@@ -106,23 +106,26 @@ impl Submit {
         }
         Ok(())
     }
+}
 
-    fn check_paths(
-        &self,
-        board: &Board,
-        call: &Call,
-        task: &Task,
-        checkpoints: &[&Checkpoint],
-    ) -> Result<(), Refusal> {
-        let scope = &task.body().scope;
-        let announced: Vec<PathPattern> = checkpoints
-            .iter()
-            .flat_map(|checkpoint| &checkpoint.files_to_modify)
-            .filter_map(|file| PathPattern::new(file).ok())
-            .collect();
-        let mut offending = Vec::new();
-        for file in &self.evidence.files {
-            let why = match RepoPath::new(file) {
+/// Every path inside scope, announced, and nobody else's.
+pub(super) fn check_paths(
+    board: &Board,
+    call: &Call,
+    task: &Task,
+    checkpoints: &[&Checkpoint],
+    files: &[String],
+) -> Result<(), Refusal> {
+    let scope = &task.body().scope;
+    let announced: Vec<PathPattern> = checkpoints
+        .iter()
+        .flat_map(|checkpoint| &checkpoint.files_to_modify)
+        .filter_map(|file| PathPattern::new(file).ok())
+        .collect();
+    let mut offending = Vec::new();
+    for file in files {
+        let why =
+            match RepoPath::new(file) {
                 Err(why) => Some(why.to_string()),
                 Ok(path) if !inside(&path, &scope.inside) => Some("not inside scope IN".to_owned()),
                 Ok(path) if inside(&path, &scope.outside) => Some("inside scope OUT".to_owned()),
@@ -136,21 +139,17 @@ impl Submit {
                     None => None,
                 },
             };
-            if let Some(why) = why {
-                offending.push(format!("{file} ({why})"));
-            }
+        if let Some(why) = why {
+            offending.push(format!("{file} ({why})"));
         }
-        if offending.is_empty() {
-            return Ok(());
-        }
-        Refusal::new(
-            Code::Scope,
-            format!("task `{}` touches what it may not: {}", task.id, listed(&offending)),
-        )
+    }
+    if offending.is_empty() {
+        return Ok(());
+    }
+    Refusal::new(Code::Scope, format!("task `{}` touches what it may not: {}", task.id, listed(&offending)))
         .hint("take these changes out of the branch; if they are needed, block the task and ask the planner")
         .detail("paths", offending)
         .err()
-    }
 }
 
 fn listed(items: &[String]) -> String {
@@ -167,7 +166,7 @@ fn last_claim(body: &Body) -> Option<usize> {
     body.history.iter().rposition(|line| matches!(line.event, Event::Claimed | Event::TakenOver))
 }
 
-fn has_checkpoint(body: &Body) -> bool {
+pub(super) fn has_checkpoint(body: &Body) -> bool {
     current_checkpoint(body).is_some()
 }
 
@@ -178,7 +177,7 @@ pub fn current_checkpoint(body: &Body) -> Option<&Checkpoint> {
 }
 
 /// All checkpoints since the present attempt's worktree was made: a later one need not repeat the files of an earlier.
-fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
+pub(super) fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
     let agent = body.attempt().map(|attempt| &attempt.agent);
     let start = body
         .history

@@ -22,13 +22,13 @@ pub struct InitArgs {
     /// The branch that work is merged into
     #[arg(long, value_name = "BRANCH", default_value = "integration")]
     pub integration: String,
-    /// Install git hooks too (not there yet: this is refused)
+    /// Install git hooks too, as `liza hooks install` does
     #[arg(long, conflicts_with = "no_hooks")]
     pub hooks: bool,
     /// Install no git hooks, and do not ask
     #[arg(long)]
     pub no_hooks: bool,
-    /// Answer every question with yes; nothing is asked yet
+    /// Answer the question about hooks, which is asked on a terminal, with yes
     #[arg(long)]
     pub yes: bool,
     /// Go ahead on a network file system
@@ -37,23 +37,40 @@ pub struct InitArgs {
 }
 
 pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
-    if args.hooks {
-        return Err(Failure::usage("this liza cannot install hooks yet")
-            .hint("leave --hooks out; submit and merge check everything without them"));
-    }
     let options = InitOptions {
         goal: session.input.text(&args.goal)?,
         spec: args.spec.clone(),
         integration: args.integration.clone(),
         allow_network_fs: args.allow_network_fs,
     };
-    let (data, revision, told) = init(&session.ctx, &options)?;
+    let (mut data, revision, told) = init(&session.ctx, &options)?;
     let mut text = format!("Board made in {}\n", session.ctx.store.dir().display());
     for line in told {
         text.push_str(&format!("  {line}\n"));
+    }
+    if wants_hooks(session, args) {
+        // The board is made; hooks can be had later.
+        match super::hooks::install_now(&session.ctx, false) {
+            Ok((installed, words)) => {
+                data["hooks"] = installed;
+                text.push_str(&words);
+            }
+            Err(failure) => session
+                .ctx
+                .narrate(format!("no hooks: {} (`liza hooks install` tries again)", failure.message)),
+        }
     }
     text.push_str(
         "Next:\n  commit liza.yaml and the spec, then `liza integration advance HEAD --reason spec`, so that agents see them\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza status                                 what stands where",
     );
     Ok(Answer::new(data, text).at(revision))
+}
+
+/// With the flag, or after a yes on a terminal.
+fn wants_hooks(session: &Session, args: &InitArgs) -> bool {
+    if args.hooks || args.no_hooks {
+        return args.hooks;
+    }
+    session.ui.asks()
+        && (args.yes || session.ui.confirm("Install git hooks that guard the integration branch?"))
 }

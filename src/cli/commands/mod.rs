@@ -5,6 +5,7 @@ pub mod demo;
 pub mod diff;
 pub mod graph;
 pub mod health;
+pub mod hooks;
 pub mod init;
 pub mod integration;
 pub mod log;
@@ -52,6 +53,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Validate(args) => health::validate(session, &args),
         Command::Verify(_) => health::verify(session),
         Command::Doctor(args) => health::doctor(session, &args),
+        Command::Hooks(command) => hooks::run(session, command),
         Command::Schema(args) => schema::run(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
     }

@@ -161,6 +161,27 @@ impl World {
         ran.stdout.trim_end().to_owned()
     }
 
+    /// Git as somebody would run it, whatever comes of it.
+    pub fn git_as(&self, who: &Who, dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Ran {
+        let mut command = self.command("git", dir);
+        command
+            .args(args)
+            .env("GIT_AUTHOR_NAME", "Somebody")
+            .env("GIT_AUTHOR_EMAIL", "somebody@example.org")
+            .env("GIT_COMMITTER_NAME", "Somebody")
+            .env("GIT_COMMITTER_EMAIL", "somebody@example.org");
+        if let Some(id) = &who.id {
+            command.env("LIZA_AGENT_ID", id);
+        }
+        if let Some(token) = &who.token {
+            command.env("LIZA_AGENT_TOKEN", token);
+        }
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        Ran::of(command.output().expect("git runs"))
+    }
+
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
         self.git_in(&self.root, args)

@@ -1,0 +1,193 @@
+//! Putting the blocks where git looks, beside whatever is there, and taking them away without a trace.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::store::files;
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::Hook;
+use super::place::{self, Manager, Place};
+use super::script::{self, Facts, KEPT};
+
+/// What was done about one hook.
+#[derive(Debug, Clone, Serialize)]
+pub struct Done {
+    pub hook: Hook,
+    pub path: PathBuf,
+    pub what: &'static str,
+}
+
+#[derive(Debug, Clone)]
+pub struct Installed {
+    pub done: Vec<Done>,
+    /// Somebody else owns the hooks: what a person has to add there.
+    pub manager: Option<Manager>,
+}
+
+/// Installs what can be installed. `beside`: also where a manager owns the other hooks, those it leaves alone.
+pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed, Failure> {
+    human(ctx, "install hooks")?;
+    let board = ctx.read(&crate::board::Needs::Nothing)?.board;
+    let place = place::find(ctx)?;
+    let wanted =
+        format!("hooks were asked for on {}; `liza hooks uninstall` takes them back\n", ctx.now.wall);
+    files::replace(&ctx.store.layout().hooks_wanted(), wanted.as_bytes())?;
+    let hooks: Vec<Hook> = match &place.manager {
+        None => Hook::ALL.to_vec(),
+        Some(manager) if beside => manager.leaves.clone(),
+        Some(_) => Vec::new(),
+    };
+    let program = program.to_string_lossy();
+    let facts = Facts { program: &program, integration_branch: &board.config().integration_branch };
+    if !hooks.is_empty() {
+        fs::create_dir_all(&place.dir).map_err(|error| Failure::io("make", &place.dir, &error))?;
+    }
+    let done = hooks.into_iter().map(|hook| put(&place, hook, &facts)).collect::<Result<_, _>>()?;
+    Ok(Installed { done, manager: place.manager })
+}
+
+fn human(ctx: &Context, verb: &str) -> Result<(), Failure> {
+    if ctx.is_human() {
+        return Ok(());
+    }
+    Err(Failure::new("refused.human_only", format!("only a person may {verb}"))
+        .hint("`liza hooks status` only looks"))
+}
+
+fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
+    let path = place.dir.join(hook.name());
+    let done = |what| Ok(Done { hook, path: path.clone(), what });
+    let found = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Failure::io("look at", &path, &error)),
+        Ok(meta) => Some(meta),
+    };
+    let Some(meta) = found else {
+        write(&path, &script::whole(hook, facts), 0o755)?;
+        return done("made");
+    };
+    let mode = meta.permissions().mode() & 0o7777;
+    let text = if meta.is_file() {
+        fs::read(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    } else {
+        None
+    };
+    if let Some(text) = &text
+        && script::has_block(text)
+    {
+        let kept = kept(&path);
+        let fresh = if fs::symlink_metadata(&kept).is_ok() {
+            Some(script::whole_before_kept(hook, facts))
+        } else {
+            script::with_block(text, hook, facts)
+        };
+        return match fresh {
+            Some(fresh) if &fresh == text && mode & 0o100 != 0 => done("there already"),
+            Some(fresh) => {
+                write(&path, &fresh, mode | 0o100)?;
+                done("renewed")
+            }
+            None => done("there already"),
+        };
+    }
+    // A link leads to somebody's own file, and what git does not run must not begin to run.
+    let executable = mode & 0o100 != 0;
+    if let Some(text) = text.filter(|_| executable)
+        && let Some(with) = script::with_block(&text, hook, facts)
+    {
+        write(&path, &with, mode)?;
+        return done("added to the hook that was there");
+    }
+    let kept = kept(&path);
+    // A kill between the two steps below leaves the same file under both names.
+    if let Ok(other) = fs::symlink_metadata(&kept) {
+        use std::os::unix::fs::MetadataExt;
+        if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) {
+            write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
+            return done("put before the hook that was there");
+        }
+        return Err(Failure::new("refused.hook", format!("{} stands in the way", kept.display()))
+            .hint("look at it and move it away, then install again; nothing was changed"));
+    }
+    // First the new file under another name: at no moment is there no hook where there was one.
+    fs::hard_link(&path, &kept)
+        .or_else(|_| fs::rename(&path, &kept))
+        .map_err(|error| Failure::io("keep", &path, &error))?;
+    write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
+    done("put before the hook that was there")
+}
+
+fn kept(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(KEPT);
+    PathBuf::from(name)
+}
+
+/// Whole or not at all, with its mode.
+fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    let temp = files::beside(path);
+    let _ = fs::remove_file(&temp);
+    files::write_new(&temp, text.as_bytes())?;
+    let placed =
+        fs::set_permissions(&temp, fs::Permissions::from_mode(mode)).and_then(|()| fs::rename(&temp, path));
+    if let Err(error) = placed {
+        let _ = fs::remove_file(&temp);
+        return Err(Failure::io("write", path, &error));
+    }
+    Ok(files::sync_parent(path)?)
+}
+
+/// Takes every block away again, wherever git looks now and where it looks by default. Others' hooks come back as they
+/// were.
+pub fn uninstall(ctx: &Context) -> Result<Vec<Done>, Failure> {
+    human(ctx, "take hooks away")?;
+    let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
+    let looked_at = place::find(ctx)?.dir;
+    if !dirs.contains(&looked_at) {
+        dirs.push(looked_at);
+    }
+    let mut done = Vec::new();
+    for dir in dirs {
+        for hook in Hook::ALL {
+            if let Some(what) = take(&dir.join(hook.name()))? {
+                done.push(Done { hook, path: dir.join(hook.name()), what });
+            }
+        }
+        // Only what is empty goes; `init` of git makes it with samples.
+        let _ = fs::remove_dir(&dir);
+    }
+    match fs::remove_file(ctx.store.layout().hooks_wanted()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::io("remove", &ctx.store.layout().hooks_wanted(), &error))
+        }
+        _ => Ok(done),
+    }
+}
+
+fn take(path: &Path) -> Result<Option<&'static str>, Failure> {
+    let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
+    let text = if meta.is_file() {
+        fs::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    } else {
+        None
+    };
+    let Some(text) = text.filter(|text| script::has_block(text)) else { return Ok(None) };
+    let rest = script::without_block(&text);
+    let failed = |error: &std::io::Error| Failure::io("take the block out of", path, error);
+    let kept = kept(path);
+    if fs::symlink_metadata(&kept).is_ok() && script::is_only_ours(&rest) {
+        fs::rename(&kept, path).map_err(|error| failed(&error))?;
+        return Ok(Some("the hook that was there is back"));
+    }
+    if script::is_only_ours(&rest) {
+        fs::remove_file(path).map_err(|error| failed(&error))?;
+        return Ok(Some("removed"));
+    }
+    write(path, &rest, meta.permissions().mode() & 0o7777)?;
+    Ok(Some("the block is out"))
+}

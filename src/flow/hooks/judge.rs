@@ -1,0 +1,316 @@
+//! What a hook answers when git asks. Reads only: nothing is staged, locked or changed, whatever the answer.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::board::branch::{BranchUpdate, Wanted, may_move_integration};
+use crate::board::rules::WorktreeCommit;
+use crate::board::{Actor, AgentId, Board, Call, CommitId, Credentials, Needs, TaskId, World, violations};
+use crate::git::{Git, content, refs, repo};
+use crate::store::StoreError;
+use crate::store::layout::WORKTREES;
+
+use super::super::advance::is_private;
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::Hook;
+
+/// What git told the hook, and what its environment says about who acts.
+#[derive(Debug, Default)]
+pub struct Asked {
+    pub args: Vec<String>,
+    pub stdin: String,
+    /// Where git stands: the top of a worktree, or the git directory.
+    pub cwd: PathBuf,
+    /// The index that would be committed, if it is not the usual one.
+    pub index: Option<OsString>,
+    pub agent: Option<AgentId>,
+    /// None if the agent shows no token: git's children do not inherit it from liza.
+    pub token_hash: Option<String>,
+    pub claim: Option<(TaskId, u64)>,
+}
+
+pub fn judge(ctx: &Context, hook: Hook, asked: &Asked) -> Result<(), Failure> {
+    match hook {
+        Hook::PreCommit => pre_commit(ctx, asked),
+        Hook::CommitMsg => commit_msg(ctx, asked),
+        Hook::PrePush => pre_push(ctx, asked),
+        Hook::ReferenceTransaction => reference_transaction(ctx, asked),
+    }
+}
+
+fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+    if asked.args.first().map(String::as_str) != Some("prepared") {
+        return Ok(());
+    }
+    let board = ctx.store.read(&Needs::Nothing)?.board;
+    let branch = &board.config().integration_branch;
+    let refname = refs::of_branch(branch)?;
+    for line in asked.stdin.lines() {
+        let mut words = line.splitn(3, ' ');
+        let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
+        if name != refname {
+            continue;
+        }
+        let (Some(old), Some(new)) = (Wanted::parse(old), Wanted::parse(new)) else {
+            return Err(Failure::new("git.hook", format!("git says `{line}`, which cannot be read"))
+                .hint("`liza doctor` says whether this git is too new or too old"));
+        };
+        // Git names no old value when it is forced, so the branch is looked up.
+        let current = ctx.query()?.head_of_branch(branch)?;
+        let packed = packed(&ctx.repo.common_dir, &refname);
+        let deleted = new == Wanted::Zero;
+        may_move_integration(&board, &BranchUpdate { old, new, current, packed }).map_err(|refusal| {
+            let mut failure = Failure::from(refusal);
+            if let Some(taken) = taken_by_rename(&ctx.repo.common_dir).filter(|_| deleted) {
+                failure.message.push_str(&format!(
+                    "; git was renaming a branch onto it and has taken that one away already: it was at {taken}, and `git branch NAME {taken}` brings it back"
+                ));
+            }
+            failure
+        })?;
+    }
+    Ok(())
+}
+
+/// Where a branch was that git is renaming: it goes before its new name is free, and git does not bring it back when
+/// that is refused. Its log stands under this name meanwhile.
+fn taken_by_rename(common_dir: &Path) -> Option<CommitId> {
+    let log = std::fs::read_to_string(common_dir.join("logs/refs/.tmp-renamed-log")).ok()?;
+    CommitId::new(log.lines().last()?.split(' ').nth(1)?).ok()
+}
+
+/// What the file of packed refs says of a branch, unless somebody is changing that file.
+///
+/// A deletion holds its lock while the hook runs; taking away a loose file that is packed does not.
+fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    let lock = common_dir.join("packed-refs.lock");
+    let start = Instant::now();
+    while lock.symlink_metadata().is_ok() {
+        if start.elapsed() > PATIENCE {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let text = std::fs::read_to_string(common_dir.join("packed-refs")).ok()?;
+    let line = text.lines().find(|line| line.split_once(' ').is_some_and(|(_, name)| name == refname))?;
+    CommitId::new(line.split(' ').next()?).ok()
+}
+
+/// Where a commit is about to be made.
+enum Site {
+    /// The user's own checkout, or a worktree that is not liza's.
+    Elsewhere,
+    Task {
+        task: TaskId,
+        worktree: String,
+    },
+    /// A checkout that only shows a commit.
+    Sealed(String),
+}
+
+fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf), Failure> {
+    let found = repo::discover(&asked.cwd)?;
+    let Some(linked) = found.linked else { return Ok((Site::Elsewhere, found.repo.root)) };
+    let top = linked.path;
+    let Ok(relative) = top.strip_prefix(ctx.root()) else { return Ok((Site::Elsewhere, top)) };
+    let parts: Vec<String> =
+        relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let worktree = parts.join("/");
+    let site = match parts.as_slice() {
+        [home, _, _] if home == WORKTREES => Site::Sealed(worktree),
+        [home, name] if home == WORKTREES => match task_named(name) {
+            Some(task) => Site::Task { task, worktree },
+            None => Site::Sealed(worktree),
+        },
+        _ => Site::Elsewhere,
+    };
+    Ok((site, top))
+}
+
+/// `t1` and `t1.3` are worktrees of `t1`.
+fn task_named(name: &str) -> Option<TaskId> {
+    let id = match name.rsplit_once('.') {
+        Some((id, epoch)) if epoch.parse::<u64>().is_ok() => id,
+        _ => name,
+    };
+    TaskId::new(id).ok()
+}
+
+fn sealed(worktree: &str) -> Failure {
+    Failure::new("refused.sealed", format!("`{worktree}` only shows a commit; nothing is committed there"))
+        .hint("say what you found with `liza review reject …`; changes belong to the task's own worktree")
+}
+
+fn pre_commit(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+    let (site, top) = site(ctx, asked)?;
+    let files = staged(&top, asked)?;
+    let private: Vec<&str> = files.iter().map(String::as_str).filter(|path| is_private(path)).collect();
+    if !private.is_empty() {
+        return Err(Failure::new(
+            "refused.scope",
+            format!("liza's own files are staged: {}", private.join(", ")),
+        )
+        .hint("unstage them with `git restore --staged`; .liza and .worktrees are never committed")
+        .detail("paths", private.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()));
+    }
+    let (task, worktree) = match site {
+        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Task { task, worktree } => (task, worktree),
+        Site::Elsewhere => {
+            if let Err(failure) = valid_board(ctx)
+                && failure.code != "usage.no_board"
+            {
+                ctx.narrate(format!(
+                    "the board needs care: {} (`liza doctor` says what to do)",
+                    failure.message
+                ));
+            }
+            return Ok(());
+        }
+    };
+    let board = valid_board(ctx)?;
+    let world = World::default();
+    let call = Call::new(who(&board, asked, &task)?, &ctx.now, &world);
+    let epoch = epoch_of(asked, &task);
+    Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files)?)
+}
+
+fn valid_board(ctx: &Context) -> Result<Board, Failure> {
+    let snapshot = ctx.store.read(&Needs::Everything)?;
+    if let Some(warning) = snapshot.warning {
+        return Err(Failure::new("board.invalid", warning).hint("`liza doctor` says what can be done"));
+    }
+    let found = violations(&snapshot.board);
+    match found.first() {
+        None => Ok(snapshot.board),
+        Some(first) => Err(Failure::new("board.violations", format!("the board is not valid: {first}"))
+            .hint("`liza doctor` says what can be done; a person repairs the board before work goes on")),
+    }
+}
+
+/// The paths that would be committed, compared with the other side in a merge.
+fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
+    let against =
+        content::merge_head(top)?.map_or_else(|| "HEAD".to_owned(), |other| other.as_str().to_owned());
+    let mut git = Git::reading(top, "diff-index")
+        .args(["--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z"])
+        .end_of_options()
+        .arg(against)
+        .arg("--");
+    if let Some(index) = &asked.index {
+        git = git.env("GIT_INDEX_FILE", index);
+    }
+    let bytes = git.run()?;
+    Ok(bytes
+        .split(|&byte| byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect())
+}
+
+/// Who commits. Whoever says nothing is taken for the holder, and a name without a token is believed: tools scrub the
+/// environment of what they run, and git's children never get the token from liza. A hook is an early word, not the
+/// judge; but whoever says another name, or shows a token that is not valid, is told.
+fn who(board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor, Failure> {
+    let present = |id: &AgentId| Actor::Agent {
+        id: id.clone(),
+        incarnation: board.agent(id).map_or(0, |agent| agent.incarnation),
+    };
+    match (&asked.agent, &asked.token_hash) {
+        (None, _) => Ok(match board.task(task).and_then(|task| task.lease.as_ref()) {
+            Some(lease) if !lease.agent.is_human() => {
+                Actor::Agent { id: lease.agent.clone(), incarnation: lease.incarnation }
+            }
+            _ => Actor::Human,
+        }),
+        (Some(id), Some(token_hash)) => {
+            Ok(board.identify(&Credentials::Agent { id: id.clone(), token_hash: token_hash.clone() })?)
+        }
+        (Some(id), None) => Ok(present(id)),
+    }
+}
+
+fn epoch_of(asked: &Asked, task: &TaskId) -> Option<u64> {
+    asked.claim.as_ref().filter(|(claimed, _)| claimed == task).map(|(_, epoch)| *epoch)
+}
+
+/// Trailers that only liza writes; verify and people read them as its word.
+const OWN_TRAILERS: [&str; 3] = ["liza-task:", "liza-gates:", "liza-advance:"];
+
+/// Runs for merges too, for which git asks no pre-commit hook.
+fn commit_msg(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+    if let Some(file) = asked.args.first() {
+        let path = asked.cwd.join(file);
+        let message = std::fs::read(&path).map_err(|error| Failure::io("read", &path, &error))?;
+        let message = String::from_utf8_lossy(&message).to_lowercase();
+        if let Some(trailer) =
+            OWN_TRAILERS.iter().find(|trailer| message.lines().any(|line| line.starts_with(**trailer)))
+        {
+            return Err(Failure::new(
+                "refused.trailer",
+                format!("the message has a line `{trailer} …`, which only liza's own merges carry"),
+            )
+            .hint("take that line out of the message"));
+        }
+    }
+    let (task, worktree) = match site(ctx, asked)?.0 {
+        Site::Elsewhere => return Ok(()),
+        Site::Sealed(worktree) => return Err(sealed(&worktree)),
+        Site::Task { task, worktree } => (task, worktree),
+    };
+    let board = ctx.store.read(&Needs::task(&task))?.board;
+    let world = World::default();
+    let call = Call::new(who(&board, asked, &task)?, &ctx.now, &world);
+    let epoch = epoch_of(asked, &task);
+    WorktreeCommit { task, epoch, worktree }.check_place(&board, &call)?;
+    Ok(())
+}
+
+/// Lines `<local ref> <local id> <remote ref> <remote id>`.
+fn pre_push(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+    if ctx.project_config()?.hooks.push_task_branches {
+        return Ok(());
+    }
+    let board = match ctx.store.read(&Needs::Nothing) {
+        Ok(snapshot) => snapshot.board,
+        Err(StoreError::Missing(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let unreviewed = |name: &str| name.starts_with("refs/heads/task/") || name.starts_with("refs/liza/");
+    for line in asked.stdin.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [local, id, remote, _] = words.as_slice() else { continue };
+        let Ok(commit) = CommitId::new(id) else { continue };
+        if id.bytes().all(|byte| byte == b'0') {
+            // Taking a branch away over there publishes nothing.
+            continue;
+        }
+        let named = [local, remote].into_iter().find(|name| unreviewed(name)).map(|name| (*name).to_owned());
+        let Some(what) = named.or(head_of_task(ctx, &board, &commit)?) else { continue };
+        return Err(Failure::new(
+            "refused.push",
+            format!("`{what}` is a task's own branch, not reviewed and merged work"),
+        )
+        .hint(
+            "push the integration branch instead; `hooks: {push_task_branches: true}` in liza.yaml allows it",
+        )
+        .detail("ref", what));
+    }
+    Ok(())
+}
+
+/// The task branch that commit is the head of, if it has not landed: `HEAD:main` hides its name.
+fn head_of_task(ctx: &Context, board: &Board, commit: &CommitId) -> Result<Option<String>, Failure> {
+    let branches = refs::list(&ctx.repo, "refs/heads/task")?;
+    let Some((name, _)) = branches.into_iter().find(|(_, at)| at == commit) else { return Ok(None) };
+    let query = ctx.query()?;
+    let head = query.head_of_branch(&board.config().integration_branch)?;
+    let landed = match head {
+        Some(head) => query.is_ancestor(commit, &head)?,
+        None => false,
+    };
+    Ok((!landed).then_some(name))
+}

@@ -1,0 +1,103 @@
+//! Whether the hooks fire: git is asked to run them, nothing is guessed.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::git::Git;
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::place::{self, Place};
+use super::{Hook, PROBE};
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HookStatus {
+    pub hook: Hook,
+    pub active: bool,
+    pub path: PathBuf,
+    pub detail: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct HooksStatus {
+    /// Every hook fires.
+    pub active: bool,
+    /// A person asked for them.
+    pub wanted: bool,
+    pub directory: PathBuf,
+    /// Who owns the place, if it is not ours to write in.
+    pub manager: Option<&'static str>,
+    pub hooks: Vec<HookStatus>,
+    /// What to add, and where.
+    pub lines: Option<String>,
+}
+
+pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
+    let place = place::find(ctx)?;
+    let hooks: Vec<HookStatus> = Hook::ALL.into_iter().map(|hook| probe(ctx, &place, hook)).collect();
+    let active = hooks.iter().all(|hook| hook.active);
+    Ok(HooksStatus {
+        active,
+        wanted: std::fs::symlink_metadata(ctx.store.layout().hooks_wanted()).is_ok(),
+        directory: place.dir.clone(),
+        manager: place.manager.as_ref().map(|manager| manager.name),
+        hooks,
+        lines: place.manager.filter(|_| !active).map(|manager| format!("{}\n{}", manager.why, manager.lines)),
+    })
+}
+
+/// Runs the hook as git would, in a way that makes it say its name and do nothing else.
+fn probe(ctx: &Context, place: &Place, hook: Hook) -> HookStatus {
+    let path = place.dir.join(hook.name());
+    let told = |active: bool, detail: &str| HookStatus {
+        hook,
+        active,
+        path: path.clone(),
+        detail: detail.to_owned(),
+    };
+    // What does not mention liza anywhere is somebody's own: firing it would run their checks, and settle nothing.
+    let text = std::fs::read(&path).unwrap_or_default();
+    let mentioned = String::from_utf8_lossy(&text).contains("liza") || configured(ctx, place);
+    if std::fs::symlink_metadata(&path).is_err() {
+        return told(false, "there is no such hook where git looks");
+    }
+    if !mentioned {
+        return told(false, "the hook there does not ask liza");
+    }
+    let Ok(note) = tempfile::NamedTempFile::new() else {
+        return told(false, "no temporary file for the probe");
+    };
+    let mut git = Git::acting(ctx.root(), "hook").arg("run").arg("--ignore-missing");
+    if hook.is_fed() {
+        git = git.arg("--to-stdin=/dev/null");
+    }
+    git = git.arg(hook.name());
+    if hook == Hook::ReferenceTransaction {
+        git = git.args(["--", "prepared"]);
+    }
+    let ran = git.env(PROBE, note.path()).output();
+    let said = std::fs::read_to_string(note.path()).unwrap_or_default();
+    match ran {
+        Err(error) => told(false, &format!("git could not run it: {error}")),
+        Ok(_) if said.lines().any(|line| line == hook.name()) => told(true, "git runs it"),
+        Ok(_) => told(false, "git does not run it (is it executable?)"),
+    }
+}
+
+/// Whether a manager's configuration names liza.
+fn configured(ctx: &Context, place: &Place) -> bool {
+    let files: &[&str] = match place.manager.as_ref().map(|manager| manager.name) {
+        Some("lefthook") => {
+            &["lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml"]
+        }
+        Some("pre-commit") => &[".pre-commit-config.yaml"],
+        Some("overcommit") => &[".overcommit.yml"],
+        Some("husky") => &[".husky/pre-commit", ".husky/commit-msg", ".husky/pre-push"],
+        _ => &[],
+    };
+    files.iter().any(|file| {
+        std::fs::read(ctx.root().join(file))
+            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("liza hooks run"))
+    })
+}

@@ -1,0 +1,633 @@
+//! Git hooks: installed beside whatever is there, refusing what must not happen, and never in anybody's way otherwise.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::support::{HUMAN, Ran, Who, World};
+
+const NAMES: [&str; 4] = ["pre-commit", "commit-msg", "pre-push", "reference-transaction"];
+
+fn with_hooks() -> World {
+    let world = World::bare_repo();
+    world.human(&["init", "A greeting program", "--hooks"]).ok();
+    world
+}
+
+fn hook(world: &World, name: &str) -> PathBuf {
+    world.path(".git/hooks").join(name)
+}
+
+fn script(path: &Path, text: &str, mode: u32) {
+    std::fs::write(path, text).expect("a hook");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+}
+
+/// Name, mode, and bytes or target of everything in a directory.
+fn listing(dir: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+        let path = entry.path();
+        let meta = std::fs::symlink_metadata(&path).expect("an entry");
+        let content = match std::fs::read_link(&path) {
+            Ok(target) => target.display().to_string().into_bytes(),
+            Err(_) => std::fs::read(&path).expect("a file"),
+        };
+        found.insert(entry.file_name().to_string_lossy().into_owned(), (meta.permissions().mode(), content));
+    }
+    found
+}
+
+fn status(world: &World) -> serde_json::Value {
+    world.json(&HUMAN, &["hooks", "status"]).ok().data()
+}
+
+/// A task claimed and announced, and its worktree.
+fn working(world: &World, coder: &Who) -> PathBuf {
+    world.task("t1", &["src/", "tests/"]);
+    let worktree = world.claim(coder, "t1");
+    world.checkpoint(coder, "t1", &["src/a.sh", "tests/test_a.sh"]);
+    worktree
+}
+
+fn commit_as(world: &World, who: &Who, dir: &Path, file: &str) -> Ran {
+    super::support::write(dir, file, "echo work\n");
+    world.git_as(&HUMAN, dir, &["add", "-f", "--", file], &[]).ok();
+    world.git_as(who, dir, &["commit", "-q", "-m", "work"], &[])
+}
+
+#[test]
+fn blocks_go_before_what_is_there_and_leave_no_trace() {
+    let world = World::new();
+    let notes = world.home().join("notes");
+    let note = |name: &str| format!("echo {name} >> '{}'\n", notes.display());
+    script(&hook(&world, "pre-commit"), &format!("#!/bin/sh -eu\n{}exit 0\n", note("mine")), 0o755);
+    script(
+        &hook(&world, "reference-transaction"),
+        &format!(
+            "#!/bin/bash\nset -euo pipefail\n[ \"$1\" = prepared ] || exit 0\nwc -l < /dev/stdin >> '{0}'\n",
+            notes.display()
+        ),
+        0o700,
+    );
+    script(&hook(&world, "pre-push"), "#!/usr/bin/env python3\nimport sys\nsys.exit(0)\n", 0o755);
+    let elsewhere = world.home().join("shared-commit-msg");
+    script(&elsewhere, &format!("#!/bin/sh\n{}", note("linked")), 0o755);
+    std::os::unix::fs::symlink(&elsewhere, hook(&world, "commit-msg")).expect("a link");
+    let before = listing(&world.path(".git/hooks"));
+    let shared = std::fs::read(&elsewhere).expect("a file");
+
+    world.human(&["hooks", "install"]).ok();
+    let installed = listing(&world.path(".git/hooks"));
+    let again = world.human(&["hooks", "install"]).ok();
+    assert_eq!(again.stdout.matches("there already").count(), 4, "{}", again.stdout);
+    assert_eq!(listing(&world.path(".git/hooks")), installed, "twice is once");
+    assert_eq!(std::fs::read(&elsewhere).expect("a file"), shared, "a link is not written through");
+    assert!(status(&world)["active"].as_bool().unwrap_or_default(), "{}", status(&world));
+    assert_eq!(
+        std::fs::metadata(hook(&world, "reference-transaction")).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
+
+    world.write("a.txt", "a\n");
+    world.commit_all("with hooks");
+    let told = std::fs::read_to_string(&notes).expect("notes");
+    assert!(told.contains("mine") && told.contains("linked"), "{told}");
+    assert!(
+        told.lines().any(|line| line.trim().parse::<u32>().is_ok_and(|lines| lines > 0)),
+        "it is fed: {told}"
+    );
+
+    world.human(&["hooks", "uninstall"]).ok();
+    assert_eq!(listing(&world.path(".git/hooks")), before);
+    let nothing = world.human(&["hooks", "uninstall"]).ok();
+    assert!(nothing.stdout.contains("no hook of liza's"), "{}", nothing.stdout);
+}
+
+#[test]
+fn a_hook_that_did_not_run_does_not_begin_to() {
+    let world = World::new();
+    script(&hook(&world, "pre-commit"), "#!/bin/sh\nexit 1\n", 0o644);
+    let before = listing(&world.path(".git/hooks"));
+    world.human(&["hooks", "install"]).ok();
+    world.write("a.txt", "a\n");
+    world.commit_all("the disabled hook stays disabled");
+    world.human(&["hooks", "uninstall"]).ok();
+    assert_eq!(listing(&world.path(".git/hooks")), before);
+}
+
+#[test]
+fn a_refusal_of_the_hook_that_was_there_still_counts() {
+    let world = World::new();
+    script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", 0o755);
+    script(&hook(&world, "commit-msg"), "#!/bin/sh\ngrep -q ticket \"$1\"\n", 0o755);
+    world.human(&["hooks", "install"]).ok();
+    assert_eq!(commit_as(&world, &HUMAN, &world.root, "a.txt").exit, 1);
+    std::fs::remove_file(hook(&world, "pre-commit.before-liza")).expect("the kept one");
+    assert_eq!(commit_as(&world, &HUMAN, &world.root, "a.txt").exit, 1, "no ticket in the message");
+    world.git(&["commit", "-q", "-m", "ticket 1"]);
+}
+
+#[test]
+fn agents_do_not_touch_hooks() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.refused(&coder, &["hooks", "install"], 1, "refused.human_only");
+    world.human(&["hooks", "install"]).ok();
+    world.refused(&coder, &["hooks", "uninstall"], 1, "refused.human_only");
+    assert!(status(&world)["active"].as_bool().unwrap_or_default());
+}
+
+/// Every ordinary way of moving a branch.
+#[test]
+fn ordinary_moves_of_the_integration_branch_are_refused() {
+    let world = with_hooks();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    world.merge_task(&coder, &reviewer, "t0", "zero.sh", "echo zero\n");
+    let head = world.git(&["rev-parse", "integration"]);
+    world.write("more.txt", "more\n");
+    world.commit_all("more");
+    let other = world.home().join("other");
+    world.git(&["clone", "-q", ".", other.to_str().unwrap()]);
+    world.git_in(&other, &["checkout", "-q", "-b", "ahead", "origin/integration"]);
+    world.git_in(&other, &["commit", "-q", "--allow-empty", "-m", "foreign"]);
+    let mine = world.home().join("mine");
+    world.git(&["worktree", "add", "-q", mine.to_str().unwrap(), "integration"]);
+    let wt = world.home().join("wt");
+    let (root, wt) = (world.root.clone(), wt.to_str().unwrap().to_owned());
+    let url = world.root.to_str().unwrap().to_owned();
+    let ways: Vec<(&str, &Path, Vec<&str>)> = vec![
+        ("update-ref", &root, vec!["update-ref", "refs/heads/integration", "main"]),
+        ("update-ref with the old value", &root, vec!["update-ref", "refs/heads/integration", "main", &head]),
+        ("update-ref -d", &root, vec!["update-ref", "-d", "refs/heads/integration"]),
+        ("commit --no-verify", &mine, vec!["commit", "-q", "--no-verify", "--allow-empty", "-m", "x"]),
+        ("commit --amend", &mine, vec!["commit", "-q", "--amend", "-m", "x"]),
+        ("reset --hard", &mine, vec!["reset", "-q", "--hard", "HEAD~1"]),
+        ("reset --soft", &mine, vec!["reset", "-q", "--soft", "main"]),
+        ("merge --ff", &mine, vec!["merge", "-q", "main", "-m", "x"]),
+        ("pull", &mine, vec!["pull", "-q", "--no-rebase", "--no-edit", other.to_str().unwrap(), "HEAD"]),
+        ("rebase", &mine, vec!["rebase", "-q", "--force-rebase", "main"]),
+        ("cherry-pick", &mine, vec!["cherry-pick", "main"]),
+        ("symbolic-ref", &root, vec!["symbolic-ref", "refs/heads/integration", "refs/heads/main"]),
+    ];
+    let try_all = |ways: Vec<(&str, &Path, Vec<&str>)>| {
+        for (what, dir, args) in ways {
+            let ran = world.git_as(&HUMAN, dir, &args, &[]);
+            assert_ne!(ran.exit, 0, "{what}: {}{}", ran.stdout, ran.stderr);
+            assert_eq!(world.git(&["rev-parse", "integration"]), head, "{what} moved it");
+            assert!(
+                ran.stderr.contains("liza integration advance"),
+                "{what} was refused for another reason: {}",
+                ran.stderr
+            );
+            let _ = world.git_as(&HUMAN, dir, &["rebase", "--abort"], &[]);
+            let _ = world.git_as(&HUMAN, dir, &["cherry-pick", "--abort"], &[]);
+            let _ = world.git_as(&HUMAN, dir, &["reset", "-q", "--hard"], &[]);
+        }
+    };
+    try_all(ways);
+    // The same where it is not checked out.
+    world.git(&["worktree", "remove", "--force", mine.to_str().unwrap()]);
+    try_all(vec![
+        ("push", &other, vec!["push", "-q", &url, "HEAD:integration"]),
+        ("push --force", &other, vec!["push", "-q", "-f", &url, "+HEAD:refs/heads/integration"]),
+        ("push --delete", &other, vec!["push", "-q", &url, ":integration"]),
+        ("branch -f", &root, vec!["branch", "-q", "-f", "integration", "main"]),
+        ("branch -D", &root, vec!["branch", "-q", "-D", "integration"]),
+        ("branch -m", &root, vec!["branch", "-m", "integration", "elsewhere"]),
+        ("checkout -B", &root, vec!["checkout", "-q", "-B", "integration", "main"]),
+        ("switch -C", &root, vec!["switch", "-q", "-C", "integration", "main"]),
+        ("fetch +", &root, vec!["fetch", "-q", other.to_str().unwrap(), "+HEAD:integration"]),
+        ("worktree add -B", &root, vec!["worktree", "add", "-q", "-B", "integration", &wt, "main"]),
+    ]);
+    // From nowhere near the repository, and packed.
+    world.git(&["pack-refs", "--all"]);
+    let git_dir = format!("--git-dir={}", world.path(".git").display());
+    try_all(vec![
+        ("--git-dir", world.home(), vec![&git_dir, "update-ref", "refs/heads/integration", "main"]),
+        ("branch -D of a packed ref", &root, vec!["branch", "-q", "-D", "integration"]),
+    ]);
+    world.git(&["pack-refs", "--all", "--no-prune"]);
+    try_all(vec![(
+        "update-ref -d, loose and packed",
+        &root,
+        vec!["update-ref", "-d", "refs/heads/integration", &head],
+    )]);
+    world.json(&HUMAN, &["verify"]).ok();
+}
+
+/// Git takes the old name away first, and does not bring it back: the refusal says where it was.
+#[test]
+fn a_branch_renamed_onto_integration_is_not_lost() {
+    let world = with_hooks();
+    world.write("more.txt", "more\n");
+    world.commit_all("more");
+    let (head, main) = (world.git(&["rev-parse", "integration"]), world.git(&["rev-parse", "main"]));
+    let ran = world.git_as(&HUMAN, &world.root, &["branch", "-M", "main", "integration"], &[]).exits(128);
+    assert_eq!(world.git(&["rev-parse", "integration"]), head);
+    assert!(ran.stderr.contains(&format!("git branch NAME {main}")), "{}", ran.stderr);
+    world.git(&["branch", "main", &main]);
+    world.git(&["status"]);
+}
+
+#[test]
+fn a_detour_over_another_name_is_refused() {
+    let world = with_hooks();
+    let head = world.git(&["rev-parse", "integration"]);
+    world.write("more.txt", "more\n");
+    world.commit_all("more");
+    world.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/integration"]);
+    let ran = world.git_as(&HUMAN, &world.root, &["update-ref", "refs/heads/alias", "main"], &[]);
+    assert_ne!(ran.exit, 0);
+    assert_eq!(world.git(&["rev-parse", "integration"]), head);
+    // Another branch is nobody's business.
+    world.git(&["branch", "integration2"]);
+    world.git(&["branch", "-f", "integration2", "main~1"]);
+}
+
+/// The board named in the environment is not the one the hook stands in.
+#[test]
+fn the_environment_leads_no_hook_astray() {
+    let (world, other) = (with_hooks(), World::new());
+    world.write("more.txt", "more\n");
+    world.commit_all("more");
+    let head = world.git(&["rev-parse", "integration"]);
+    let elsewhere = other.path(".liza");
+    for env in [
+        ("LIZA_DIR", elsewhere.to_str().unwrap()),
+        ("LIZA_HOOK_PROBE", "/dev/null"),
+        ("LIZA_HOOK_TIMEOUT", "0.0001"),
+        ("LIZA_AGENT_ID", "nobody"),
+    ] {
+        let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[env]);
+        assert_ne!(ran.exit, 0, "{env:?}");
+        assert_eq!(world.git(&["rev-parse", "integration"]), head, "{env:?}");
+    }
+}
+
+#[test]
+fn housekeeping_and_everything_liza_does_pass() {
+    let world = with_hooks();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    // The commits of this story show who makes them.
+    let commit = |file: &str, id: &str| {
+        world.task(id, &[file, &format!("tests/test_{id}.sh")]);
+        let worktree = world.claim(&coder, id);
+        let test = format!("tests/test_{id}.sh");
+        world.checkpoint(&coder, id, &[file, &test]);
+        commit_as(&world, &coder, &worktree, file).ok();
+        commit_as(&world, &coder, &worktree, &test).ok();
+        worktree
+    };
+    for id in ["t1", "t2"] {
+        commit(&format!("{id}.sh"), id);
+        let sha = world.json(&coder, &["task", "submit", id]).ok().data()["review_commit"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        world.approve(&reviewer, id, &sha);
+        world.liza(&reviewer, &["merge", id]).ok();
+        for keeping in [
+            vec!["pack-refs", "--all"],
+            vec!["pack-refs", "--all", "--no-prune"],
+            vec!["gc", "-q"],
+            vec!["gc", "-q", "--prune=now"],
+            vec!["repack", "-adq"],
+            vec!["update-ref", "refs/heads/integration", "integration"],
+            vec!["branch", "-f", "integration", "integration"],
+            vec!["fetch", "-q", ".", "+integration:integration"],
+        ] {
+            let ran = world.git_as(&HUMAN, &world.root, &keeping, &[]);
+            assert_eq!(ran.exit, 0, "{keeping:?}: {}", ran.stderr);
+        }
+    }
+    let worktree = commit("t3.sh", "t3");
+    world.write("upstream.txt", "up\n");
+    world.commit_all("upstream");
+    world.human(&["integration", "advance", "main", "--reason", "upstream"]).ok();
+    world.liza(&coder, &["task", "sync", "t3"]).ok();
+    assert!(worktree.join("upstream.txt").exists());
+    world.human(&["deliver", "--to", "release"]).ok();
+    world.json(&HUMAN, &["verify"]).ok();
+}
+
+#[test]
+fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
+    let world = with_hooks();
+    let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
+    world.task("t1", &["src/", "tests/"]);
+    let worktree = world.claim(&coder, "t1");
+    let refused = |who: &Who, file: &str, words: &str| {
+        let head = world.git_in(&worktree, &["rev-parse", "HEAD"]);
+        let ran = commit_as(&world, who, &worktree, file);
+        assert_eq!(ran.exit, 1, "{file}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words) && ran.stderr.contains("hint:"), "{}", ran.stderr);
+        assert_eq!(world.git_in(&worktree, &["rev-parse", "HEAD"]), head);
+        world.git_in(&worktree, &["rm", "-q", "--cached", "-f", "--", file]);
+        std::fs::remove_file(worktree.join(file)).expect("the file");
+    };
+    refused(&coder, "src/a.sh", "has no checkpoint");
+    world.checkpoint(&coder, "t1", &["src/a.sh", "src/b.sh"]);
+    refused(&other, "src/a.sh", "held by `coder-1`");
+    let forged = Who { id: coder.id.clone(), token: Some("no such token".to_owned()) };
+    refused(&forged, "src/a.sh", "does not belong");
+    refused(&coder, "lib/x.sh", "not inside scope IN");
+    refused(&coder, "src/c.sh", "not in files_to_modify");
+    refused(&coder, ".liza/state.yaml", "liza's own files");
+    refused(&coder, ".Worktrees/x", "liza's own files");
+    commit_as(&world, &coder, &worktree, "src/a.sh").ok();
+    // The holder by name alone: git run by liza does not get the token.
+    let named = Who { id: coder.id.clone(), token: None };
+    commit_as(&world, &named, &worktree, "src/b.sh").ok();
+    // And who says nothing: tools scrub the environment of what they run.
+    super::support::write(&worktree, "src/b.sh", "echo again\n");
+    world.git_as(&HUMAN, &worktree, &["commit", "-q", "-am", "silent"], &[]).ok();
+    // Only some of what is staged: the index git commits is the one looked at.
+    super::support::write(&worktree, "lib/x.sh", "out\n");
+    super::support::write(&worktree, "src/a.sh", "echo more\n");
+    world.git_as(&HUMAN, &worktree, &["add", "-A"], &[]).ok();
+    world.git_as(&coder, &worktree, &["commit", "-q", "-m", "part", "--", "src/a.sh"], &[]).ok();
+    world.git_as(&coder, &worktree, &["commit", "-q", "-m", "rest"], &[]).exits(1);
+}
+
+#[test]
+fn dead_places_and_sealed_checkouts_take_no_commit() {
+    let world = with_hooks();
+    let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
+    let reviewer = world.register("code_reviewer", "rev-1");
+    let worktree = working(&world, &coder);
+    commit_as(&world, &coder, &worktree, "src/a.sh").ok();
+    commit_as(&world, &coder, &worktree, "tests/test_a.sh").ok();
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+    let late = commit_as(&world, &coder, &worktree, "src/late.sh").exits(1);
+    assert!(late.stderr.contains("READY_FOR_REVIEW"), "{}", late.stderr);
+    let checkout = world.json(&reviewer, &["review", "claim", "t1"]).ok().data()["checkout"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let sealed = commit_as(&world, &reviewer, Path::new(&checkout), "src/fix.sh").exits(1);
+    assert!(sealed.stderr.contains("only shows a commit"), "{}", sealed.stderr);
+    // Handed on to somebody else: the first place is dead.
+    world.task("t2", &["b/"]);
+    let first = world.claim(&coder, "t2");
+    world.liza(&coder, &["task", "release", "t2"]).ok();
+    let second = world.claim(&other, "t2");
+    assert_ne!(first, second);
+    let dead = commit_as(&world, &coder, &first, "b/x.sh").exits(1);
+    assert!(dead.stderr.contains("former worktree"), "{}", dead.stderr);
+    commit_as(&world, &HUMAN, &first, "b/y.sh").exits(1);
+    // Given back and taken by nobody: there is no lease to work under.
+    world.liza(&other, &["task", "release", "t2"]).ok();
+    let idle = commit_as(&world, &HUMAN, &second, "b/z.sh").exits(1);
+    assert!(idle.stderr.contains("IDLE"), "{}", idle.stderr);
+}
+
+#[test]
+fn liza_files_are_never_staged_anywhere() {
+    let world = with_hooks();
+    let ran = commit_as(&world, &HUMAN, &world.root, ".liza/x").exits(1);
+    assert!(ran.stderr.contains(".liza/x"), "{}", ran.stderr);
+    world.git(&["rm", "-q", "--cached", ".liza/x"]);
+    world.git_as(&HUMAN, &world.root, &["commit", "-q", "--allow-empty", "-m", "nothing staged"], &[]).ok();
+}
+
+#[test]
+fn a_broken_board_stops_commits_in_worktrees_only() {
+    let world = with_hooks();
+    let coder = world.register("coder", "coder-1");
+    let worktree = working(&world, &coder);
+    let text = world.state();
+    std::fs::write(world.path(".liza/state.yaml"), &text[..text.len() / 2]).expect("a cut");
+    let ran = commit_as(&world, &coder, &worktree, "src/a.sh").exits(1);
+    assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
+    let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
+    assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
+    // And nothing moves while nobody can tell what may.
+    world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
+}
+
+#[test]
+fn trailers_of_lizas_own_are_not_for_others() {
+    let world = with_hooks();
+    for message in ["x\n\nLiza-Task: t1", "x\n\nliza-gates: all"] {
+        let ran = world
+            .git_as(&HUMAN, &world.root, &["commit", "-q", "--allow-empty", "-m", message], &[])
+            .exits(1);
+        assert!(ran.stderr.contains("only liza's own merges"), "{}", ran.stderr);
+    }
+    world
+        .git_as(&HUMAN, &world.root, &["commit", "-q", "--allow-empty", "-m", "about Liza-Task: lines"], &[])
+        .ok();
+}
+
+#[test]
+fn task_branches_are_not_pushed_unless_people_say_so() {
+    let world = with_hooks();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    let remote = world.home().join("remote.git");
+    world.git(&["init", "-q", "--bare", remote.to_str().unwrap()]);
+    let remote = remote.to_str().unwrap();
+    let worktree = working(&world, &coder);
+    commit_as(&world, &coder, &worktree, "src/a.sh").ok();
+    for args in [
+        vec!["push", "-q", remote, "task/t1"],
+        vec!["push", "-q", remote, "HEAD:main"],
+        vec!["push", "-q", remote, "HEAD:refs/heads/task/t1"],
+        vec!["push", "-q", "--all", remote],
+    ] {
+        let ran = world.git_as(&coder, &worktree, &args, &[]);
+        assert_ne!(ran.exit, 0, "{args:?}");
+        assert!(ran.stderr.contains("push_task_branches"), "{args:?}: {}", ran.stderr);
+    }
+    assert_eq!(world.git_in(Path::new(remote), &["for-each-ref"]), "");
+    world.git(&["push", "-q", remote, "main", "integration"]);
+    // What has landed may go by any name.
+    commit_as(&world, &coder, &worktree, "tests/test_a.sh").ok();
+    let sha = world.json(&coder, &["task", "submit", "t1"]).ok().data()["review_commit"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    world.approve(&reviewer, "t1", &sha);
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    world.git_as(&coder, &worktree, &["push", "-q", remote, "HEAD:landed"], &[]).ok();
+    world.write("liza.yaml", "hooks: {push_task_branches: true}\n");
+    world.git_as(&coder, &worktree, &["push", "-q", remote, "task/t1"], &[]).ok();
+    world.write("liza.yaml", "hooks: {push_task_branches: false}\n");
+    world.git_as(&coder, &worktree, &["push", "-q", remote, ":task/t1"], &[]).ok();
+}
+
+#[test]
+fn without_liza_the_branch_stays_and_the_rest_passes() {
+    let world = with_hooks();
+    world.write("more.txt", "more\n");
+    world.commit_all("more");
+    let head = world.git(&["rev-parse", "integration"]);
+    let hanging = world.home().join("hanging");
+    script(&hanging, "#!/bin/sh\nsleep 600\n", 0o755);
+    let broken = world.home().join("broken");
+    script(&broken, "#!/bin/sh\nkill -9 $$\n", 0o755);
+    for (what, program) in [
+        ("gone", "/no/such/liza"),
+        ("hanging", hanging.to_str().unwrap()),
+        ("broken", broken.to_str().unwrap()),
+    ] {
+        for name in NAMES {
+            let text = std::fs::read_to_string(hook(&world, name)).expect("a hook");
+            let at =
+                text.lines().find(|line| line.starts_with("liza_program='")).expect("the program").to_owned();
+            script(&hook(&world, name), &text.replace(&at, &format!("liza_program='{program}'")), 0o755);
+        }
+        let env = [("LIZA_HOOK_TIMEOUT", "0.2"), ("PATH", "/usr/bin:/bin")];
+        let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &env);
+        assert_ne!(ran.exit, 0, "{what}");
+        assert!(ran.stderr.contains("stays where it is"), "{what}: {}", ran.stderr);
+        assert_eq!(world.git(&["rev-parse", "integration"]), head, "{what}");
+        world.write("more.txt", what);
+        world.git_as(&HUMAN, &world.root, &["commit", "-q", "-am", what], &env).ok();
+        world.git_as(&HUMAN, &world.root, &["branch", "-f", "other", "main~1"], &env).ok();
+    }
+}
+
+#[test]
+fn a_probe_tells_whether_git_runs_them() {
+    let world = World::new();
+    assert_eq!(status(&world)["active"], false);
+    world.human(&["hooks", "install"]).ok();
+    let found = status(&world);
+    assert_eq!(found["active"], true, "{found}");
+    for name in NAMES {
+        script(&hook(&world, name), &std::fs::read_to_string(hook(&world, name)).unwrap(), 0o644);
+        let found = status(&world);
+        assert_eq!(found["active"], false, "{name}: {found}");
+        let inactive: Vec<&str> = found["hooks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["active"] == false)
+            .map(|one| one["hook"].as_str().unwrap())
+            .collect();
+        assert_eq!(inactive, [name]);
+        world.human(&["hooks", "install"]).ok();
+    }
+    // A setting made later kills them silently; the probe sees it.
+    world.git(&["config", "core.hooksPath", "/nowhere"]);
+    assert_eq!(status(&world)["active"], false);
+    let text = world.human(&["hooks", "status"]).ok();
+    assert!(text.stdout.contains("hooks are inactive"), "{}", text.stdout);
+}
+
+#[test]
+fn what_others_own_is_left_alone() {
+    let cases: [(&str, &str, &str); 4] = [
+        ("lefthook", "pre-commit", "#!/bin/sh\ncall_lefthook() { :; }\n"),
+        (
+            "pre-commit",
+            "pre-commit",
+            "#!/usr/bin/env bash\n# File generated by pre-commit: https://pre-commit.com\n",
+        ),
+        ("husky", "pre-push", "#!/bin/sh\n# husky\n"),
+        ("overcommit", "commit-msg", "#!/usr/bin/env ruby\n# overcommit\n"),
+    ];
+    for (manager, name, text) in cases {
+        let world = World::new();
+        script(&hook(&world, name), text, 0o755);
+        let before = listing(&world.path(".git/hooks"));
+        let answer = world.json(&HUMAN, &["hooks", "install"]).ok().data();
+        assert_eq!(answer["manager"], manager);
+        assert!(
+            answer["lines"].as_str().unwrap().contains("liza hooks run pre-commit")
+                || manager == "overcommit",
+            "{answer}"
+        );
+        assert_eq!(listing(&world.path(".git/hooks")), before, "{manager}");
+        assert_eq!(status(&world)["active"], false, "{manager}");
+        if manager == "lefthook" || manager == "pre-commit" {
+            world.human(&["hooks", "install", "--beside"]).ok();
+            world.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+            world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
+            world.human(&["hooks", "uninstall"]).ok();
+            assert_eq!(listing(&world.path(".git/hooks")), before, "{manager}");
+        }
+    }
+}
+
+#[test]
+fn a_hooks_path_of_somebodys_own_is_left_alone_and_the_lines_work() {
+    for path in [".githooks", ".husky/_"] {
+        let world = World::new();
+        let dir = world.path(path);
+        std::fs::create_dir_all(&dir).expect("a directory");
+        world.git(&["config", "core.hooksPath", path]);
+        let ran = world.human(&["hooks", "install"]).ok();
+        assert!(
+            ran.stdout.contains("Nothing was installed") && ran.stdout.contains("liza hooks run"),
+            "{}",
+            ran.stdout
+        );
+        assert!(listing(&dir).is_empty(), "{path}");
+        assert!(!hook(&world, "pre-commit").exists(), "{path}");
+        assert_eq!(status(&world)["active"], false);
+        // A person does as told.
+        let liza = env!("CARGO_BIN_EXE_liza");
+        for name in NAMES {
+            script(
+                &dir.join(name),
+                &format!("#!/bin/sh\n'{liza}' hooks run {name} -- \"$@\" || exit 1\n"),
+                0o755,
+            );
+        }
+        assert_eq!(status(&world)["active"], true, "{}", status(&world));
+        world.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
+        world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
+    }
+    // Outside of the repository it belongs to every repository.
+    let world = World::new();
+    let shared = world.home().join("shared");
+    std::fs::create_dir_all(&shared).expect("a directory");
+    world.git(&["config", "--global", "core.hooksPath", shared.to_str().unwrap()]);
+    let ran = world.human(&["hooks", "install"]).ok();
+    assert!(ran.stdout.contains("other repositories may share"), "{}", ran.stdout);
+    assert!(listing(&shared).is_empty());
+}
+
+#[test]
+fn init_installs_hooks_only_when_asked() {
+    let world = World::bare_repo();
+    world.human(&["init", "A goal"]).ok();
+    assert!(!hook(&world, "pre-commit").exists());
+    let world = with_hooks();
+    assert!(NAMES.iter().all(|name| hook(&world, name).exists()));
+    assert_eq!(status(&world)["wanted"], true);
+}
+
+/// Entries for the pre-commit framework do what the hooks do.
+#[test]
+fn entries_for_the_framework_run() {
+    let world = World::new();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".pre-commit-hooks.yaml"))
+        .unwrap();
+    let entries: Vec<Vec<&str>> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("entry: liza "))
+        .map(|entry| entry.split(' ').collect())
+        .collect();
+    assert_eq!(entries.len(), 3);
+    world.write("message", "fine\n");
+    for mut entry in entries {
+        if entry.contains(&"commit-msg") {
+            entry.push("message");
+        }
+        world.human(&entry).ok();
+    }
+    let coder = world.register("coder", "coder-1");
+    let worktree = working(&world, &coder);
+    let commit = commit_as(&world, &coder, &worktree, "src/a.sh").ok();
+    assert_eq!(commit.stderr, "");
+    let head = world.git_in(&worktree, &["rev-parse", "HEAD"]);
+    let env = [
+        ("PRE_COMMIT_LOCAL_BRANCH", "refs/heads/task/t1"),
+        ("PRE_COMMIT_REMOTE_BRANCH", "refs/heads/task/t1"),
+        ("PRE_COMMIT_TO_REF", head.as_str()),
+    ];
+    world.json_env(&HUMAN, &["hooks", "run", "pre-push", "--"], &env).exits(1);
+}
