@@ -1,6 +1,6 @@
 //! The board file, edits of it that were refused, and whether the story it tells holds.
 
-use crate::board::{Needs, SwitchKind, violations};
+use crate::board::{Needs, violations};
 use crate::store::StoreError;
 use crate::store::read::LARGEST_STATE;
 
@@ -44,25 +44,21 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     }])
 }
 
-/// An edit that was refused stays here until a person has looked at it: the PAUSE it set says so.
+/// An edit that was refused stays a finding until a person goes on with `liza resume`, having seen it.
 pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let store = &scene.ctx.store;
-    let switches = store.switches()?;
-    let Some(pause) = switches.set.iter().find(|switch| {
-        switch.kind == SwitchKind::Pause && switch.reason.starts_with("an edit of state.yaml was refused")
-    }) else {
-        return Ok(Vec::new());
-    };
-    let kept = pause.reason.rsplit("see ").next().unwrap_or_default().trim().to_owned();
-    let edited = std::fs::read(&kept).unwrap_or_default();
     let now = std::fs::read(store.layout().state()).unwrap_or_default();
-    let diff = difference(&String::from_utf8_lossy(&now), &String::from_utf8_lossy(&edited));
-    Ok(vec![Finding::new(
-        "edit.refused",
-        format!("{}\n{diff}", pause.reason),
-        "somebody changed what only liza may change; the board goes on without that change",
-        "make the change with liza's commands, then `liza resume`",
-    )])
+    let found = store.refused_edits().into_iter().map(|kept| {
+        let edited = std::fs::read(&kept).unwrap_or_default();
+        let diff = difference(&String::from_utf8_lossy(&now), &String::from_utf8_lossy(&edited));
+        Finding::new(
+            "edit.refused",
+            format!("an edit of state.yaml was refused; see {}\n{diff}", kept.display()),
+            "somebody changed what only liza may change; the board goes on without that change",
+            "make the change with liza's commands, then `liza resume`",
+        )
+    });
+    Ok(found.collect())
 }
 
 fn difference(good: &str, edited: &str) -> String {
@@ -84,7 +80,8 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for check in verify::verify(scene.ctx)? {
-        if check.ok || check.name == "invariants" || check.name == "board file" {
+        // Those have examinations of their own.
+        if check.ok || ["invariants", "board file", "refs", "worktrees"].contains(&check.name) {
             continue;
         }
         let (code, remedy) = match check.name {
@@ -96,6 +93,11 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
                 "story.merged_work",
                 "look at the branch with `git log`; the merges are kept under refs/liza/merges",
             ),
+            "branches" => (
+                "story.branch",
+                "bring it back with `git branch` from refs/liza/attempts, refs/liza/submitted or the reflog; or release the task",
+            ),
+            "archive" => ("story.archive", "restore that file from a backup, or move it away"),
             _ => ("story.log", "restore log.yaml from a backup; the board itself goes on working"),
         };
         found.push(Finding::new(

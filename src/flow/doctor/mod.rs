@@ -3,8 +3,15 @@
 //! Looking and mending are apart: an examination only reads, and a finding carries its mend along as something that
 //! can be done later. So a look, a dry run and an agent's look cannot change anything.
 
+mod agents;
 mod board;
 mod intents;
+mod leftovers;
+mod locks;
+mod machine;
+mod refs;
+mod rights;
+mod settings;
 mod worktrees;
 
 use std::cell::OnceCell;
@@ -92,14 +99,27 @@ impl Scene<'_> {
 /// The name says what could not be looked at, should it fail.
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
-/// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 6] = [
+/// In this order: what later ones rely on is mended first. Whether hooks fire is for their own module to say.
+const EXAMINATIONS: [Examination; 19] = [
+    ("who may read and write the board", rights::permissions),
+    ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
     ("refused edits", board::refused_edits),
+    ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),
+    ("git's locks", locks::of_git),
+    ("the git program and its settings", settings::git),
     ("work left half done", intents::left_half_done),
     ("the worktrees of tasks", worktrees::of_tasks),
+    ("what is below .worktrees", worktrees::of_nobody),
+    ("refs in liza's name", refs::unaccounted),
+    ("temporary files", leftovers::temporary_files),
+    ("switches", leftovers::switches),
+    ("tokens", agents::tokens),
+    ("what git tracks of liza's", settings::excludes),
     ("the story of board, log and repository", board::story),
+    ("the machine", machine::file_system),
+    ("the clock", machine::clock),
 ];
 
 /// Looks at everything; mends what can be mended if `fix` says so.
