@@ -1,7 +1,7 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -117,7 +117,7 @@ fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure>
             .hint("make a first commit (`git commit --allow-empty -m start`), then run `liza init` again"));
     }
     if !options.allow_network_fs
-        && let Some(kind) = network_file_system(ctx.root())
+        && let Some(kind) = crate::host::network_file_system(ctx.root())
     {
         return Err(Failure::new(
             "io.network_fs",
@@ -126,31 +126,6 @@ fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure>
         .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
     }
     Ok(())
-}
-
-/// File systems whose locks cannot be relied on between machines.
-const NETWORK: [(u64, &str); 12] = [
-    (0x6969, "NFS"),
-    (0x517b, "SMB"),
-    (0xff53_4d42, "CIFS"),
-    (0xfe53_4d42, "SMB2"),
-    (0x5346_414f, "AFS"),
-    (0x6b41_4653, "AFS"),
-    (0x00c3_6400, "Ceph"),
-    (0x0bd0_0bd0, "Lustre"),
-    (0x0116_1970, "GFS2"),
-    (0x7461_636f, "OCFS2"),
-    (0x7375_7245, "Coda"),
-    (0x564c, "NCP"),
-];
-
-fn network_name(magic: u64) -> Option<&'static str> {
-    NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
-}
-
-fn network_file_system(path: &Path) -> Option<&'static str> {
-    let magic = rustix::fs::statfs(path).ok()?.f_type;
-    network_name((magic as u64) & 0xffff_ffff)
 }
 
 fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String, Failure> {
@@ -218,30 +193,38 @@ fn install_texts(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keeps our directories out of the user's `git status`, through a file git never commits.
-fn exclude(ctx: &Context) -> Result<(), Failure> {
-    let info = ctx.repo.common_dir.join("info");
-    let path = info.join("exclude");
-    let text = match fs::read(&path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(Failure::io("read", &path, &error)),
-    };
-    let missing: Vec<&str> =
-        EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect();
+/// Which of the lines that keep our directories out of the user's `git status` are missing.
+pub fn missing_excludes(ctx: &Context) -> Result<Vec<&'static str>, Failure> {
+    let text = exclude_text(ctx)?;
+    Ok(EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect())
+}
+
+fn exclude_text(ctx: &Context) -> Result<String, Failure> {
+    let path = ctx.repo.common_dir.join("info/exclude");
+    match fs::read(&path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Failure::io("read", &path, &error)),
+    }
+}
+
+/// Adds what is missing, in a file that git never commits.
+pub fn exclude(ctx: &Context) -> Result<(), Failure> {
+    let missing = missing_excludes(ctx)?;
     if missing.is_empty() {
         return Ok(());
     }
-    let mut new = text;
-    if !new.is_empty() && !new.ends_with('\n') {
-        new.push('\n');
+    let mut text = exclude_text(ctx)?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
     }
     for line in missing {
-        new.push_str(line);
-        new.push('\n');
+        text.push_str(line);
+        text.push('\n');
     }
+    let info = ctx.repo.common_dir.join("info");
     fs::create_dir_all(&info).map_err(|error| Failure::io("make", &info, &error))?;
-    files::replace(&path, new.as_bytes())?;
+    files::replace(&info.join("exclude"), text.as_bytes())?;
     Ok(())
 }
 
@@ -288,19 +271,4 @@ pub fn parse_task(text: &str) -> Result<TaskId, Failure> {
         Failure::usage(format!("`{text}` cannot be a task id: {why}"))
             .hint("an id is up to 64 letters, digits, `_` and `-`, starting with a letter or digit")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_network_file_system_is_known_by_its_magic() {
-        for (magic, name) in NETWORK {
-            assert_eq!(network_name(magic), Some(name));
-        }
-        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994] {
-            assert_eq!(network_name(local), None);
-        }
-    }
 }

@@ -5,6 +5,7 @@
     reason = "use cases read worktrees, specs and tokens, and run commands"
 )]
 
+pub mod accounts;
 pub mod advance;
 pub mod agents;
 pub mod alignment;
@@ -17,6 +18,7 @@ pub mod failure;
 pub mod hooks;
 pub mod init;
 pub mod merge;
+pub mod moved;
 pub mod recover;
 pub mod review;
 pub mod shell;

@@ -158,7 +158,7 @@ impl<'a> Scratch<'a> {
         let git_dir = git_dir(worktree)?;
         let common_dir =
             read_link_file(&git_dir.join("commondir"), &git_dir).unwrap_or_else(|| git_dir.clone());
-        let dir = tempfile::tempdir().map_err(GitError::io(Path::new("temporary directory")))?;
+        let dir = scratch_dir()?;
         let throwaway = dir.path().join("objects");
         fs::create_dir(&throwaway).map_err(GitError::io(&throwaway))?;
         let scratch = Self { worktree, dir, objects, real_objects: quoted(&common_dir.join("objects")) };
@@ -193,6 +193,17 @@ impl<'a> Scratch<'a> {
     fn write_tree(&self) -> Result<CommitId, GitError> {
         parse_id("write-tree", &self.git("write-tree").run_line()?)
     }
+}
+
+/// How scratch directories of ours begin; the number of the process follows, by which a dead one's are known.
+pub const SCRATCH: &str = "liza-scratch-";
+
+/// A directory for things that nobody needs afterwards.
+pub(super) fn scratch_dir() -> Result<TempDir, GitError> {
+    tempfile::Builder::new()
+        .prefix(&format!("{SCRATCH}{}-", std::process::id()))
+        .tempdir()
+        .map_err(GitError::io(Path::new("temporary directory")))
 }
 
 /// Copies the index so that git need not hash every file again. False when there is none.

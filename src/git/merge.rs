@@ -88,7 +88,7 @@ pub fn resolve_tree(
     resolved: &[Resolution],
 ) -> Result<CommitId, MergeError> {
     let query = Query::open(repo)?;
-    let scratch = tempfile::tempdir().map_err(GitError::io(Path::new("temporary directory")))?;
+    let scratch = super::content::scratch_dir()?;
     let index = scratch.path().join("index");
     let git = |subcommand| Git::reading(&repo.root, subcommand).durable().env("GIT_INDEX_FILE", &index);
     let mut entries = Vec::new();

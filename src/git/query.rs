@@ -1,5 +1,6 @@
 //! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
 
+use std::collections::HashSet;
 use std::path::{Component, Path};
 
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Sort};
@@ -172,6 +173,57 @@ impl Query {
         ids.into_iter().map(|id| self.commit_info(&id_of(id)?)).collect()
     }
 
+    /// The ids of the commits in `head` that are not in `base`.
+    pub fn ids_between(&self, base: &CommitId, head: &CommitId) -> Result<Vec<CommitId>, QueryError> {
+        let ids = || -> Result<Vec<Oid>, git2::Error> {
+            let mut walk = self.git.revwalk()?;
+            walk.push(Oid::from_str(head.as_str())?)?;
+            // A base that is gone hides nothing.
+            if self.has_commit(base) {
+                walk.hide(Oid::from_str(base.as_str())?)?;
+            }
+            walk.collect()
+        };
+        let ids = ids().map_err(QueryError::read(format!("the history between {base} and {head}")))?;
+        ids.into_iter().map(id_of).collect()
+    }
+
+    /// From `head` along the first parents, newest first, as far as they are not in `base`.
+    pub fn first_parents_until(&self, head: &CommitId, base: &CommitId) -> Result<Vec<CommitId>, QueryError> {
+        let new: HashSet<CommitId> = self.ids_between(base, head)?.into_iter().collect();
+        let mut line = Vec::new();
+        let mut at = Some(head.clone());
+        while let Some(id) = at.filter(|id| new.contains(id)) {
+            at = self.parents_of(&id)?.into_iter().next();
+            line.push(id);
+        }
+        Ok(line)
+    }
+
+    /// The full names of all refs below a prefix, whatever they lead to.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, QueryError> {
+        let names = || -> Result<Vec<String>, git2::Error> {
+            let mut found = Vec::new();
+            for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
+                found.push(name?.to_owned());
+            }
+            found.sort();
+            Ok(found)
+        };
+        names().map_err(QueryError::read(format!("the refs below {prefix}")))
+    }
+
+    /// Who last put a branch where it is and with which words, if git kept a note of it.
+    pub fn reflog_of(&self, branch: &str, at: Option<&CommitId>) -> Option<(Signature, String)> {
+        let log = self.git.reflog(&format!("refs/heads/{branch}")).ok()?;
+        let entry = log.iter().next()?;
+        if at.is_some_and(|at| entry.id_new().to_string() != at.as_str()) {
+            return None;
+        }
+        let message = String::from_utf8_lossy(entry.message_bytes().unwrap_or_default()).into_owned();
+        Some((signature(&entry.committer()), message))
+    }
+
     pub fn commit_info(&self, id: &CommitId) -> Result<CommitInfo, QueryError> {
         let commit = self.commit(id)?;
         Ok(CommitInfo {
@@ -211,6 +263,19 @@ impl Query {
         let worktree = git2::Config::open(&self.git.path().join("config.worktree"));
         let value = self.git.config().and_then(|config| config.get_bool(key));
         value.or_else(|_| worktree.and_then(|config| config.get_bool(key))).unwrap_or(false)
+    }
+
+    /// A setting as git would see it in this repository.
+    pub fn setting(&self, key: &str) -> Option<String> {
+        self.git.config().and_then(|config| config.get_string(key)).ok()
+    }
+
+    /// Whether a commit has anything at this path.
+    pub fn has_path(&self, commit: &CommitId, path: &str) -> Result<bool, QueryError> {
+        let what = || format!("`{path}` at {commit}");
+        let tree = self.commit(commit)?.tree().map_err(QueryError::read(what()))?;
+        let found = absent_is_none(tree.get_path(Path::new(path))).map_err(QueryError::read(what()))?;
+        Ok(found.is_some())
     }
 
     pub(super) fn blob(&self, id: Oid) -> Result<Vec<u8>, QueryError> {

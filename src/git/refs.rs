@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::command::{Git, GitError, failed};
 use super::commit::parse_id;
+use super::locks::git_at_work;
 use super::repo::Repo;
 use crate::board::CommitId;
 
@@ -93,17 +94,6 @@ pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
     ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
 }
 
-/// Whether some git runs in this repository; where processes cannot be listed, one may.
-fn git_at_work(repo: &Repo) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
-    processes.flatten().any(|process| {
-        let path = process.path();
-        std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with("git"))
-            && std::fs::read_link(path.join("cwd"))
-                .is_ok_and(|cwd| cwd.starts_with(&repo.root) || cwd.starts_with(&repo.common_dir))
-    })
-}
-
 /// Keeps a commit from being collected, under a ref that is ours alone.
 pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError> {
     update(repo, refname, commit, Expected::Any)
@@ -131,6 +121,13 @@ pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitErr
     let text = git.end_of_options().arg(prefix).run_line()?;
     let entries = text.lines().filter_map(|line| line.split_once(' '));
     entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
+}
+
+/// Whether some ref leads to this commit, so that git keeps it whatever becomes of worktrees.
+pub fn is_named(repo: &Repo, commit: &CommitId) -> Result<bool, GitError> {
+    let git = Git::reading(&repo.root, "for-each-ref").args(["--count=1", "--format=x"]);
+    let found = git.arg(format!("--contains={commit}")).run_line()?;
+    Ok(!found.is_empty())
 }
 
 /// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.

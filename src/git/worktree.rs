@@ -21,6 +21,8 @@ const LOCK_MARK: &str = "liza: ";
 pub enum WorktreeError {
     #[error("`{}` exists already", path.display())]
     PathTaken { path: PathBuf },
+    #[error("git has no whole record of a worktree at `{}`", path.display())]
+    NoRecord { path: PathBuf },
     #[error(transparent)]
     Branch(#[from] RefError),
     #[error(transparent)]
@@ -117,7 +119,8 @@ impl<'a> Worktrees<'a> {
         Ok(healed)
     }
 
-    fn is_ours(&self, record: &Checkout) -> bool {
+    /// Whether this record is of a worktree that liza made.
+    pub fn is_ours(&self, record: &Checkout) -> bool {
         let marked = record.locked.as_deref().is_some_and(|reason| reason.starts_with(LOCK_MARK.trim_end()));
         marked
             || match &record.path {
@@ -146,6 +149,33 @@ impl<'a> Worktrees<'a> {
             rename(&record.admin_dir, &bin.join(kept_as))?;
         }
         Ok(Some(bin))
+    }
+
+    /// Gives a worktree that lost its `.git` file a new one, where git's record of it is still there and whole. What
+    /// is in the directory stays as it is.
+    pub fn reconnect(&self, path: &Path) -> Result<(), WorktreeError> {
+        let records = checkouts::recorded_at(self.repo, path)?;
+        let dot_git = path.join(".git");
+        let [record] = &records[..] else { return Err(WorktreeError::NoRecord { path: path.to_owned() }) };
+        if record.is_half_made() {
+            return Err(WorktreeError::NoRecord { path: path.to_owned() });
+        }
+        let text = format!("gitdir: {}\n", record.admin_dir.display());
+        let written = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&dot_git)
+            .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+        written.map_err(GitError::io(&dot_git))?;
+        Ok(())
+    }
+
+    /// Moves one file or directory into the trash, as it is; gives where.
+    pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
+        let name = path.file_name().unwrap_or_default();
+        let kept_at = self.bin(&name.to_string_lossy())?.join(name);
+        rename(path, &kept_at)?;
+        Ok(kept_at)
     }
 
     /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
@@ -253,6 +283,22 @@ mod tests {
         let second = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
         assert_ne!(second, bin);
         place.fixture.git(&["worktree", "list"]);
+    }
+
+    #[test]
+    fn a_lost_git_file_is_written_again_and_nothing_else() {
+        let place = Place::new();
+        let path = place.home.join("t1");
+        place.worktrees().add(&path, "task/t1", &place.fixture.head(), "c").unwrap();
+        write_in(&path, "precious", "work");
+        fs::remove_file(path.join(".git")).unwrap();
+        place.worktrees().reconnect(&path).unwrap();
+        checkouts::check_sound(&place.repo, &path).unwrap();
+        assert_eq!(fs::read(path.join("precious")).unwrap(), b"work");
+        assert!(place.worktrees().reconnect(&path).is_err(), "never over one that is there");
+        fs::remove_file(path.join(".git")).unwrap();
+        fs::remove_dir_all(place.repo.common_dir.join("worktrees/t1")).unwrap();
+        assert!(matches!(place.worktrees().reconnect(&path), Err(WorktreeError::NoRecord { .. })));
     }
 
     #[test]

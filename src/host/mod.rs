@@ -4,9 +4,11 @@
 
 mod clock;
 pub mod crash;
+mod filesystem;
 mod process;
 mod random;
 
 pub use clock::now;
-pub use process::{lives, this_process};
+pub use filesystem::{free_bytes, network_file_system};
+pub use process::{is_running_liza, lives, this_process};
 pub use random::secret;

@@ -29,6 +29,17 @@ pub fn lives(process: &Process) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
+/// Whether the process with this number is a liza: whoever names a file after its pid can be asked for by it. Where
+/// that cannot be told, it may be.
+pub fn is_running_liza(pid: u32) -> bool {
+    if cfg!(target_os = "linux") {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        return name.starts_with("liza") && !is_zombie(pid);
+    }
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
 fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The command name is in brackets and may contain anything, brackets and blanks too.

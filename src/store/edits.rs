@@ -16,6 +16,19 @@ use super::lock::BoardLock;
 use super::log_file::LogFile;
 use super::read::invalid;
 
+/// How the names of kept files begin: whatever stood in place of the board, edits that were refused, and those of them
+/// that a person has seen.
+const KEPT: &str = "state-";
+const REFUSED: &str = "refused-";
+const SEEN: &str = "seen-";
+
+fn rename_start(path: &std::path::Path, from: &str, to: &str) -> Result<PathBuf, StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let renamed = path.with_file_name(format!("{to}{}", name.strip_prefix(from).unwrap_or(&name)));
+    std::fs::rename(path, &renamed).doing("rename", path)?;
+    Ok(renamed)
+}
+
 impl Store {
     /// Keeps a copy of bytes that were found in place of the board.
     pub(super) fn keep_edit(&self, bytes: &[u8], now: &Stamp) -> Result<PathBuf, StoreError> {
@@ -23,8 +36,9 @@ impl Store {
         make_private_dir(&edits)?;
         let stamp = now.wall.to_string().replace(':', "");
         for number in 0..10_000 {
-            let path = edits.join(format!("state-{stamp}-{number}.yaml"));
-            if !path.exists() {
+            let path = edits.join(format!("{KEPT}{stamp}-{number}.yaml"));
+            let refused = edits.join(format!("{REFUSED}{stamp}-{number}.yaml"));
+            if !path.exists() && !refused.exists() {
                 write_new(&path, bytes)?;
                 return Ok(path);
             }
@@ -125,7 +139,30 @@ impl Store {
         Ok(locked)
     }
 
+    /// Edits that were refused and that no person has been seen to look at, oldest first.
+    pub fn refused_edits(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.layout().edits()).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> = entries
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(REFUSED))
+            .map(|entry| entry.path())
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// A person goes on, and has thereby seen them. They stay, under another name.
+    pub fn refused_edits_seen(&self) -> Result<(), StoreError> {
+        for path in self.refused_edits() {
+            rename_start(&path, REFUSED, SEEN)?;
+        }
+        Ok(())
+    }
+
     fn refuse_edit(&self, good: &str, kept: &std::path::Path, places: &[String]) -> StoreError {
+        let kept = match rename_start(kept, KEPT, REFUSED) {
+            Ok(kept) => kept,
+            Err(error) => return error,
+        };
         if let Err(error) = replace(&self.layout().state(), good.as_bytes()) {
             return error;
         }

@@ -43,6 +43,14 @@ impl LockNote {
         }
     }
 
+    /// Whether the file says what liza writes there.
+    pub fn is_readable(path: &Path) -> bool {
+        let mut text = String::new();
+        open_no_follow(path, OpenOptions::new().read(true))
+            .and_then(|file| file.take(64 * 1024).read_to_string(&mut text))
+            .is_ok_and(|_| serde_json::from_str::<Self>(text.trim()).is_ok())
+    }
+
     fn text(&self) -> Vec<u8> {
         let mut note = self.clone();
         note.command = note.command.chars().take(100).collect();
@@ -113,6 +121,11 @@ impl BoardLock {
     pub fn raise_mark(&mut self, revision: u64) {
         self.note.revision = self.note.revision.max(revision);
         self.write_note();
+    }
+
+    /// Cuts off what others wrote behind the note.
+    pub fn cut_to_note(&self) -> std::io::Result<()> {
+        self.file.set_len(NOTE_LENGTH as u64)
     }
 
     /// Only for messages and for noticing a rolled-back board: losing it loses nothing, so an error is no error.

@@ -41,6 +41,21 @@ impl Store {
         Ok(kept)
     }
 
+    /// Writes the note of the lock file anew, for a board known to be at this revision; what stood there is kept.
+    pub fn renew_lock_note(&self, revision: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let path = self.layout().lock();
+        let readable = super::lock::LockNote::is_readable(&path);
+        let former = super::files::read_whole(&path, 1024 * 1024).ok().filter(|_| !readable);
+        let kept = match former {
+            Some((bytes, _)) if !bytes.is_empty() => Some(self.keep_edit(&bytes, now)?),
+            _ => None,
+        };
+        let mut lock = BoardLock::acquire(&path, self.patience(), &now.wall.to_string())?;
+        lock.raise_mark(revision);
+        lock.cut_to_note().doing("write", &path)?;
+        Ok(kept)
+    }
+
     /// The revisions of which a whole image is kept, oldest first.
     pub fn image_revisions(&self) -> Vec<u64> {
         let mut found: Vec<u64> = std::fs::read_dir(self.layout().images())

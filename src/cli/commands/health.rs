@@ -41,6 +41,9 @@ pub struct DoctorArgs {
     /// Mend what can be mended; what is replaced is kept under .liza/edits
     #[arg(long)]
     pub fix: bool,
+    /// Say what --fix would do, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Print the board of this revision instead, made again from image and log
     #[arg(long, value_name = "REVISION", conflicts_with = "fix")]
     pub image: Option<u64>,
@@ -117,11 +120,12 @@ pub fn doctor(session: &mut Session, args: &DoctorArgs) -> Result<Answer, Failur
             Answer::new(json!({ "revision": revision, "state": rebuilt.text }), rebuilt.text).at(revision)
         );
     }
-    if args.fix && !session.ctx.is_human() {
+    let fix = args.fix && !args.dry_run;
+    if fix && !session.ctx.is_human() {
         return Err(Failure::new("refused.human_only", "only a person may mend the board")
             .hint("`liza doctor` without --fix only looks"));
     }
-    let findings = examine(&session.ctx, args.fix)?;
+    let findings = examine(&session.ctx, fix)?;
     let mut text = String::new();
     for finding in &findings {
         let mark = if finding.fixed { "fixed" } else { "found" };

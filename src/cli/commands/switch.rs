@@ -100,6 +100,9 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
         (None, None) => None,
         (task, agent) => task.clone().or_else(|| agent.clone()),
     };
+    if wanted.is_none() {
+        ctx.store.refused_edits_seen()?;
+    }
     let mut cleared = Vec::new();
     let mut paused = 0;
     for switch in ctx.store.switches()?.set {

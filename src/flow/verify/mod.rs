@@ -1,14 +1,18 @@
 //! Whether board, log and repository still tell the same story.
 
+mod history;
+
 use serde::Serialize;
 
-use crate::board::{Needs, Status, violations};
+use crate::board::{Board, Needs, violations};
 use crate::store::rebuild::step;
 use crate::wire::log::read_chain;
 use crate::wire::state::Decoded;
 
+use super::accounts::{self, Accounts, OUR_REFS, TASK_BRANCHES};
 use super::context::Context;
 use super::failure::Failure;
+use super::moved;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,8 +67,20 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     if let Ok(records) = &records {
         add("replay", replay(ctx, records, board.revision));
     }
-    add("merged work", merged_work(ctx, board));
-    add("integration", integration(ctx, board));
+    let archive = accounts::archive(ctx).map_err(|failure| failure.message);
+    let archived = archive.as_deref().unwrap_or_default();
+    add("archive", archive.as_ref().map(|all| format!("{} tasks", all.len())).map_err(Clone::clone));
+    let start = records
+        .as_deref()
+        .ok()
+        .and_then(|records| history::recorded(records, &board.config().integration_branch).0);
+    add("merged work", history::merged_work(ctx, board, archived, start.as_ref()));
+    add("integration", integration(ctx, board, records.as_deref().ok()));
+    add("branches", branches(ctx, board));
+    let known = Accounts::of(board, archived);
+    add("refs", strange_refs(ctx, &known).map_err(|failure| failure.message).and_then(none_strange("refs")));
+    let worktrees = strange_worktrees(ctx, &known).map_err(|failure| failure.message);
+    add("worktrees", worktrees.and_then(none_strange("worktrees")));
     Ok(checks)
 }
 
@@ -91,58 +107,65 @@ fn replay(ctx: &Context, records: &[crate::wire::log::Record], revision: u64) ->
     Ok(format!("revisions {oldest} to {} made again from the log", at.board.revision))
 }
 
-fn merged_work(ctx: &Context, board: &crate::board::Board) -> Result<String, String> {
+/// With the log, every move since the beginning is looked at; without it, where the branch is now.
+fn integration(
+    ctx: &Context,
+    board: &Board,
+    records: Option<&[crate::wire::log::Record]>,
+) -> Result<String, String> {
+    if let Some(records) = records {
+        return history::line(ctx, board, records);
+    }
+    match moved::integration_was_moved(ctx, board) {
+        Ok(None) => Ok(format!("`{}` is where liza put it", board.config().integration_branch)),
+        Ok(Some(evidence)) => Err(evidence.told()),
+        Err(failure) => Err(failure.message),
+    }
+}
+
+/// The branch of every task that is under way, and the commit it was handed in with, are there.
+fn branches(ctx: &Context, board: &Board) -> Result<String, String> {
     let query = ctx.query().map_err(|failure| failure.message)?;
-    let branch = &board.config().integration_branch;
-    let head = query
-        .head_of_branch(branch)
-        .map_err(|error| error.to_string())?
-        .ok_or_else(|| format!("the branch `{branch}` is gone"))?;
     let mut count = 0;
-    for task in board.tasks.iter().filter(|task| task.status == Status::Merged) {
-        let body = task.body();
-        let Some(merge) = &body.merge else {
-            return Err(format!("{} is MERGED without a merge commit", task.id));
-        };
-        for commit in [Some(&merge.commit), body.approval.as_ref().map(|approval| &approval.commit)]
-            .into_iter()
-            .flatten()
-        {
-            let there = query.has_commit(commit)
-                && query.is_ancestor(commit, &head).map_err(|error| error.to_string())?;
-            if !there {
-                return Err(format!("{} is MERGED, but `{branch}` does not contain {commit}", task.id));
-            }
+    for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
+        let Some(attempt) = task.body().attempt() else { continue };
+        // A claim that is under way, or whose process died, may not have come that far.
+        if board.intent_of(&task.id).is_some() {
+            continue;
+        }
+        if query.head_of_branch(&attempt.branch).map_err(|error| error.to_string())?.is_none() {
+            return Err(format!("the branch `{}` of {} ({}) is gone", attempt.branch, task.id, task.status));
+        }
+        if let Some(commit) = task.review_commit.as_ref().filter(|commit| !query.has_commit(commit)) {
+            return Err(format!("the commit {commit} that {} was handed in with is gone", task.id));
         }
         count += 1;
     }
-    Ok(format!("{count} merged tasks are in `{branch}`"))
+    Ok(format!("{count} tasks under way have theirs"))
 }
 
-fn integration(ctx: &Context, board: &crate::board::Board) -> Result<String, String> {
-    let query = ctx.query().map_err(|failure| failure.message)?;
-    let branch = &board.config().integration_branch;
-    let head = query.head_of_branch(branch).map_err(|error| error.to_string())?;
-    match (&board.rest.integration.head, head) {
-        (Some(known), Some(head)) if *known == head => {
-            Ok(format!("`{branch}` is at {}, where liza put it", head.short()))
-        }
-        // A move that an open intent names is liza's own, not yet on record.
-        (_, Some(head))
-            if board
-                .rest
-                .intents
-                .iter()
-                .any(|intent| intent.work.step().is_some_and(|step| step.new == head)) =>
-        {
-            Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
-        }
-        (Some(known), Some(head)) => Err(format!(
-            "`{branch}` is at {}, but liza left it at {}: somebody moved it (`liza integration advance {branch} --reason …` accepts it)",
-            head.short(),
-            known.short()
-        )),
-        (_, None) => Err(format!("the branch `{branch}` is gone")),
-        (None, Some(_)) => Ok(format!("`{branch}` has not been moved by liza yet")),
+/// Refs in liza's name that belong to nothing on the board, in the archive or under way.
+pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
+    let query = ctx.query()?;
+    let mut all = query.refs_below(TASK_BRANCHES)?;
+    all.extend(query.refs_below(OUR_REFS)?);
+    Ok(all.into_iter().filter(|name| !known.knows_ref(name)).collect())
+}
+
+/// The same for worktrees. A record that is half-made is what a crash leaves, no story of its own.
+pub fn strange_worktrees(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
+    let places = accounts::places(ctx)?;
+    let strange = places.into_iter().filter(|place| {
+        let half_made = place.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
+        !half_made && !known.knows_worktree(&place.name)
+    });
+    Ok(strange.map(|place| format!(".worktrees/{}", place.name.display())).collect())
+}
+
+fn none_strange(what: &'static str) -> impl Fn(Vec<String>) -> Result<String, String> {
+    move |strange| match &strange[..] {
+        [] => Ok("every one belongs to a task".to_owned()),
+        [one] => Err(format!("nothing accounts for {one}")),
+        [first, rest @ ..] => Err(format!("nothing accounts for {first} (and {} more {what})", rest.len())),
     }
 }

@@ -1,0 +1,250 @@
+//! Which refs and worktrees somebody can account for: those of a task on the board, in the archive, or of work that is
+//! under way. The one place that knows the names liza gives to them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::board::intent::Work;
+use crate::board::{Board, CommitId, Status, TaskId};
+use crate::git::checkouts;
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// Where all refs of ours are, beside the branches of tasks.
+pub const OUR_REFS: &str = "refs/liza/";
+pub const TASK_BRANCHES: &str = "refs/heads/task/";
+/// Checkouts for reviewers, and private ones for merging.
+pub const REVIEWS: &str = ".review";
+pub const MERGES: &str = ".merge";
+
+/// A task that left the board, as much of it as its file tells.
+#[derive(Debug, Clone, serde::Deserialize)]
+pub struct ArchivedTask {
+    pub id: TaskId,
+    pub status: Status,
+    #[serde(default)]
+    pub epoch: Option<u64>,
+    #[serde(default)]
+    pub merge: Option<Landed>,
+    #[serde(default)]
+    pub approval: Option<Landed>,
+}
+
+#[derive(Debug, Clone, serde::Deserialize)]
+pub struct Landed {
+    pub commit: CommitId,
+}
+
+pub struct Accounts {
+    /// The highest epoch of every task there is or was, by its id in lower case; none where nobody can tell.
+    tasks: BTreeMap<String, Option<u64>>,
+    on_board: Vec<String>,
+    /// Branches and worktrees that open claims name.
+    claims: Vec<(String, String)>,
+    revision: u64,
+}
+
+impl Accounts {
+    pub fn of(board: &Board, archive: &[ArchivedTask]) -> Self {
+        let mut tasks: BTreeMap<String, Option<u64>> =
+            archive.iter().map(|task| (task.id.folded(), task.epoch)).collect();
+        tasks.extend(board.tasks.iter().map(|task| (task.id.folded(), Some(task.epoch))));
+        let claims = board.rest.intents.iter().filter_map(|intent| match &intent.work {
+            Work::Claim(work) => Some((work.branch.clone(), work.worktree.clone())),
+            _ => None,
+        });
+        Self {
+            tasks,
+            on_board: board.tasks.iter().map(|task| task.id.folded()).collect(),
+            claims: claims.collect(),
+            revision: board.revision,
+        }
+    }
+
+    fn task(&self, id: &str) -> bool {
+        self.tasks.contains_key(&id.to_lowercase())
+    }
+
+    pub fn is_on_board(&self, id: &str) -> bool {
+        self.on_board.contains(&id.to_lowercase())
+    }
+
+    /// Whether that task ever had this epoch.
+    fn epoch(&self, id: &str, epoch: u64) -> bool {
+        match self.tasks.get(&id.to_lowercase()) {
+            Some(Some(highest)) => (1..=*highest).contains(&epoch),
+            Some(None) => true,
+            None => false,
+        }
+    }
+
+    /// `t1`, or `t1.EPOCH`: the name of a branch and of a worktree.
+    fn attempt(&self, name: &str) -> bool {
+        match name.split_once('.') {
+            None => self.epoch(name, 1),
+            Some((id, epoch)) => epoch.parse().is_ok_and(|epoch| self.epoch(id, epoch)),
+        }
+    }
+
+    pub fn knows_ref(&self, refname: &str) -> bool {
+        if let Some(branch) = refname.strip_prefix("refs/heads/") {
+            return branch.strip_prefix("task/").is_some_and(|name| self.attempt(name))
+                || self.claims.iter().any(|(known, _)| known == branch);
+        }
+        let parts: Vec<&str> = refname.strip_prefix(OUR_REFS).unwrap_or_default().split('/').collect();
+        let number = |text: &str| text.parse::<u64>().ok();
+        match parts[..] {
+            ["attempts", task, n] => self.task(task) && number(n).is_some(),
+            ["merges", task, id] => self.task(task) && number(id).is_some_and(|id| id <= self.revision),
+            ["submitted", task, round] => round
+                .split_once('-')
+                .and_then(|(epoch, iteration)| Some((number(epoch)?, number(iteration)?)))
+                .is_some_and(|(epoch, _)| self.epoch(task, epoch)),
+            ["wip", task] => self.task(task),
+            ["wip", task, epoch] => number(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
+            ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
+            _ => false,
+        }
+    }
+
+    /// A path below `.worktrees`, such as `t1.2` or `.review/t1`.
+    pub fn knows_worktree(&self, name: &Path) -> bool {
+        let Some(name) = name.to_str() else { return false };
+        match name.split_once('/') {
+            Some((REVIEWS, task)) => self.task(task),
+            Some((MERGES, _)) => true,
+            Some(_) => false,
+            None => {
+                let of_claim = |worktree: &str| worktree.rsplit('/').next() == Some(name);
+                self.attempt(name) || self.claims.iter().any(|(_, worktree)| of_claim(worktree))
+            }
+        }
+    }
+}
+
+/// Every task in the archive whose file can be read. Those that cannot are named, not passed over.
+pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>, Failure> {
+    const LARGEST: usize = 16 * 1024 * 1024;
+    let dir = ctx.store.layout().archive();
+    let entries = match std::fs::read_dir(&dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Failure::io("list", &dir, &error)),
+    };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if hidden || path.extension().is_none_or(|ending| ending != "yaml") {
+            continue;
+        }
+        let read = crate::store::files::read_whole(&path, LARGEST as u64)
+            .map_err(|error| Failure::io("read", &path, &error))?;
+        let task =
+            crate::wire::read_foreign(&read.0, crate::wire::Limits::of_bytes(LARGEST)).map_err(|error| {
+                Failure::new("board.archive", format!("{} cannot be read: {error}", path.display()))
+            })?;
+        found.push(task);
+    }
+    Ok(found)
+}
+
+/// Where worktrees of ours are or should be: what git has on record below `.worktrees`, and what is there.
+pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
+    let home = ctx.worktrees_dir();
+    let mut found: BTreeMap<PathBuf, Place> = BTreeMap::new();
+    for record in checkouts::list(&ctx.repo)? {
+        let Some(name) = record.path.as_ref().and_then(|path| path.strip_prefix(&home).ok()) else {
+            continue;
+        };
+        let name = name.to_owned();
+        found.insert(
+            name.clone(),
+            Place { present: false, path: home.join(&name), record: Some(record), name },
+        );
+    }
+    let mut present = |below: &str| -> Result<(), Failure> {
+        let dir = home.join(below);
+        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+            let name = Path::new(below).join(entry.file_name());
+            if name == Path::new(REVIEWS) || name == Path::new(MERGES) {
+                continue;
+            }
+            let path = home.join(&name);
+            let place = Place { present: true, path, record: None, name: name.clone() };
+            found.entry(name).or_insert(place).present = true;
+        }
+        Ok(())
+    };
+    ["", REVIEWS, MERGES].into_iter().try_for_each(&mut present)?;
+    Ok(found.into_values().collect())
+}
+
+/// One place below `.worktrees`.
+pub struct Place {
+    /// Relative to `.worktrees`.
+    pub name: PathBuf,
+    pub path: PathBuf,
+    pub record: Option<checkouts::Checkout>,
+    /// Something is there.
+    pub present: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accounts() -> Accounts {
+        let tasks = [("t1".to_owned(), Some(2)), ("t2".to_owned(), Some(0)), ("old".to_owned(), None)];
+        let claims = vec![("task/t3".to_owned(), ".worktrees/t3".to_owned())];
+        Accounts { tasks: tasks.into(), on_board: vec!["t1".into(), "t2".into()], claims, revision: 9 }
+    }
+
+    #[test]
+    fn refs_are_known_by_task_and_number() {
+        let known = accounts();
+        for name in [
+            "refs/heads/task/t1",
+            "refs/heads/task/T1.2",
+            "refs/heads/task/old.7",
+            "refs/heads/task/t3",
+            "refs/liza/attempts/t1/1",
+            "refs/liza/merges/t1/9",
+            "refs/liza/submitted/t1/2-1",
+            "refs/liza/wip/t1/1",
+            "refs/liza/wip/t1",
+            "refs/liza/moves/3",
+        ] {
+            assert!(known.knows_ref(name), "{name}");
+        }
+        for name in [
+            "refs/heads/task/t2",
+            "refs/heads/task/t1.3",
+            "refs/heads/task/t1.x",
+            "refs/heads/task/t4",
+            "refs/heads/task/t1/x",
+            "refs/liza/attempts/t4/1",
+            "refs/liza/attempts/t1/x",
+            "refs/liza/merges/t1/10",
+            "refs/liza/submitted/t1/3-1",
+            "refs/liza/wip/t1/3",
+            "refs/liza/moves/10",
+            "refs/liza/other/t1",
+            "refs/liza/x",
+        ] {
+            assert!(!known.knows_ref(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn worktrees_are_known_by_task_and_epoch() {
+        let known = accounts();
+        for name in ["t1", "t1.2", "t3", ".review/t1", ".review/old", ".merge/anything"] {
+            assert!(known.knows_worktree(Path::new(name)), "{name}");
+        }
+        for name in ["t2", "t1.3", "t4", ".review/t4", "t1/inner", ""] {
+            assert!(!known.knows_worktree(Path::new(name)), "{name}");
+        }
+    }
+}

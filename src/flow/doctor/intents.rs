@@ -1,0 +1,31 @@
+//! Git work whose process died.
+
+use super::{Finding, Scene};
+use crate::flow::failure::Failure;
+use crate::flow::recover;
+
+pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let dead = board.rest.intents.iter().filter(|intent| !crate::host::lives(&intent.owner));
+    let found = dead.map(|intent| {
+        let id = intent.id;
+        let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of {task}"));
+        let verb = intent.work.verb();
+        Finding::new(
+            "intent.dead",
+            format!("a {verb}{task} was left half done by process {}, which is dead", intent.owner.pid),
+            "the task waits until it is ended",
+            "finished if its effect is there, undone if not",
+        )
+        .mended_by(move |ctx| {
+            // One call ends them all; those after the first find theirs ended.
+            recover::recover(ctx)?;
+            let open = ctx.store.read(&crate::board::Needs::Nothing)?.board.intent(id).is_some();
+            if open {
+                return Err(Failure::new("stale.in_progress", "another process has taken it over"));
+            }
+            Ok(None)
+        })
+    });
+    Ok(found.collect())
+}

@@ -1,0 +1,93 @@
+//! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
+
+use std::path::{Path, PathBuf};
+
+use super::{Finding, Scene};
+use crate::flow::failure::Failure;
+
+/// Temporary files of dead commands, in every place liza writes to.
+pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let trash = ctx.store.layout().trash();
+    let mut dead: Vec<PathBuf> = walkdir::WalkDir::new(ctx.store.dir())
+        .into_iter()
+        .filter_entry(|entry| entry.path() != trash)
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .filter(|path| is_dead_temporary(path))
+        .collect();
+    for dir in ["info", "hooks", "."] {
+        let dir = ctx.repo.common_dir.join(dir);
+        let files = std::fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
+    }
+    dead.extend(dead_scratch());
+    dead.sort();
+    let found = dead.into_iter().map(|path| {
+        Finding::new(
+            "leftover.temporary",
+            format!("{} was left by a command that was killed", path.display()),
+            "nobody will ever use it; it only takes room",
+            "it is removed: what it was to become was never published",
+        )
+        .mended_by(move |_| {
+            let removed =
+                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))
+        })
+    });
+    Ok(found.collect())
+}
+
+/// `.NAME.PID.tmp`, as [`crate::store::files::beside`] names them, of a process that is no liza any more.
+fn is_dead_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
+    let pid = inner.and_then(|inner| inner.rsplit_once('.')).and_then(|(_, pid)| pid.parse().ok());
+    pid.is_some_and(|pid| !crate::host::is_running_liza(pid))
+}
+
+/// Scratch directories for indexes and throw-away objects, in the machine's place for such.
+fn dead_scratch() -> Vec<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    let me = rustix::process::geteuid().as_raw();
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let pid = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(crate::git::content::SCRATCH))
+                .and_then(|rest| rest.split_once('-'))
+                .and_then(|(pid, _)| pid.parse().ok());
+            let ours = entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == me);
+            ours && pid.is_some_and(|pid| !crate::host::is_running_liza(pid))
+        })
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Switches for a task or an agent that does not exist stop nobody.
+pub fn switches(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let known = |subject: &str| {
+        board.tasks.iter().any(|task| task.id.as_str().eq_ignore_ascii_case(subject))
+            || board.rest.agents.keys().any(|agent| agent.as_str().eq_ignore_ascii_case(subject))
+            || subject.eq_ignore_ascii_case("human")
+    };
+    let switches = scene.ctx.store.switches()?;
+    let strange = switches.set.iter().filter_map(|switch| {
+        let subject = switch.subject.as_deref().filter(|subject| !known(subject))?;
+        Some(Finding::new(
+            "switch.unknown",
+            format!("{}-{subject} is set, but there is no task or agent `{subject}`", switch.kind.as_str()),
+            "it stops nobody, though somebody meant it to",
+            format!(
+                "set it for the right one, then take this one away from {}",
+                scene.ctx.store.dir().display()
+            ),
+        ))
+    });
+    Ok(strange.collect())
+}

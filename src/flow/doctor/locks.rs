@@ -1,0 +1,162 @@
+//! Locks that nobody will take away any more, and locks that other programs put beside ours.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::git::locks::{self, Holder, LockFile};
+use crate::git::{Worktrees, checkouts};
+use crate::store::lock::LockNote;
+
+use super::{Finding, Scene};
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+
+/// Younger ones are ordinary work.
+const ORDINARY: Duration = Duration::from_secs(10);
+/// A git in a container cannot be seen from here; no hook or editor of one holds a lock of ours that long unseen.
+const CERTAIN: Duration = Duration::from_secs(300);
+
+const WHY: &str = "git waits for nobody: whatever needs that lock fails until it is gone";
+
+/// Locks of git on what is ours.
+pub fn of_git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let under_way = scene
+        .board()
+        .is_some_and(|board| board.rest.intents.iter().any(|intent| crate::host::lives(&intent.owner)));
+    let mut found = Vec::new();
+    for lock in standing(scene)? {
+        if lock.age.is_some_and(|age| age < ORDINARY) {
+            continue;
+        }
+        let what = format!("the lock {} stands there", lock.path.display());
+        found.push(match lock.holder(&ctx.repo) {
+            Holder::Process { pid, name } => Finding::new(
+                "lock.held",
+                format!("{what}; process {pid} ({name}) may be using it"),
+                WHY,
+                "nothing; liza takes no lock from a living process. If that process hangs, end it yourself",
+            ),
+            Holder::Nobody if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
+                Finding::new("lock.dead", format!("{what}, left by a process that is gone"), WHY, "it goes to .liza/trash")
+                    .mended_by(move |ctx| discard(ctx, &lock))
+            }
+            Holder::Nobody | Holder::Unknown => Finding::new(
+                "lock.unclear",
+                format!("{what}, and no process that uses it is seen here"),
+                WHY,
+                format!(
+                    "if no git works in this repository, also in no container, it can go; after {} minutes without liza at work `liza doctor --fix` says it for certain",
+                    CERTAIN.as_secs() / 60
+                ),
+            ),
+        });
+    }
+    Ok(found)
+}
+
+fn standing(scene: &Scene) -> Result<Vec<LockFile>, Failure> {
+    let ctx = scene.ctx;
+    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    let ours: Vec<_> =
+        checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)).collect();
+    let branch = scene.board().map(|board| board.config().integration_branch.clone());
+    let branches: Vec<&str> = branch.as_deref().into_iter().collect();
+    Ok(locks::ours(&ctx.repo, &ours, &branches, &["refs/heads/task", "refs/liza"]))
+}
+
+/// Looks once more: what was dead a moment ago may have been replaced by one that lives.
+fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>, Failure> {
+    if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Nobody {
+        return Err(Failure::new("busy.lock", "somebody uses it now"));
+    }
+    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+    let kept = Worktrees::new(&ctx.repo, &home, &trash).discard(&lock.path)?;
+    Ok(Some(format!("as {}", kept.display())))
+}
+
+/// Another way of locking the same board excludes nobody from ours.
+pub fn foreign(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let layout = scene.ctx.store.layout();
+    let ours = [layout.lock(), layout.worktree_lock(), layout.merge_lock(), layout.dir().join("watch.lock")];
+    let why = "two ways of locking one board do not exclude each other, and what both write may be lost";
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(layout.dir()).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        let looks_like_one = name.contains("lock") || name.contains(".lck") || name.ends_with(".pid");
+        let is_ours =
+            ours.contains(&path) || name == "locks" || (name.starts_with('.') && name.ends_with(".tmp"));
+        if !looks_like_one || is_ours {
+            continue;
+        }
+        let holder = if is_file { pid_in(&path) } else { pid_in(&path.join("pid")) };
+        found.push(Finding::new(
+            "lock.foreign",
+            format!("{} looks like the lock of another program{}", path.display(), told(holder)),
+            why,
+            "find out which program made it and let it use `flock` on .liza/state.yaml.lock; liza leaves its file alone",
+        ));
+    }
+    found.extend(own_lock(scene, why));
+    Ok(found)
+}
+
+fn pid_in(path: &Path) -> Option<u32> {
+    let (bytes, _) = crate::store::files::read_whole(path, 4096).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse().ok())
+}
+
+fn told(pid: Option<u32>) -> String {
+    match pid {
+        None => String::new(),
+        Some(pid) if Path::new(&format!("/proc/{pid}")).exists() => format!(" (process {pid}, which lives)"),
+        Some(pid) => format!(" (process {pid}, which is gone)"),
+    }
+}
+
+/// Our own lock file: there, a file, and saying what it should.
+fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
+    let path = scene.ctx.store.layout().lock();
+    let revision = scene.board()?.revision;
+    let renewed = move |ctx: &Context| {
+        let kept = ctx.store.renew_lock_note(revision, &ctx.now)?;
+        Ok(kept.map(|kept| format!("what stood there is kept as {}", kept.display())))
+    };
+    let Ok(meta) = std::fs::symlink_metadata(&path) else {
+        return Some(
+            Finding::new(
+                "lock.missing",
+                format!("{} is gone", path.display()),
+                "commands that held it and commands that make it anew do not exclude each other, and a rolled-back board would not be noticed",
+                "it is made again and says which revision was published last",
+            )
+            .mended_by(renewed),
+        );
+    };
+    if !meta.is_file() {
+        return Some(Finding::new(
+            "lock.foreign",
+            format!(
+                "{} is no file{}: another program's lock",
+                path.display(),
+                told(pid_in(&path.join("pid")))
+            ),
+            why,
+            "let that program use `flock` on a file of that name, and move what stands there away",
+        ));
+    }
+    if meta.len() == 0 || LockNote::is_readable(&path) {
+        return None;
+    }
+    let finding = Finding::new(
+        "lock.note",
+        format!("{} holds what liza did not write{}", path.display(), told(pid_in(&path))),
+        why,
+        "it is written anew under its own lock; what stood there is kept under .liza/edits",
+    );
+    Some(finding.mended_by(renewed))
+}

@@ -1,0 +1,58 @@
+//! The machine: file system, room on the disk, clock.
+
+use super::{Finding, Scene};
+use crate::board::Wall;
+use crate::flow::failure::Failure;
+
+/// Below this a merge or a worktree may not fit.
+const ROOM: u64 = 64 * 1024 * 1024;
+/// Clocks are set by a few seconds all the time.
+const CLOCK_SLACK: i64 = 120;
+/// The first commit of this program is younger than this.
+const CLOCK_UNSET: i64 = 1_577_836_800;
+
+pub fn file_system(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let dir = scene.ctx.store.dir();
+    let mut found = Vec::new();
+    for place in [dir, &scene.ctx.repo.common_dir] {
+        if let Some(kind) = crate::host::network_file_system(place) {
+            found.push(Finding::new(
+                "machine.network_fs",
+                format!("{} lies on a network file system ({kind})", place.display()),
+                "locks may not hold there between machines",
+                "keep the repository on a local disk, or let only one machine use it",
+            ));
+        }
+        if let Some(free) = crate::host::free_bytes(place).filter(|free| *free < ROOM) {
+            found.push(Finding::new(
+                "machine.disk",
+                format!("{} has {} KiB left", place.display(), free / 1024),
+                "a full disk stops every command; what is on record stays, but nothing goes on",
+                "make room: at least 64 MiB; `.liza/trash` and old worktrees are candidates",
+            ));
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The log tells when the last change was made; a clock before that goes backwards.
+pub fn clock(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let now = scene.ctx.now.wall;
+    let why = "leases do not depend on it, but times in the log, in commits and on leases shown to people are wrong";
+    let remedy = "set the clock; the log keeps what was written under the wrong one";
+    if now.0 < CLOCK_UNSET {
+        let what = format!("the clock says {now}");
+        return Ok(vec![Finding::new("machine.clock", what, why, remedy)]);
+    }
+    let Ok(text) = scene.ctx.store.read_log_text(board.journal.length) else { return Ok(Vec::new()) };
+    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
+    let Ok(record) = crate::wire::log::Record::parse(last, board.revision) else { return Ok(Vec::new()) };
+    let written: Wall = record.at.wall;
+    if written.0 <= now.0.saturating_add(CLOCK_SLACK) {
+        return Ok(Vec::new());
+    }
+    let what = format!("the last change is dated {written}, but the clock says {now}");
+    Ok(vec![Finding::new("machine.clock", what, why, remedy)])
+}

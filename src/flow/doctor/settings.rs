@@ -1,0 +1,149 @@
+//! The git program, and settings of the repository that endanger what liza relies on.
+
+use crate::git::facts::GitVersion;
+use crate::git::{Git, Worktrees, checkouts};
+
+use super::{Finding, Scene};
+use crate::flow::failure::Failure;
+use crate::flow::init;
+
+pub fn git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let mut found = Vec::new();
+    match GitVersion::installed() {
+        Err(error) => found.push(Finding::new(
+            "git.missing",
+            error.to_string(),
+            "without it no worktree can be made and nothing merged",
+            format!("install git {} or newer", GitVersion::OLDEST),
+        )),
+        Ok(version) if version < GitVersion::OLDEST => found.push(Finding::new(
+            "git.version",
+            format!("git {version} is older than {}", GitVersion::OLDEST),
+            "it cannot merge outside of a checkout",
+            format!("install git {} or newer", GitVersion::OLDEST),
+        )),
+        // Ownership that git distrusts, settings it cannot read: it says so itself.
+        Ok(_) => {
+            if let Err(error) = Git::reading(ctx.root(), "rev-parse").arg("--git-dir").run() {
+                found.push(Finding::new(
+                    "git.unusable",
+                    error.to_string(),
+                    "every command that needs git fails",
+                    "do what git says above (for a repository of another user: `git config --global --add safe.directory` with its path)",
+                ));
+            }
+        }
+    }
+    found.extend(repository(scene)?);
+    Ok(found)
+}
+
+fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let query = ctx.query()?;
+    let setting = |key: &str| query.setting(key).map(|value| value.trim().to_lowercase());
+    let mut found = Vec::new();
+    let mut name = |what: String, why: &str, remedy: &str| {
+        found.push(Finding::new("git.setting", what, why, remedy));
+    };
+    for key in ["gc.pruneexpire", "gc.worktreepruneexpire"] {
+        if setting(key).is_some_and(|value| ["now", "all", "0"].contains(&value.as_str())) {
+            name(
+                format!("{key} is set to `now`"),
+                "a gc in the midst of a commit takes objects or worktree records that were made a moment ago",
+                "unset it, or give it at least an hour",
+            );
+        }
+    }
+    if setting("core.sharedrepository")
+        .is_some_and(|value| !["false", "umask", "0"].contains(&value.as_str()))
+    {
+        name(
+            "core.sharedRepository lets others write into the repository".to_owned(),
+            "whoever may write there can move the integration branch behind liza's back",
+            "keep the repository to one user, or know who is in that group; `liza verify` tells of every move",
+        );
+    }
+    if setting("core.fsyncmethod").is_some_and(|value| value == "writeout-only") {
+        name(
+            "core.fsyncMethod is `writeout-only`".to_owned(),
+            "a merge that is on record may be gone after a power cut",
+            "unset it",
+        );
+    }
+    if let Some(ignores) = setting("core.ignorecase") {
+        let blind = ctx.root().join(".GIT").join("HEAD").exists();
+        if blind != (ignores == "true") {
+            let tells = if blind { "does not tell" } else { "tells" };
+            name(
+                format!("core.ignoreCase is {ignores}, but this file system {tells} `A` from `a`"),
+                "git and liza then disagree which file a path means",
+                "set it as the file system is",
+            );
+        }
+    }
+    if setting("extensions.worktreeconfig").is_some_and(|value| value == "true") {
+        let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+        let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+        for record in checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)) {
+            let text = std::fs::read_to_string(record.admin_dir.join("config.worktree")).unwrap_or_default();
+            let lower = text.to_lowercase();
+            if ["hookspath", "bare", "worktree", "fsmonitor"].iter().any(|key| lower.contains(key)) {
+                name(
+                    format!(
+                        "the worktree {} has settings of its own that change how git works there",
+                        record.name
+                    ),
+                    "hooks may not run there, or git may answer for another place",
+                    "look at them with `git config --worktree --list` in that worktree",
+                );
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// State in git travels in time: an old branch brings an old board back.
+pub fn excludes(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let mut found = Vec::new();
+    let missing = init::missing_excludes(ctx)?;
+    if !missing.is_empty() {
+        found.push(
+            Finding::new(
+                "git.exclude",
+                format!("{} is not in .git/info/exclude", missing.join(" and ")),
+                "`git add` would take the board or the worktrees in",
+                "the lines are added again",
+            )
+            .mended_by(|ctx| init::exclude(ctx).map(|()| None)),
+        );
+    }
+    let ours = [".liza", ".worktrees"];
+    let tracked = Git::reading(ctx.root(), "ls-files").args(["-z", "--"]).args(ours).run()?;
+    let staged: Vec<_> = tracked.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect();
+    if let Some(first) = staged.first() {
+        found.push(Finding::new(
+            "git.tracked",
+            format!("git tracks {} (and {} more)", String::from_utf8_lossy(first), staged.len() - 1),
+            "a checkout of another commit would put an old board in place of the present one",
+            "take them out of git and leave them on disk: `git rm --cached -r` on those paths, then commit",
+        ));
+    }
+    if let Some(board) = scene.board()
+        && let Some(head) = ctx.query()?.head_of_branch(&board.config().integration_branch)?
+    {
+        for name in ours {
+            if ctx.query()?.has_path(&head, name)? {
+                found.push(Finding::new(
+                    "git.tracked",
+                    format!("the integration branch contains {name}"),
+                    "every new worktree would hold an old board",
+                    "take it out of the branch it came from, then `liza integration advance` to that",
+                ));
+            }
+        }
+    }
+    Ok(found)
+}

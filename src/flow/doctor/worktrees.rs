@@ -1,0 +1,222 @@
+//! Worktrees that are half-made, gone, or not what they should be.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::{WorktreeFault, Worktrees, checkouts, content};
+
+use super::{Finding, Scene};
+use crate::flow::accounts::{self, Accounts, MERGES, Place};
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+
+/// Does something to our worktrees while nobody else does.
+fn with_worktrees<T>(
+    ctx: &Context,
+    act: impl FnOnce(&Worktrees) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+    let patience = ctx.store.patience();
+    let _one_at_a_time =
+        crate::store::lock::SideLock::acquire(&ctx.store.layout().worktree_lock(), patience)?;
+    act(&Worktrees::new(&ctx.repo, &home, &trash))
+}
+
+fn to_trash(ctx: &Context, path: &Path) -> Result<Option<String>, Failure> {
+    let kept = with_worktrees(ctx, |worktrees| Ok(worktrees.remove_to_trash(path)?))?;
+    Ok(kept.map(|kept| format!("as {}", kept.display())))
+}
+
+/// Records that a kill inside `git worktree add` left behind.
+pub fn half_made(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    let why = "git may fail in the whole repository while it is there";
+    let mut found = Vec::new();
+    for record in checkouts::list(&ctx.repo)?.into_iter().filter(checkouts::Checkout::is_half_made) {
+        let what = format!("the worktree record {} is half-made", record.name);
+        found.push(if worktrees.is_ours(&record) {
+            let name = record.name.clone();
+            Finding::new("worktree.half_made", what, why, "it goes to .liza/trash").mended_by(move |ctx| {
+                // One call heals them all; those after the first find theirs healed.
+                with_worktrees(ctx, |worktrees| Ok(worktrees.heal()?))?;
+                let left = checkouts::list(&ctx.repo)?;
+                if left.iter().any(|record| record.name == name && record.is_half_made()) {
+                    return Err(Failure::new("git.worktree", "it is still there"));
+                }
+                Ok(None)
+            })
+        } else {
+            Finding::new(
+                "worktree.half_made",
+                what,
+                why,
+                format!(
+                    "it is not liza's: look at {}, and move it away if nobody is making it",
+                    record.admin_dir.display()
+                ),
+            )
+        });
+    }
+    Ok(found)
+}
+
+/// Tasks whose worktree is gone or unusable.
+pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let ctx = scene.ctx;
+    let mut found = Vec::new();
+    for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
+        let Some(attempt) = task.body().attempt() else { continue };
+        let path = ctx.root().join(&attempt.worktree);
+        let Err(fault) = checkouts::check_sound(&ctx.repo, &path) else { continue };
+        let what = format!("the worktree of {}: {fault}", task.id);
+        if let Some(finding) = lost_git_file(ctx, &path, &fault, &what)? {
+            found.push(finding);
+            continue;
+        }
+        found.push(Finding::new(
+            "worktree.lost",
+            what,
+            "its agent cannot go on there; what was committed is on its branch",
+            format!(
+                "`liza task release {0}`, then claim it again: a new worktree starts at the branch `{1}`",
+                task.id, attempt.branch
+            ),
+        ));
+    }
+    Ok(found)
+}
+
+/// Where git still has the record, a lost `.git` file can be written again; what is in the directory is not touched.
+fn lost_git_file(
+    ctx: &Context,
+    path: &Path,
+    fault: &WorktreeFault,
+    what: &str,
+) -> Result<Option<Finding>, Failure> {
+    let recorded = checkouts::list(&ctx.repo)?
+        .into_iter()
+        .any(|record| record.path.as_deref() == Some(path) && !record.is_half_made());
+    let gone = path.join(".git").symlink_metadata().is_err();
+    if !matches!(fault, WorktreeFault::NoGitFile { .. }) || !recorded || !gone {
+        return Ok(None);
+    }
+    let path = path.to_owned();
+    let finding = Finding::new(
+        "worktree.no_git_file",
+        what,
+        "git would answer for the main checkout from there, so nothing can be submitted",
+        "its `.git` file is written again from git's own record; what is in the directory stays as it is",
+    );
+    Ok(Some(finding.mended_by(move |ctx| {
+        with_worktrees(ctx, |worktrees| Ok(worktrees.reconnect(&path)?))?;
+        checkouts::check_sound(&ctx.repo, &path)
+            .map(|()| None)
+            .map_err(|fault| Failure::new("git.worktree", fault.to_string()))
+    })))
+}
+
+/// Places below `.worktrees` that no task needs: records of directories that are gone, directories of nobody, checkouts
+/// of no review, and what a merge that died left behind.
+pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let ctx = scene.ctx;
+    let archive = accounts::archive(ctx)?;
+    let known = Accounts::of(board, &archive);
+    let current: Vec<PathBuf> = board
+        .tasks
+        .iter()
+        .filter(|task| !task.status.is_terminal())
+        .filter_map(|task| Some(ctx.root().join(&task.body().attempt()?.worktree)))
+        .collect();
+    let merging = board.rest.intents.iter().any(|intent| crate::host::lives(&intent.owner));
+    let mut found = Vec::new();
+    for place in accounts::places(ctx)? {
+        let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
+        // The present worktree of a task is looked at above, and so is what is half-made.
+        if half_made || current.contains(&place.path) {
+            continue;
+        }
+        let left_by_merge = place.name.starts_with(MERGES) && !merging;
+        let shown = format!(".worktrees/{}", place.name.display());
+        if !place.present {
+            found.push(stale_record(ctx, &place, &shown)?);
+        } else if left_by_merge || !known.knows_worktree(&place.name) {
+            found.push(nobodys(ctx, place, &shown, left_by_merge));
+        }
+    }
+    Ok(found)
+}
+
+fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding, Failure> {
+    let finding = |remedy: &str| {
+        Finding::new(
+            "worktree.stale_record",
+            format!("git has a worktree at {shown} on record, but nothing is there"),
+            "git refuses to check its branch out anywhere else",
+            remedy,
+        )
+    };
+    let detached = place.record.as_ref().is_some_and(|record| record.branch.is_none());
+    let only_name = detached && !place.record.as_ref().is_some_and(|record| keeps_nothing(ctx, record));
+    if only_name {
+        return Ok(finding(
+            "its HEAD is the only name of a commit: give that one a branch, then `git worktree prune`",
+        ));
+    }
+    let path = place.path.clone();
+    Ok(finding("the record goes to .liza/trash; its branch stays").mended_by(move |ctx| to_trash(ctx, &path)))
+}
+
+/// Whether what a detached record is at has another name.
+fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
+    let text = std::fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
+    let Ok(commit) = crate::board::CommitId::new(text.trim()) else { return false };
+    crate::git::refs::is_named(&ctx.repo, &commit).unwrap_or(false)
+}
+
+fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
+    let what = if left_by_merge {
+        format!("{shown} was left by a merge that is over")
+    } else {
+        format!("{shown} belongs to no task")
+    };
+    let why = "it takes room, and a claim of that name would be refused";
+    let code = if left_by_merge { "worktree.merge_left" } else { "worktree.of_nobody" };
+    match unique_content(ctx, &place.path) {
+        None => {
+            let path = place.path;
+            Finding::new(code, what, why, "it holds nothing of its own, so it goes to .liza/trash").mended_by(
+                move |ctx| match unique_content(ctx, &path) {
+                    None => to_trash(ctx, &path),
+                    Some(held) => Err(Failure::new("git.worktree", format!("it holds {held} now"))),
+                },
+            )
+        }
+        Some(held) => Finding::new(
+            code,
+            format!("{what}, and it holds {held}"),
+            why,
+            "look at it, and keep what is worth it elsewhere; liza does not touch what may be the only copy",
+        ),
+    }
+}
+
+/// What would be lost with this directory, in words; none if nothing.
+fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
+    if checkouts::check_sound(&ctx.repo, path).is_err() {
+        let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        return (!empty).then(|| "files that git does not know".to_owned());
+    }
+    let dirty = match content::status(path) {
+        Ok(dirty) => dirty,
+        Err(error) => return Some(format!("what git cannot tell ({error})")),
+    };
+    if let Some(first) = dirty.first() {
+        return Some(format!("uncommitted work: {} (and {} more)", first.path, dirty.len() - 1));
+    }
+    let head = content::head(path).ok()?;
+    let named = crate::git::refs::is_named(&ctx.repo, &head).unwrap_or(false);
+    (!named).then(|| format!("the commit {head}, which has no other name"))
+}

@@ -1,0 +1,142 @@
+//! Whether a branch stands where liza left it, and if not, what was done to it.
+
+use serde::Serialize;
+
+use crate::board::{Board, CommitId};
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// How many commits are told one by one.
+const SHOWN: usize = 20;
+
+/// A branch that is not where the board says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    pub branch: String,
+    /// Where liza left it.
+    pub from: CommitId,
+    /// Where it is; none if it is gone.
+    pub to: Option<CommitId>,
+    /// What it gained, the oldest first; at most twenty of `gained`.
+    pub foreign: Vec<Foreign>,
+    pub gained: usize,
+    /// How many commits it no longer contains.
+    pub lost: usize,
+    /// The line of git's reflog that tells of it, if there is one.
+    pub reflog: Option<ReflogLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Foreign {
+    pub commit: CommitId,
+    pub subject: String,
+    pub committer: String,
+    /// Seconds since 1970, as the committer's clock had it.
+    pub time: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReflogLine {
+    pub who: String,
+    pub time: i64,
+    pub message: String,
+}
+
+/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it was.
+///
+/// A move that an open intent names is liza's own, not yet on record.
+pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
+    let Some(known) = &board.rest.integration.head else { return Ok(None) };
+    let branch = &board.config().integration_branch;
+    let head = ctx.query()?.head_of_branch(branch)?;
+    if head.as_ref() == Some(known) || head.as_ref().is_some_and(|head| is_under_way(board, branch, head)) {
+        return Ok(None);
+    }
+    evidence(ctx, branch, known, head).map(Some)
+}
+
+/// Whether an open intent names a move of this branch to there.
+pub fn is_under_way(board: &Board, branch: &str, to: &CommitId) -> bool {
+    let steps = board.rest.intents.iter().filter_map(|intent| intent.work.step());
+    steps.into_iter().any(|step| step.branch == branch && &step.new == to)
+}
+
+/// What lies between two places of a branch.
+pub fn evidence(
+    ctx: &Context,
+    branch: &str,
+    from: &CommitId,
+    to: Option<CommitId>,
+) -> Result<Evidence, Failure> {
+    let query = ctx.query()?;
+    let mut told = Evidence {
+        branch: branch.to_owned(),
+        from: from.clone(),
+        reflog: query.reflog_of(branch, to.as_ref()).map(|(signature, message)| ReflogLine {
+            who: format!("{} <{}>", signature.identity.name, signature.identity.email),
+            time: signature.seconds,
+            message,
+        }),
+        to,
+        foreign: Vec::new(),
+        gained: 0,
+        lost: 0,
+    };
+    let Some(to) = &told.to else { return Ok(told) };
+    if query.has_commit(from) {
+        told.lost = query.ids_between(to, from)?.len();
+    }
+    let line = query.first_parents_until(to, from)?;
+    told.gained = line.len();
+    for id in line.iter().rev().take(SHOWN) {
+        let info = query.commit_info(id)?;
+        told.foreign.push(Foreign {
+            commit: info.id,
+            subject: info.subject,
+            committer: info.committer.identity.name,
+            time: info.committer.seconds,
+        });
+    }
+    Ok(told)
+}
+
+impl Evidence {
+    /// In one line: from where to where, what it gained and lost, and who did it as far as git knows.
+    pub fn told(&self) -> String {
+        let Some(to) = &self.to else {
+            return format!("the branch `{}` is gone; liza left it at {}", self.branch, self.from);
+        };
+        let mut text = format!(
+            "`{}` is at {}, but liza left it at {}: somebody moved it",
+            self.branch,
+            to.short(),
+            self.from.short()
+        );
+        if let Some(first) = self.foreign.first() {
+            text.push_str(&format!(
+                "; the first commit that is not liza's is {} \"{}\" by {}",
+                first.commit, first.subject, first.committer
+            ));
+            if self.gained > 1 {
+                text.push_str(&format!(" (and {} more above it)", self.gained - 1));
+            }
+        }
+        if self.lost > 0 {
+            text.push_str(&format!("; {} that liza had put there are no longer in it", commits(self.lost)));
+        }
+        if let Some(line) = &self.reflog {
+            text.push_str(&format!(
+                "; git noted: \"{}\" by {} at {}",
+                line.message,
+                line.who,
+                crate::board::Wall(line.time)
+            ));
+        }
+        text
+    }
+}
+
+fn commits(count: usize) -> String {
+    crate::text::plural(count, "commit")
+}

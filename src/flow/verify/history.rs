@@ -1,0 +1,171 @@
+//! Every place the integration branch was ever put, as the log tells it, against what the repository holds.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::board::intent::RefMove;
+use crate::board::{Board, CommitId, TaskId, Transition};
+use crate::flow::accounts::ArchivedTask;
+use crate::flow::context::Context;
+use crate::flow::moved;
+use crate::wire::log::Record;
+
+/// A move of the branch that is on record.
+pub struct Move {
+    pub revision: u64,
+    pub old: Option<CommitId>,
+    pub new: CommitId,
+    /// The task whose merge it was; none for a commit that a person brought in.
+    pub task: Option<TaskId>,
+}
+
+/// Where the branch was when liza began, and every move since.
+pub fn recorded(records: &[Record], branch: &str) -> (Option<CommitId>, Vec<Move>) {
+    let mut start = None;
+    let mut moves = Vec::new();
+    let mut steps: BTreeMap<u64, &RefMove> = BTreeMap::new();
+    let mut tasks: BTreeMap<u64, &TaskId> = BTreeMap::new();
+    for record in records {
+        match &record.what {
+            Transition::Init(init) => start = Some(init.integration_head.clone()),
+            // An intent has the number of the revision that began it.
+            Transition::BeginMerge(begin) => {
+                tasks.insert(record.revision, &begin.task);
+            }
+            Transition::RecordMove(recorded) => {
+                steps.insert(recorded.intent, &recorded.step);
+            }
+            Transition::FinishMerge(finish) => moves.push(Move {
+                revision: record.revision,
+                old: Some(finish.onto.clone()),
+                new: finish.merge_commit.clone(),
+                task: tasks.get(&finish.intent).map(|task| (*task).clone()),
+            }),
+            Transition::FinishMove(finish) => {
+                if let Some(step) = steps.get(&finish.intent).filter(|step| step.branch == branch) {
+                    moves.push(Move {
+                        revision: record.revision,
+                        old: step.old.clone(),
+                        new: step.new.clone(),
+                        task: None,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    (start, moves)
+}
+
+/// The branch went only where the log says it was put: by liza's merges, and by advances that a person asked for.
+pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, String> {
+    let branch = &board.config().integration_branch;
+    let (start, moves) = recorded(records, branch);
+    let query = ctx.query().map_err(|failure| failure.message)?;
+    let head = query.head_of_branch(branch).map_err(|error| error.to_string())?;
+    let Some(mut at) = start else { return Err("the log does not begin with init".to_owned()) };
+    let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
+        Ok(evidence) => evidence.told(),
+        Err(failure) => failure.message,
+    };
+    let mut merges = 0;
+    for step in &moves {
+        // A head that somebody put there was accepted by naming it; what led to it is thereby on record.
+        let accepted = step.task.is_none() && step.old.as_ref() == Some(&step.new);
+        if step.old.as_ref() != Some(&at) && !accepted {
+            let what =
+                step.task.as_ref().map_or("an advance".to_owned(), |task| format!("the merge of {task}"));
+            return Err(format!(
+                "before {what} (revision {}): {}",
+                step.revision,
+                explain(&at, step.old.clone())
+            ));
+        }
+        if let Some(task) = &step.task {
+            merge_is_ours(query, task, step)?;
+            merges += 1;
+        }
+        at = step.new.clone();
+    }
+    match head {
+        Some(head) if head == at => Ok(format!(
+            "`{branch}` is at {}, where liza put it: {merges} merges and {} advances",
+            head.short(),
+            moves.len() - merges
+        )),
+        Some(head) if moved::is_under_way(board, branch, &head) => {
+            Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
+        }
+        head => {
+            let gone = head.is_none();
+            let mut text = explain(&at, head);
+            if !gone {
+                text.push_str(&format!(" (`liza integration advance {branch} --reason …` accepts it)"));
+            }
+            Err(text)
+        }
+    }
+}
+
+/// The commit is there, stands on what it was merged onto, and says which task it merges.
+fn merge_is_ours(query: &crate::git::Query, task: &TaskId, step: &Move) -> Result<(), String> {
+    let commit = &step.new;
+    let parents = query.parents_of(commit).map_err(|_| format!("the merge {commit} of {task} is gone"))?;
+    if parents.first() != step.old.as_ref() {
+        return Err(format!("the merge {commit} of {task} does not stand on what the log says"));
+    }
+    let message = query.message_of(commit).map_err(|error| error.to_string())?;
+    if !message.lines().any(|line| line == format!("Liza-Task: {task}")) {
+        return Err(format!("the commit {commit} does not say that it merges {task}"));
+    }
+    Ok(())
+}
+
+/// Every task that says MERGED is in the branch, with the very commit that was approved.
+///
+/// `start` is where the branch was when liza began: what was merged since is not in it.
+pub fn merged_work(
+    ctx: &Context,
+    board: &Board,
+    archive: &[ArchivedTask],
+    start: Option<&CommitId>,
+) -> Result<String, String> {
+    use crate::board::Status;
+    let query = ctx.query().map_err(|failure| failure.message)?;
+    let branch = &board.config().integration_branch;
+    let head = query
+        .head_of_branch(branch)
+        .map_err(|error| error.to_string())?
+        .ok_or_else(|| format!("the branch `{branch}` is gone"))?;
+    let on_board = board.tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
+        let body = task.body();
+        let approved = body.approval.as_ref().map(|approval| approval.commit.clone());
+        (&task.id, body.merge.as_ref().map(|merge| merge.commit.clone()), approved)
+    });
+    let archived = archive.iter().filter(|task| task.status == Status::Merged).map(|task| {
+        let commit = |landed: &Option<crate::flow::accounts::Landed>| {
+            landed.as_ref().map(|landed| landed.commit.clone())
+        };
+        (&task.id, commit(&task.merge), commit(&task.approval))
+    });
+    // One walk over what came since serves all of them.
+    let since: HashSet<CommitId> = match start {
+        Some(start) => {
+            query.ids_between(start, &head).map_err(|error| error.to_string())?.into_iter().collect()
+        }
+        None => HashSet::new(),
+    };
+    let mut count = 0;
+    for (id, merge, approved) in on_board.chain(archived) {
+        let Some(merge) = merge else { return Err(format!("{id} is MERGED without a merge commit")) };
+        for commit in [Some(merge), approved].into_iter().flatten() {
+            let there = since.contains(&commit)
+                || query.has_commit(&commit)
+                    && query.is_ancestor(&commit, &head).map_err(|error| error.to_string())?;
+            if !there {
+                return Err(format!("{id} is MERGED, but `{branch}` does not contain {commit}"));
+            }
+        }
+        count += 1;
+    }
+    Ok(format!("{count} merged tasks are in `{branch}`"))
+}

@@ -1,0 +1,54 @@
+//! What the file system under a path is like.
+
+use std::path::Path;
+
+/// File systems whose locks cannot be relied on between machines.
+const NETWORK: [(u64, &str); 12] = [
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB2"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x0116_1970, "GFS2"),
+    (0x7461_636f, "OCFS2"),
+    (0x7375_7245, "Coda"),
+    (0x564c, "NCP"),
+];
+
+fn network_name(magic: u64) -> Option<&'static str> {
+    NETWORK.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
+}
+
+/// The name of the network file system a path lies on, if it does.
+pub fn network_file_system(path: &Path) -> Option<&'static str> {
+    let magic = rustix::fs::statfs(path).ok()?.f_type;
+    network_name((magic as u64) & 0xffff_ffff)
+}
+
+/// How many bytes this user may still write there. In debug builds a test may say so instead.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    #[cfg(debug_assertions)]
+    if let Some(told) = std::env::var("LIZA_TEST_FREE_BYTES").ok().and_then(|text| text.parse().ok()) {
+        return Some(told);
+    }
+    let found = rustix::fs::statvfs(path).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_network_file_system_is_known_by_its_magic() {
+        for (magic, name) in NETWORK {
+            assert_eq!(network_name(magic), Some(name));
+        }
+        for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994] {
+            assert_eq!(network_name(local), None);
+        }
+    }
+}
