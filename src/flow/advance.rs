@@ -49,6 +49,7 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
 pub fn deliver(ctx: &Context, to: &str) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let source = snapshot.board.config().integration_branch.clone();
+    ctx.integration_in_place(&snapshot.board)?;
     let query = ctx.query()?;
     let head = integration_head(ctx, &snapshot.board)?;
     if to == source {

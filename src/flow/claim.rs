@@ -27,6 +27,7 @@ pub struct Claimed {
 
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
+    ctx.integration_in_place(&snapshot.board)?;
     let query = ctx.query()?;
     let base = integration_head(ctx, &snapshot.board)?;
     let former_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
@@ -236,6 +237,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
         conflicts,
         handout: None,
     };
+    ctx.integration_in_place(&snapshot.board)?;
     let integration = integration_head(ctx, &snapshot.board)?;
     // Asked before anything is touched.
     ctx.would_allow(&snapshot.board, &record(integration.clone(), Vec::new()).into())?;

@@ -58,6 +58,7 @@ pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Mer
     let _one_at_a_time = SideLock::acquire(&ctx.store.layout().merge_lock(), MERGE_PATIENCE)?;
     let snapshot = ctx.read(&Needs::task(task))?;
     let branch = snapshot.board.config().integration_branch.clone();
+    ctx.integration_in_place(&snapshot.board)?;
     not_checked_out(ctx, &branch)?;
     let head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
         Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,

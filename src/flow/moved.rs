@@ -56,6 +56,25 @@ pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evid
     evidence(ctx, branch, known, head).map(Some)
 }
 
+impl Context {
+    /// Stops what would start or land work while the integration branch is not where liza left it: whoever moved it got
+    /// past review and gates, and a person has to look.
+    pub fn integration_in_place(&self, board: &Board) -> Result<(), Failure> {
+        let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
+        let (branch, from) = (&evidence.branch, &evidence.from);
+        let hint = match &evidence.to {
+            None => format!("`git branch {branch} {from}` brings it back"),
+            Some(to) => format!(
+                "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`, or keeps it elsewhere (`git branch kept {}`) and puts `{branch}` back to {from}",
+                to.short()
+            ),
+        };
+        Err(Failure::new("board.integration_moved", evidence.told())
+            .hint(hint)
+            .detail("evidence", serde_json::to_value(&evidence).unwrap_or_default()))
+    }
+}
+
 /// Whether an open intent names a move of this branch to there.
 pub fn is_under_way(board: &Board, branch: &str, to: &CommitId) -> bool {
     let steps = board.rest.intents.iter().filter_map(|intent| intent.work.step());

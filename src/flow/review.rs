@@ -18,6 +18,7 @@ const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Takes the review and makes the checkout. Repeating it gives the same checkout again.
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
+    ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
     let started = ctx.commit(StartReview { task: task.clone() })?;
     crate::host::crash::point("review.started");
     let Some(commit) = started
@@ -69,6 +70,7 @@ pub fn verdict(
     allow_protected: bool,
 ) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
+    ctx.integration_in_place(&snapshot.board)?;
     let branch_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
         Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
         None => None,

@@ -31,6 +31,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
         return Ok(answer);
     }
     let snapshot = ctx.read(&Needs::task(task))?;
+    ctx.integration_in_place(&snapshot.board)?;
     let found = match worktree_of(ctx, &snapshot.board, task) {
         Ok((path, _)) => Some((evidence::collect(ctx, &snapshot.board, task, &path)?, path)),
         // Without a worktree the rule itself says what is wrong with the task.

@@ -230,6 +230,101 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
     world.git(&["status"]);
 }
 
+/// The ways past a hook: each moves the branch, and each is noticed by `verify` and by whatever would go on from there.
+#[test]
+fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
+    let world = with_hooks();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    world.approved(&coder, &reviewer, "ready", "ready.sh", "echo ready\n");
+    world.submitted(&coder, "submitted", "submitted.sh", "echo submitted\n");
+    let worktree = working(&world, &coder);
+    commit_as(&world, &coder, &worktree, "src/a.sh").ok();
+    commit_as(&world, &coder, &worktree, "tests/test_a.sh").ok();
+    world.task("idle", &["idle/"]);
+    let head = world.git(&["rev-parse", "integration"]);
+    world.write("foreign.txt", "foreign\n");
+    world.commit_all("past everything");
+    let foreign = world.git(&["rev-parse", "main"]);
+    let url = world.root.to_str().unwrap().to_owned();
+    let push = [
+        "push",
+        "-q",
+        "--receive-pack=git -c core.hooksPath=/dev/null receive-pack",
+        &url,
+        "main:integration",
+    ];
+    let update = ["update-ref", "refs/heads/integration", foreign.as_str()];
+    let by_setting = ["-c", "core.hooksPath=/dev/null", "update-ref", "refs/heads/integration", &foreign];
+    let by_environment = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+        ("GIT_CONFIG_VALUE_0", "/dev/null"),
+    ];
+    let hook_file = hook(&world, "reference-transaction");
+    let text = std::fs::read_to_string(&hook_file).expect("the hook");
+    let ways: [(&str, &dyn Fn()); 6] = [
+        ("-c core.hooksPath", &|| drop(world.git_as(&HUMAN, &world.root, &by_setting, &[]).ok())),
+        ("GIT_CONFIG_*", &|| drop(world.git_as(&HUMAN, &world.root, &update, &by_environment).ok())),
+        ("chmod -x", &|| {
+            script(&hook_file, &text, 0o644);
+            world.git_as(&HUMAN, &world.root, &update, &[]).ok();
+            script(&hook_file, &text, 0o755);
+        }),
+        ("a file written", &|| {
+            std::fs::write(world.path(".git/refs/heads/integration"), format!("{foreign}\n")).expect("a ref");
+        }),
+        ("libgit2", &|| {
+            let repo = git2::Repository::open(&world.root).expect("the repository");
+            let id = git2::Oid::from_str(&foreign).expect("an id");
+            repo.reference("refs/heads/integration", id, true, "past").expect("a ref");
+        }),
+        ("--receive-pack", &|| drop(world.git_as(&HUMAN, &world.root, &push, &[]).ok())),
+    ];
+    for (what, way) in ways {
+        way();
+        assert_eq!(world.git(&["rev-parse", "integration"]), foreign, "{what} passes the hook");
+        let verify = world.json(&HUMAN, &["verify"]).exits(6);
+        assert!(verify.stdout.contains(&foreign[..7]), "{what}: {}", verify.stdout);
+        for (who, args) in [
+            (&coder, vec!["task", "submit", "t1"]),
+            (&coder, vec!["task", "sync", "t1"]),
+            (&coder, vec!["next", "--role", "coder"]),
+            (&HUMAN, vec!["task", "claim", "idle"]),
+            (&reviewer, vec!["review", "claim", "submitted"]),
+            (&reviewer, vec!["merge", "ready"]),
+            (&HUMAN, vec!["deliver", "--to", "release"]),
+        ] {
+            let error = world.refused(who, &args, 6, "board.integration_moved");
+            assert_eq!(error["details"]["evidence"]["from"], head.as_str(), "{what} {args:?}");
+            assert_eq!(error["details"]["evidence"]["to"], foreign.as_str(), "{what} {args:?}");
+            assert!(error["message"].as_str().unwrap().contains("past everything"), "{error}");
+        }
+        assert_eq!(world.human(&["doctor"]).exit, 1, "{what}");
+        // Work in hand can still be saved, and a person puts the branch back through the hook.
+        world.liza(&coder, &["task", "renew", "t1"]).ok();
+        world.git_as(&HUMAN, &world.root, &["update-ref", "refs/heads/integration", &head], &[]).ok();
+        world.json(&HUMAN, &["verify"]).ok();
+    }
+    // Or accepts it, and everything goes on.
+    world.git_as(&HUMAN, &world.root, &by_setting, &[]).ok();
+    world.human(&["integration", "advance", "integration", "--reason", "it is what we want"]).ok();
+    world.liza(&reviewer, &["merge", "ready"]).ok();
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+    world.json(&HUMAN, &["verify"]).ok();
+}
+
+#[test]
+fn doctor_tells_of_hooks_that_do_not_fire() {
+    let world = with_hooks();
+    world.human(&["doctor"]).ok();
+    script(&hook(&world, "pre-push"), "#!/bin/sh\n", 0o755);
+    let found = world.json(&HUMAN, &["doctor"]).exits(1).data();
+    assert_eq!(found["findings"][0]["code"], "hooks.inactive", "{found}");
+    assert!(found["findings"][0]["what"].as_str().unwrap().contains("pre-push"), "{found}");
+    world.human(&["hooks", "uninstall"]).ok();
+    world.human(&["doctor"]).ok();
+}
+
 #[test]
 fn a_detour_over_another_name_is_refused() {
     let world = with_hooks();

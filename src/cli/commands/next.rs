@@ -43,6 +43,7 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
         ));
     }
     session.seal_request()?;
+    session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
     let deadline = Instant::now() + Duration::from_secs(args.wait);
     // Watched before the first look, so that nothing slips in between.
     let mut watch = (args.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.dir()));

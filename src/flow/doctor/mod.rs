@@ -5,6 +5,7 @@
 
 mod agents;
 mod board;
+mod hooks;
 mod intents;
 mod leftovers;
 mod locks;
@@ -99,8 +100,8 @@ impl Scene<'_> {
 /// The name says what could not be looked at, should it fail.
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
-/// In this order: what later ones rely on is mended first. Whether hooks fire is for their own module to say.
-const EXAMINATIONS: [Examination; 19] = [
+/// In this order: what later ones rely on is mended first.
+const EXAMINATIONS: [Examination; 20] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -117,6 +118,7 @@ const EXAMINATIONS: [Examination; 19] = [
     ("switches", leftovers::switches),
     ("tokens", agents::tokens),
     ("what git tracks of liza's", settings::excludes),
+    ("git hooks", hooks::firing),
     ("the story of board, log and repository", board::story),
     ("the machine", machine::file_system),
     ("the clock", machine::clock),

@@ -1,0 +1,32 @@
+//! Hooks that a person asked for, and that git does not run.
+
+use super::{Finding, Scene};
+use crate::flow::failure::Failure;
+use crate::flow::hooks::status::status;
+
+pub fn firing(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    // Whoever never asked for hooks misses none: submit and merge check everything without them.
+    if std::fs::symlink_metadata(scene.ctx.store.layout().hooks_wanted()).is_err() {
+        return Ok(Vec::new());
+    }
+    let found = status(scene.ctx)?;
+    if found.active {
+        return Ok(Vec::new());
+    }
+    let silent: Vec<String> = found
+        .hooks
+        .iter()
+        .filter(|hook| !hook.active)
+        .map(|hook| format!("{} ({})", hook.hook.name(), hook.detail))
+        .collect();
+    let remedy = match &found.manager {
+        Some(manager) => format!("add liza's lines to {manager}: `liza hooks status` prints them"),
+        None => "`liza hooks install` puts them back".to_owned(),
+    };
+    Ok(vec![Finding::new(
+        "hooks.inactive",
+        format!("hooks were asked for, but are inactive: {}", silent.join(", ")),
+        "commits past scope and moves of the integration branch are noticed only at submit, merge and verify",
+        remedy,
+    )])
+}
