@@ -19,6 +19,7 @@ pub mod init;
 pub mod merge;
 pub mod moved;
 pub mod recover;
+pub mod restore;
 pub mod review;
 pub mod shell;
 pub mod submit;
