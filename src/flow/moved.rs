@@ -6,6 +6,7 @@ use crate::board::{Board, CommitId};
 
 use super::context::Context;
 use super::failure::Failure;
+use super::verify::Story;
 
 /// How many commits are told one by one.
 const SHOWN: usize = 20;
@@ -43,14 +44,20 @@ pub struct ReflogLine {
     pub message: String,
 }
 
-/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it was.
+/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it is elsewhere.
 ///
-/// A move that an open intent names is liza's own, not yet on record.
+/// A move that an open intent names is liza's own, not yet on record; one that was given up and yet came true, because
+/// git outlived its killed parent, is so too.
 pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
     let Some(known) = &board.rest.integration.head else { return Ok(None) };
     let branch = &board.config().integration_branch;
     let head = ctx.query()?.head_of_branch(branch)?;
     if head.as_ref() == Some(known) || head.as_ref().is_some_and(|head| is_under_way(board, branch, head)) {
+        return Ok(None);
+    }
+    if let (Some(head), Ok(records)) = (&head, ctx.store.read_log(board.journal.length))
+        && Story::of(&records, branch).leads(known, head)
+    {
         return Ok(None);
     }
     evidence(ctx, branch, known, head).map(Some)

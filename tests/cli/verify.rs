@@ -4,7 +4,7 @@ use crate::support::{HUMAN, Who, World};
 
 struct Scene {
     world: World,
-    coder: Who,
+    other: Who,
     reviewer: Who,
     /// The merge of `two`, the head of integration.
     head: String,
@@ -19,7 +19,8 @@ fn scene() -> Scene {
     world.task("three", &["3.sh"]);
     world.claim(&coder, "three");
     world.sound();
-    Scene { world, coder, reviewer, head }
+    let other = world.register("coder", "coder-2");
+    Scene { world, other, reviewer, head }
 }
 
 impl Scene {
@@ -105,13 +106,20 @@ fn a_foreign_commit_below_a_merge_is_named() {
     let scene = scene();
     let foreign = scene.foreign("integration", "below");
     scene.put(&foreign);
-    let commit = scene.world.approved(&scene.coder, &scene.reviewer, "four", "4.sh", "echo 4\n");
-    assert!(!commit.is_empty());
+    let merging = ["merge", "four"];
+    scene.put(&scene.head);
+    scene.world.approved(&scene.other, &scene.reviewer, "four", "4.sh", "echo 4\n");
+    scene.put(&foreign);
     // Where a merge goes on all the same, it does not hide what it stands on.
-    if scene.world.liza(&scene.reviewer, &["merge", "four"]).exit == 0 {
+    if scene.world.liza(&scene.reviewer, &merging).exit == 0 {
         let told = scene.broken();
         assert!(told.contains(&foreign) && told.contains("before the merge of four"), "{told}");
     }
+    // A person may say that it is right, once.
+    scene.world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
+    scene.world.sound();
+    let again = ["integration", "advance", "integration", "--reason", "again"];
+    scene.world.refused(&HUMAN, &again, 1, "refused.empty");
 }
 
 #[test]

@@ -72,9 +72,14 @@ fn difference(good: &str, edited: &str) -> String {
         .header("state.yaml", "the edit")
         .to_string();
     const SHOWN: usize = 60;
-    let mut lines: Vec<&str> = text.lines().take(SHOWN).collect();
+    const LONGEST: usize = 200;
+    let cut = |line: &str| match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    };
+    let mut lines: Vec<String> = text.lines().take(SHOWN).map(cut).collect();
     if text.lines().count() > SHOWN {
-        lines.push("… (more in the kept file)");
+        lines.push("… (more in the kept file)".to_owned());
     }
     lines.join("\n")
 }
