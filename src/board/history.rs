@@ -85,6 +85,7 @@ pub enum Event {
     Superseded,
     Abandoned,
     Edited,
+    Restored,
     PathsGivenBack,
 }
 
@@ -116,6 +117,7 @@ impl Event {
             Self::Superseded => "superseded",
             Self::Abandoned => "abandoned",
             Self::Edited => "edited",
+            Self::Restored => "restored",
             Self::PathsGivenBack => "paths_given_back",
         }
     }

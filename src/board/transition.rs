@@ -123,5 +123,6 @@ transitions! {
     MarkProcessed "mark_processed",
     ExtendLeases "extend_leases",
     AdoptEdit "adopt_edit",
+    RestoreRevision "restore_revision",
     RecordViolation "record_violation",
 }

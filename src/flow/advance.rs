@@ -21,8 +21,10 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
     let query = ctx.query()?;
     let commit = query.resolve(rev)?.ok_or_else(|| unknown_commit(rev))?;
     let old = integration_head(ctx, &snapshot.board)?;
-    // A head that somebody put there by hand is accepted by naming it.
-    let accepts = commit == old && snapshot.board.rest.integration.head.as_ref() != Some(&old);
+    // A head that somebody put there by hand, or one that stands on such, is accepted by naming it.
+    let accepts = commit == old
+        && (snapshot.board.rest.integration.head.as_ref() != Some(&old)
+            || !super::verify::integration_is_accounted_for(ctx, &snapshot.board));
     if query.is_ancestor(&commit, &old)? && !accepts {
         return Err(Failure::new("refused.empty", format!("`{branch}` contains {} already", commit.short())));
     }

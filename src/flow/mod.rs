@@ -20,6 +20,7 @@ pub mod init;
 pub mod merge;
 pub mod moved;
 pub mod recover;
+pub mod restore;
 pub mod review;
 pub mod shell;
 pub mod submit;

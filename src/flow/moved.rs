@@ -6,6 +6,7 @@ use crate::board::{Board, CommitId};
 
 use super::context::Context;
 use super::failure::Failure;
+use super::verify::Story;
 
 /// How many commits are told one by one.
 const SHOWN: usize = 20;
@@ -43,14 +44,20 @@ pub struct ReflogLine {
     pub message: String,
 }
 
-/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it was.
+/// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it is elsewhere.
 ///
-/// A move that an open intent names is liza's own, not yet on record.
+/// A move that an open intent names is liza's own, not yet on record; one that was given up and yet came true, because
+/// git outlived its killed parent, is so too.
 pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
     let Some(known) = &board.rest.integration.head else { return Ok(None) };
     let branch = &board.config().integration_branch;
     let head = ctx.query()?.head_of_branch(branch)?;
     if head.as_ref() == Some(known) || head.as_ref().is_some_and(|head| is_under_way(board, branch, head)) {
+        return Ok(None);
+    }
+    if let (Some(head), Ok(records)) = (&head, ctx.store.read_log(board.journal.length))
+        && Story::of(&records, branch).leads(known, head)
+    {
         return Ok(None);
     }
     evidence(ctx, branch, known, head).map(Some)
@@ -62,13 +69,12 @@ impl Context {
     pub fn integration_in_place(&self, board: &Board) -> Result<(), Failure> {
         let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
         let (branch, from) = (&evidence.branch, &evidence.from);
-        let hint = match &evidence.to {
-            None => format!("`git branch {branch} {from}` brings it back"),
-            Some(to) => format!(
-                "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`, or keeps it elsewhere (`git branch kept {}`) and puts `{branch}` back to {from}",
-                to.short()
-            ),
-        };
+        // That it is gone is said by whoever needs it.
+        let Some(to) = &evidence.to else { return Ok(()) };
+        let hint = format!(
+            "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`, or keeps it elsewhere (`git branch kept {}`) and puts `{branch}` back to {from}",
+            to.short()
+        );
         Err(Failure::new("board.integration_moved", evidence.told())
             .hint(hint)
             .detail("evidence", serde_json::to_value(&evidence).unwrap_or_default()))

@@ -226,6 +226,11 @@ fn hostile_contents_are_refused_quickly_and_left_alone() {
             mended(&world, &good);
         }
         let _ = std::fs::remove_file(world.path(".liza/PAUSE"));
+        for kept in std::fs::read_dir(world.path(".liza/edits")).unwrap().flatten() {
+            if kept.file_name().to_string_lossy().starts_with("refused-") {
+                std::fs::remove_file(kept.path()).unwrap();
+            }
+        }
     }
     let file = std::fs::File::create(world.path(".liza/state.yaml")).unwrap();
     file.set_len(100 * 1024 * 1024).unwrap();

@@ -44,7 +44,7 @@ fn status(world: &World) -> serde_json::Value {
 
 /// A task claimed and announced, and its worktree.
 fn working(world: &World, coder: &Who) -> PathBuf {
-    world.task("t1", &["src/", "tests/"]);
+    world.task("t1", &["src/", "tests/test_a.sh"]);
     let worktree = world.claim(coder, "t1");
     world.checkpoint(coder, "t1", &["src/a.sh", "tests/test_a.sh"]);
     worktree

@@ -17,6 +17,9 @@ fn a_deleted_worktree_is_named_and_made_again_by_the_next_claim() {
     let again = world.claim(&coder, "t1");
     assert_ne!(again, worktree, "a name is used once");
     assert_eq!(world.git_in(&again, &["rev-parse", "HEAD"]), head, "what was committed is there");
+    // Git's record of the former place is all that is left of it.
+    assert!(world.human(&["doctor"]).exits(1).stdout.contains(".worktrees/t1 on record"));
+    world.human(&["doctor", "--fix"]).ok();
     world.human(&["doctor"]).ok();
 }
 

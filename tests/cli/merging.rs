@@ -232,6 +232,8 @@ fn a_branch_that_moved_after_the_approval_voids_it() {
     world.json(&reviewer, &["merge", "t2"]).exits(3);
     world.git(&["gc", "-q", "--prune=now"]);
     assert_eq!(world.git(&["cat-file", "-t", &commit]), "commit");
+    assert!(world.human(&["verify"]).exits(6).stderr.contains("task/t2"));
+    world.git(&["branch", "task/t2", &commit]);
     world.sound();
 }
 

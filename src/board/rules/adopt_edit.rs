@@ -60,6 +60,17 @@ impl TaskEdit {
         }
     }
 
+    pub fn write_into(&self, board: &mut Board) {
+        let (head, body) = parts(board, &self.id);
+        body.title = self.title.clone();
+        body.description = self.description.clone();
+        body.spec_ref = self.spec_ref.clone();
+        body.done_when = self.done_when.clone();
+        body.scope = self.scope.clone();
+        head.owns = self.owns.clone();
+        head.priority = self.priority;
+    }
+
     fn check(&self, task: &Task) -> Result<(), Refusal> {
         if !matches!(task.status, Status::Draft | Status::Idle) {
             return Refusal::new(
@@ -110,14 +121,7 @@ impl AdoptEdit {
             board.rest.human_notes = notes.clone();
         }
         for edit in &self.tasks {
-            let (head, body) = parts(board, &edit.id);
-            body.title = edit.title.clone();
-            body.description = edit.description.clone();
-            body.spec_ref = edit.spec_ref.clone();
-            body.done_when = edit.done_when.clone();
-            body.scope = edit.scope.clone();
-            head.owns = edit.owns.clone();
-            head.priority = edit.priority;
+            edit.write_into(board);
         }
     }
 

@@ -16,6 +16,7 @@ mod merge;
 mod moves;
 mod release;
 mod report;
+mod restore;
 mod review_lease;
 mod submit;
 mod sync;
@@ -39,6 +40,7 @@ pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, M
 pub use moves::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
 pub use release::{HandOff, Release};
 pub use report::{AddNote, ChangeSpec, Discover, LogAnomaly, MarkProcessed};
+pub use restore::{Blockage, RestoreRevision, TaskBack};
 pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable};
 pub use submit::{Evidence, Submit, current_checkpoint};
 pub use sync::RecordSync;

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::board::{Needs, violations};
 use crate::flow::doctor::examine;
-use crate::flow::{Failure, verify as verify_flow};
+use crate::flow::{Failure, restore, verify as verify_flow};
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::text::plural;
 use crate::wire::state::{Decoded, StateError};
@@ -33,7 +33,7 @@ pub struct VerifyArgs {}
 
 /// Say what is wrong, why it matters and what --fix would do
 ///
-/// Exit 1 if anything is left. Nothing that is the only copy of work is removed.
+/// Exit 1 if anything is left. Nothing that is the only copy of work is removed. --dry-run changes nothing.
 ///
 /// Example: liza doctor --fix
 #[derive(Args)]
@@ -47,6 +47,9 @@ pub struct DoctorArgs {
     /// Print the board of this revision instead, made again from image and log
     #[arg(long, value_name = "REVISION", conflicts_with = "fix")]
     pub image: Option<u64>,
+    /// Bring the plan of this revision back as a new change; what happened since in git and reviews stays
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["fix", "image"])]
+    pub restore: Option<u64>,
 }
 
 pub fn validate(session: &mut Session, args: &ValidateArgs) -> Result<Answer, Failure> {
@@ -120,6 +123,9 @@ pub fn doctor(session: &mut Session, args: &DoctorArgs) -> Result<Answer, Failur
             Answer::new(json!({ "revision": revision, "state": rebuilt.text }), rebuilt.text).at(revision)
         );
     }
+    if let Some(revision) = args.restore {
+        return bring_back(session, revision, args.dry_run);
+    }
     let fix = args.fix && !args.dry_run;
     if fix && !session.ctx.is_human() {
         return Err(Failure::new("refused.human_only", "only a person may mend the board")
@@ -145,4 +151,47 @@ pub fn doctor(session: &mut Session, args: &DoctorArgs) -> Result<Answer, Failur
         answer.exit = exit::REFUSED;
     }
     Ok(answer)
+}
+
+fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Answer, Failure> {
+    let ctx = &session.ctx;
+    let plan = restore::plan(ctx, revision)?;
+    let mut text = String::new();
+    let mut say = |line: String| text.push_str(&format!("{line}\n"));
+    let verb = if dry_run { "would be" } else { "is" };
+    for back in &plan.tasks {
+        let words = if back.text { ", with its former text" } else { "" };
+        say(format!("{}: {} -> {}{words}", back.id, back.from, back.to));
+    }
+    for (changed, name) in [(plan.goal, "the goal"), (plan.config, "the configuration")] {
+        if changed {
+            say(format!("{name} {verb} that of revision {revision}"));
+        }
+    }
+    for (ids, why) in [
+        (&plan.landed, "landed since, and stay MERGED"),
+        (&plan.added, "were added since, and stay as they are"),
+        (&plan.left, "have left the board since, and stay in the archive"),
+    ] {
+        if !ids.is_empty() {
+            let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+            say(format!("{}: {why}", ids.join(", ")));
+        }
+    }
+    if let Some(broken) = &plan.broken {
+        say(format!("the present file {verb} kept under .liza/edits, and replaced: {broken}"));
+    }
+    let mut data = serde_json::to_value(&plan).unwrap_or_default();
+    if plan.is_empty() {
+        say(format!("nothing else differs from revision {revision}"));
+    }
+    if dry_run {
+        return Ok(Answer::new(data, text).at(plan.on));
+    }
+    let now = restore::carry_out(ctx, plan)?;
+    text.push_str(&format!(
+        "brought back as revision {now}; nothing of what happened since is lost: `liza log`"
+    ));
+    data["now"] = json!(now);
+    Ok(Answer::new(data, text).at(now))
 }

@@ -47,10 +47,14 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 /// An edit that was refused stays a finding until a person goes on with `liza resume`, having seen it.
 pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let store = &scene.ctx.store;
-    let now = std::fs::read(store.layout().state()).unwrap_or_default();
+    // What stands there may be anything, a pipe too.
+    let text = |path: &std::path::Path| {
+        let read = crate::store::files::read_whole(path, LARGEST_STATE);
+        read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    };
+    let now = text(&store.layout().state());
     let found = store.refused_edits().into_iter().map(|kept| {
-        let edited = std::fs::read(&kept).unwrap_or_default();
-        let diff = difference(&String::from_utf8_lossy(&now), &String::from_utf8_lossy(&edited));
+        let diff = difference(&now, &text(&kept));
         Finding::new(
             "edit.refused",
             format!("an edit of state.yaml was refused; see {}\n{diff}", kept.display()),
@@ -68,9 +72,14 @@ fn difference(good: &str, edited: &str) -> String {
         .header("state.yaml", "the edit")
         .to_string();
     const SHOWN: usize = 60;
-    let mut lines: Vec<&str> = text.lines().take(SHOWN).collect();
+    const LONGEST: usize = 200;
+    let cut = |line: &str| match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
+    };
+    let mut lines: Vec<String> = text.lines().take(SHOWN).map(cut).collect();
     if text.lines().count() > SHOWN {
-        lines.push("… (more in the kept file)");
+        lines.push("… (more in the kept file)".to_owned());
     }
     lines.join("\n")
 }

@@ -11,74 +11,106 @@ use crate::wire::log::Record;
 
 /// A move of the branch that is on record.
 pub struct Move {
-    pub revision: u64,
-    pub old: Option<CommitId>,
-    pub new: CommitId,
+    revision: u64,
+    old: Option<CommitId>,
+    new: CommitId,
     /// The task whose merge it was; none for a commit that a person brought in.
-    pub task: Option<TaskId>,
+    task: Option<TaskId>,
 }
 
-/// Where the branch was when liza began, and every move since.
-pub fn recorded(records: &[Record], branch: &str) -> (Option<CommitId>, Vec<Move>) {
-    let mut start = None;
-    let mut moves = Vec::new();
-    let mut steps: BTreeMap<u64, &RefMove> = BTreeMap::new();
-    let mut tasks: BTreeMap<u64, &TaskId> = BTreeMap::new();
-    for record in records {
-        match &record.what {
-            Transition::Init(init) => start = Some(init.integration_head.clone()),
-            // An intent has the number of the revision that began it.
-            Transition::BeginMerge(begin) => {
-                tasks.insert(record.revision, &begin.task);
+/// What the log tells of the branch.
+pub struct Story {
+    /// Where it was when liza began.
+    pub start: Option<CommitId>,
+    pub moves: Vec<Move>,
+    /// Every move that was about to be made. One that was given up may have come true after all: a git that outlives
+    /// its killed parent still moves the branch.
+    steps: Vec<(CommitId, CommitId)>,
+}
+
+impl Story {
+    pub fn of(records: &[Record], branch: &str) -> Self {
+        let mut story = Self { start: None, moves: Vec::new(), steps: Vec::new() };
+        let mut steps: BTreeMap<u64, &RefMove> = BTreeMap::new();
+        let mut tasks: BTreeMap<u64, &TaskId> = BTreeMap::new();
+        for record in records {
+            match &record.what {
+                Transition::Init(init) => story.start = Some(init.integration_head.clone()),
+                // An intent has the number of the revision that began it.
+                Transition::BeginMerge(begin) => {
+                    tasks.insert(record.revision, &begin.task);
+                }
+                Transition::RecordMove(recorded) if recorded.step.branch == branch => {
+                    steps.insert(recorded.intent, &recorded.step);
+                    if let Some(old) = &recorded.step.old {
+                        story.steps.push((old.clone(), recorded.step.new.clone()));
+                    }
+                }
+                Transition::FinishMerge(finish) => story.moves.push(Move {
+                    revision: record.revision,
+                    old: Some(finish.onto.clone()),
+                    new: finish.merge_commit.clone(),
+                    task: tasks.get(&finish.intent).map(|task| (*task).clone()),
+                }),
+                Transition::FinishMove(finish) => {
+                    if let Some(step) = steps.get(&finish.intent) {
+                        story.moves.push(Move {
+                            revision: record.revision,
+                            old: step.old.clone(),
+                            new: step.new.clone(),
+                            task: None,
+                        });
+                    }
+                }
+                _ => {}
             }
-            Transition::RecordMove(recorded) => {
-                steps.insert(recorded.intent, &recorded.step);
+        }
+        story
+    }
+
+    /// Whether moves that liza was about to make lead from one place to the other.
+    pub fn leads(&self, from: &CommitId, to: &CommitId) -> bool {
+        let mut reached = vec![from];
+        let mut at = 0;
+        while let Some(here) = reached.get(at).copied() {
+            if here == to {
+                return true;
             }
-            Transition::FinishMerge(finish) => moves.push(Move {
-                revision: record.revision,
-                old: Some(finish.onto.clone()),
-                new: finish.merge_commit.clone(),
-                task: tasks.get(&finish.intent).map(|task| (*task).clone()),
-            }),
-            Transition::FinishMove(finish) => {
-                if let Some(step) = steps.get(&finish.intent).filter(|step| step.branch == branch) {
-                    moves.push(Move {
-                        revision: record.revision,
-                        old: step.old.clone(),
-                        new: step.new.clone(),
-                        task: None,
-                    });
+            for (_, new) in self.steps.iter().filter(|(old, _)| old == here) {
+                if !reached.contains(&new) {
+                    reached.push(new);
                 }
             }
-            _ => {}
+            at += 1;
         }
+        false
     }
-    (start, moves)
 }
 
 /// The branch went only where the log says it was put: by liza's merges, and by advances that a person asked for.
 pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, String> {
     let branch = &board.config().integration_branch;
-    let (start, moves) = recorded(records, branch);
+    let story = Story::of(records, branch);
     let query = ctx.query().map_err(|failure| failure.message)?;
     let head = query.head_of_branch(branch).map_err(|error| error.to_string())?;
-    let Some(mut at) = start else { return Err("the log does not begin with init".to_owned()) };
+    let Some(mut at) = story.start.clone() else {
+        return Err("the log does not begin with init".to_owned());
+    };
     let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
         Ok(evidence) => evidence.told(),
         Err(failure) => failure.message,
     };
     let mut merges = 0;
-    for step in &moves {
-        // A head that somebody put there was accepted by naming it; what led to it is thereby on record.
-        let accepted = step.task.is_none() && step.old.as_ref() == Some(&step.new);
-        if step.old.as_ref() != Some(&at) && !accepted {
+    let mut broken: Option<String> = None;
+    for step in &story.moves {
+        if step.task.is_none() && step.old.as_ref() == Some(&step.new) {
+            // A person named the head as it stood and said why: what led to it is thereby on record.
+            broken = None;
+        } else if broken.is_none() && !step.old.as_ref().is_some_and(|old| story.leads(&at, old)) {
             let what =
                 step.task.as_ref().map_or("an advance".to_owned(), |task| format!("the merge of {task}"));
-            return Err(format!(
-                "before {what} (revision {}): {}",
-                step.revision,
-                explain(&at, step.old.clone())
-            ));
+            let told = explain(&at, step.old.clone());
+            broken = Some(format!("before {what} (revision {}): {told}", step.revision));
         }
         if let Some(task) = &step.task {
             merge_is_ours(query, task, step)?;
@@ -86,24 +118,25 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
         }
         at = step.new.clone();
     }
+    if let Some(broken) = broken {
+        return Err(format!("{broken} ({})", accepting(branch)));
+    }
     match head {
         Some(head) if head == at => Ok(format!(
             "`{branch}` is at {}, where liza put it: {merges} merges and {} advances",
             head.short(),
-            moves.len() - merges
+            story.moves.len() - merges
         )),
-        Some(head) if moved::is_under_way(board, branch, &head) => {
+        Some(head) if moved::is_under_way(board, branch, &head) || story.leads(&at, &head) => {
             Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
         }
-        head => {
-            let gone = head.is_none();
-            let mut text = explain(&at, head);
-            if !gone {
-                text.push_str(&format!(" (`liza integration advance {branch} --reason …` accepts it)"));
-            }
-            Err(text)
-        }
+        None => Err(explain(&at, None)),
+        head => Err(format!("{} ({})", explain(&at, head), accepting(branch))),
     }
+}
+
+fn accepting(branch: &str) -> String {
+    format!("`liza integration advance {branch} --reason …` accepts it")
 }
 
 /// The commit is there, stands on what it was merged onto, and says which task it merges.

@@ -6,13 +6,15 @@ use serde::Serialize;
 
 use crate::board::{Board, Needs, violations};
 use crate::store::rebuild::step;
-use crate::wire::log::read_chain;
+use crate::wire::log::{Record, read_chain};
 use crate::wire::state::Decoded;
 
 use super::accounts::{self, Accounts, OUR_REFS, TASK_BRANCHES};
 use super::context::Context;
 use super::failure::Failure;
 use super::moved;
+
+pub use history::Story;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -70,10 +72,8 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     let archive = accounts::archive(ctx).map_err(|failure| failure.message);
     let archived = archive.as_deref().unwrap_or_default();
     add("archive", archive.as_ref().map(|all| format!("{} tasks", all.len())).map_err(Clone::clone));
-    let start = records
-        .as_deref()
-        .ok()
-        .and_then(|records| history::recorded(records, &board.config().integration_branch).0);
+    let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
+    let start = records.as_ref().ok().and_then(|records| story(records).start);
     add("merged work", history::merged_work(ctx, board, archived, start.as_ref()));
     add("integration", integration(ctx, board, records.as_deref().ok()));
     add("branches", branches(ctx, board));
@@ -85,7 +85,7 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
 }
 
 /// Plays the log from every kept image to the next one, and to the board.
-fn replay(ctx: &Context, records: &[crate::wire::log::Record], revision: u64) -> Result<String, String> {
+fn replay(ctx: &Context, records: &[Record], revision: u64) -> Result<String, String> {
     let images = ctx.store.image_revisions();
     let Some(oldest) = images.first().copied() else { return Err("no image is kept".to_owned()) };
     let load = |revision: u64| -> Result<Decoded, String> {
@@ -107,12 +107,17 @@ fn replay(ctx: &Context, records: &[crate::wire::log::Record], revision: u64) ->
     Ok(format!("revisions {oldest} to {} made again from the log", at.board.revision))
 }
 
+/// Whether the integration branch holds something that came there without being on record. Where the log cannot be
+/// read, that cannot be told.
+pub fn integration_is_accounted_for(ctx: &Context, board: &Board) -> bool {
+    match ctx.store.read_log(board.journal.length) {
+        Ok(records) => history::line(ctx, board, &records).is_ok(),
+        Err(_) => true,
+    }
+}
+
 /// With the log, every move since the beginning is looked at; without it, where the branch is now.
-fn integration(
-    ctx: &Context,
-    board: &Board,
-    records: Option<&[crate::wire::log::Record]>,
-) -> Result<String, String> {
+fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Result<String, String> {
     if let Some(records) = records {
         return history::line(ctx, board, records);
     }

@@ -85,6 +85,7 @@ impl World {
     fn bare_repo_in(home: tempfile::TempDir) -> Self {
         let root = home.path().join("repo");
         std::fs::create_dir(&root).expect("a directory");
+        std::fs::create_dir(home.path().join("tmp")).expect("a directory");
         let world = Self { root: root.canonicalize().expect("a path"), home };
         world.git(&["init", "-q", "-b", "main"]);
         world.write("README.md", "hello\n");
@@ -140,6 +141,7 @@ impl World {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.home.path())
+            .env("TMPDIR", self.home.path().join("tmp"))
             .env("XDG_CONFIG_HOME", self.home.path().join("config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")

@@ -1,0 +1,258 @@
+//! A former revision brought back as a change like any other: history is only ever added to.
+//!
+//! What people decided comes back: goal, limits, the text of tasks, and where in their life tasks stand as far as that
+//! is a decision. What happened stays: commits, verdicts, merges, registrations, notes. So the board never says of git
+//! what is not so, and nobody's former claim or approval comes back to life.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::config::Config;
+use crate::board::history::Event;
+use crate::board::ids::TaskId;
+use crate::board::invariants::violations;
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Left, Status, Task};
+use crate::board::time::Stamp;
+use crate::board::transition::{Needs, Rule};
+
+use super::adopt_edit::TaskEdit;
+use super::claim::path_rival;
+use super::common::{end_claim, entry, find, human_only, parts};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreRevision {
+    /// The revision that is brought back.
+    pub revision: u64,
+    /// The revision this was worked out on; the board must still be at it.
+    pub on: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_description: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal_spec_ref: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Config>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskBack>,
+}
+
+/// A task as it comes back. The record holds all of it, so that a replay needs no other board than the one before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskBack {
+    pub text: TaskEdit,
+    pub to: Status,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub superseded_by: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blockage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blockage {
+    pub reason: String,
+    pub questions: Vec<String>,
+    pub from: Status,
+}
+
+impl RestoreRevision {
+    /// What it takes to bring `old` back on top of `now`. Both must have all bodies loaded.
+    pub fn between(now: &Board, old: &Board, stamp: &Stamp) -> Self {
+        let differs = |a: &String, b: &String| (a != b).then(|| b.clone());
+        let (goal, former) = (&now.rest.goal, &old.rest.goal);
+        Self {
+            revision: old.revision,
+            on: now.revision,
+            goal_description: differs(&goal.description, &former.description),
+            goal_spec_ref: differs(&goal.spec_ref, &former.spec_ref),
+            config: (now.rest.config != old.rest.config).then(|| old.rest.config.clone()),
+            tasks: old
+                .tasks
+                .iter()
+                .filter_map(|former| TaskBack::between(now, now.task(&former.id)?, former, stamp))
+                .collect(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.goal_description.is_none()
+            && self.goal_spec_ref.is_none()
+            && self.config.is_none()
+            && self.tasks.is_empty()
+    }
+}
+
+impl TaskBack {
+    fn between(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Option<Self> {
+        // What has landed has landed.
+        if task.status == Status::Merged || former.status == Status::Merged {
+            return None;
+        }
+        let to = reachable(now, task, former, stamp);
+        let same_text = TaskEdit::of(task) == TaskEdit::of(former);
+        if same_text && (task.status == to || task.status == former.status) {
+            return None;
+        }
+        let body = former.body();
+        let blocked = (to == Status::Blocked).then(|| Blockage {
+            reason: body.blocked_reason.clone().unwrap_or_default(),
+            questions: body.blocked_questions.clone(),
+            from: match body.blocked_from {
+                Some(Status::Draft) => Status::Draft,
+                Some(from) if same_facts(task, former) => from,
+                _ => Status::Idle,
+            },
+        });
+        Some(Self {
+            text: TaskEdit::of(former),
+            to,
+            superseded_by: if to == Status::Superseded { former.superseded_by.clone() } else { Vec::new() },
+            end_reason: body.end_reason.clone().filter(|_| to.is_terminal()),
+            blocked,
+        })
+    }
+}
+
+/// The state a task can come back to: its former one, unless that would tell of work or verdicts that are not so now.
+fn reachable(now: &Board, task: &Task, former: &Task, stamp: &Stamp) -> Status {
+    match former.status {
+        // The claim of then is over; what was done stays on the branch.
+        Status::Working => Status::Idle,
+        with_work if has_work(with_work) => {
+            let free = path_rival(&now.tasks, former, stamp).is_none();
+            if same_facts(task, former) && free { with_work } else { Status::Idle }
+        }
+        plain => plain,
+    }
+}
+
+/// States that stand for a commit which somebody handed in or judged.
+fn has_work(status: Status) -> bool {
+    matches!(status, Status::ReadyForReview | Status::Approved | Status::Rejected | Status::IntegrationFailed)
+}
+
+/// Nothing was claimed, handed in or judged between the two.
+fn same_facts(task: &Task, former: &Task) -> bool {
+    let (now, then) = (task.body(), former.body());
+    task.review_commit == former.review_commit
+        && task.implementers == former.implementers
+        && task.iteration == former.iteration
+        && now.attempts == then.attempts
+        && now.submission == then.submission
+        && now.approval == then.approval
+        && now.reviews == then.reviews
+        && now.integration_failure == then.integration_failure
+}
+
+impl Rule for RestoreRevision {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "bring a former revision back")?;
+        if board.revision != self.on {
+            return Refusal::new(
+                Code::IntentGone,
+                format!("the board is at revision {} now, no longer at {}", board.revision, self.on),
+            )
+            .hint("look at what differs once more: `liza doctor --restore … --dry-run`")
+            .err();
+        }
+        if let Some(intent) = board.rest.intents.first() {
+            return Refusal::new(
+                Code::IntentOpen,
+                format!("a {} is under way (process {})", intent.work.verb(), intent.owner.pid),
+            )
+            .hint("wait for it to end, or `liza doctor --fix` if that process died; then repeat")
+            .err();
+        }
+        if let Some(config) = &self.config {
+            if config.integration_branch != board.config().integration_branch {
+                return Refusal::new(Code::EditRefused, "the integration branch was another one then").err();
+            }
+            if let Some((field, why)) = config.problems().into_iter().next() {
+                return Refusal::new(Code::EditRefused, format!("{field} {why}")).err();
+            }
+        }
+        for back in &self.tasks {
+            let task = find(board, &back.text.id)?;
+            if task.status == Status::Merged || matches!(back.to, Status::Merged | Status::Working) {
+                return Refusal::new(
+                    Code::Transition,
+                    format!("task `{}` cannot go from {} to {}", task.id, task.status, back.to),
+                )
+                .err();
+            }
+        }
+        // Whatever else a former state may rest on is asked of the result.
+        let mut result = board.clone();
+        self.change(&mut result, call);
+        let before = violations(board);
+        match violations(&result).into_iter().find(|violation| !before.contains(violation)) {
+            None => Ok(()),
+            Some(violation) => Refusal::new(
+                Code::Transition,
+                format!("revision {} does not fit what has happened since: {violation}", self.revision),
+            )
+            .hint("bring back a later revision, or change single tasks with liza's commands")
+            .err(),
+        }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        if let Some(text) = &self.goal_description {
+            board.rest.goal.description = text.clone();
+        }
+        if let Some(spec) = &self.goal_spec_ref {
+            board.rest.goal.spec_ref = spec.clone();
+        }
+        if let Some(config) = &self.config {
+            board.rest.config = config.clone();
+        }
+        let mut restored = Vec::new();
+        for back in &self.tasks {
+            let from = board.task(&back.text.id).map(|task| task.status);
+            back.write_into(board, call, self.revision);
+            restored.push(json!({ "task": back.text.id, "from": from, "to": back.to }));
+        }
+        json!({
+            "restored": self.revision, "tasks": restored, "config": self.config.is_some(),
+            "goal": self.goal_description.is_some() || self.goal_spec_ref.is_some(),
+        })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Tasks(self.tasks.iter().map(|back| back.text.id.clone()).collect())
+    }
+}
+
+impl TaskBack {
+    fn write_into(&self, board: &mut Board, call: &Call, revision: u64) {
+        self.text.write_into(board);
+        let (head, body) = parts(board, &self.text.id);
+        let from = head.status;
+        // Whoever held it is fenced; one that was never claimed has nobody to fence.
+        if head.epoch > 0 {
+            end_claim(head);
+        }
+        head.status = self.to;
+        head.reserved_until = None;
+        head.holds_paths = has_work(self.to);
+        head.holds_paths_until = None;
+        head.superseded_by = self.superseded_by.clone();
+        body.end_reason = self.end_reason.clone();
+        body.blocked_reason = self.blocked.as_ref().map(|blocked| blocked.reason.clone());
+        body.blocked_questions =
+            self.blocked.as_ref().map(|found| found.questions.clone()).unwrap_or_default();
+        body.blocked_from = self.blocked.as_ref().map(|blocked| blocked.from);
+        if self.to == Status::Idle && !body.attempts.is_empty() {
+            // The next claim goes on from what is on the branch.
+            body.left = Some(Left::Released);
+        }
+        let line = entry(call, Event::Restored).step(from, self.to);
+        body.history.push(line.detail(format!("as of revision {revision}")));
+    }
+}

@@ -1,0 +1,129 @@
+//! Bringing a former revision back, also when the present board file is damaged.
+
+use serde::Serialize;
+
+use crate::board::rules::RestoreRevision;
+use crate::board::{Board, Needs, Status, TaskId};
+use crate::store::StoreError;
+use crate::store::read::{LARGEST_STATE, invalid};
+use crate::store::rebuild::Rebuilt;
+use crate::wire::state::Decoded;
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// What would change, for a person to look at first.
+#[derive(Serialize)]
+pub struct Plan {
+    pub revision: u64,
+    /// The revision the board is at.
+    pub on: u64,
+    pub tasks: Vec<Back>,
+    pub goal: bool,
+    pub config: bool,
+    /// Tasks that were merged since.
+    pub landed: Vec<TaskId>,
+    /// Tasks that did not exist then.
+    pub added: Vec<TaskId>,
+    /// Tasks that are no longer on the board.
+    pub left: Vec<TaskId>,
+    /// Why the present file cannot be used and is replaced first.
+    pub broken: Option<String>,
+    #[serde(skip)]
+    change: RestoreRevision,
+    #[serde(skip)]
+    mended: Option<Rebuilt>,
+}
+
+#[derive(Serialize)]
+pub struct Back {
+    pub id: TaskId,
+    pub from: Status,
+    pub to: Status,
+    /// Whether its text, scope or priority change, too.
+    pub text: bool,
+}
+
+impl Plan {
+    pub fn is_empty(&self) -> bool {
+        self.change.is_empty()
+    }
+}
+
+/// Works out what bringing `revision` back would change. Changes nothing itself.
+pub fn plan(ctx: &Context, revision: u64) -> Result<Plan, Failure> {
+    let (now, mended, broken) = present(ctx)?;
+    if revision >= now.revision {
+        return Err(Failure::new("refused.value", format!("the board is at revision {}", now.revision))
+            .hint("name an earlier one; `liza log` tells what each changed"));
+    }
+    let old = whole(&ctx.store.rebuild(Some(revision))?)?;
+    let change = RestoreRevision::between(&now, &old, &ctx.now);
+    let ids = |pick: &dyn Fn(&crate::board::Task) -> bool, from: &Board| -> Vec<TaskId> {
+        from.tasks.iter().filter(|task| pick(task)).map(|task| task.id.clone()).collect()
+    };
+    let merged_then = |id: &TaskId| old.task(id).is_some_and(|task| task.status == Status::Merged);
+    let tasks = change.tasks.iter().filter_map(|back| {
+        let task = now.task(&back.text.id)?;
+        let text = crate::board::rules::TaskEdit::of(task) != back.text;
+        Some(Back { id: task.id.clone(), from: task.status, to: back.to, text })
+    });
+    Ok(Plan {
+        revision,
+        on: now.revision,
+        tasks: tasks.collect(),
+        goal: change.goal_description.is_some() || change.goal_spec_ref.is_some(),
+        config: change.config.is_some(),
+        landed: ids(&|task| task.status == Status::Merged && !merged_then(&task.id), &now),
+        added: ids(&|task| task.status != Status::Merged && old.task(&task.id).is_none(), &now),
+        left: ids(&|task| now.task(&task.id).is_none(), &old),
+        broken,
+        change,
+        mended,
+    })
+}
+
+/// Makes the change that was planned; gives the revision it made.
+pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64, Failure> {
+    if !ctx.is_human() {
+        return Err(Failure::new("refused.human_only", "only a person may bring a former revision back")
+            .hint("with --dry-run it only looks"));
+    }
+    if let Some(mended) = &plan.mended {
+        ctx.store.restore(mended, LARGEST_STATE, &ctx.now)?;
+    }
+    if plan.change.is_empty() {
+        return Ok(plan.on);
+    }
+    Ok(ctx.commit(plan.change)?.board.revision)
+}
+
+/// The board as it is, or where its file is damaged, as image and log make it again.
+fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Failure> {
+    let broken = match ctx.store.read(&Needs::Everything) {
+        Ok(snapshot) => match snapshot.warning {
+            None => return Ok((snapshot.board, None, None)),
+            Some(warning) if warning.contains("edited by hand") => {
+                return Err(Failure::new("board.edited", warning).hint(
+                    "settle that first: `liza note` is enough, and `liza doctor` says what became of it",
+                ));
+            }
+            Some(warning) => warning,
+        },
+        Err(StoreError::Invalid { message, .. })
+            if !message.contains("newer liza") && !message.contains("older program") =>
+        {
+            message
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let rebuilt = ctx.store.rebuild(None)?;
+    let board = whole(&rebuilt)?;
+    Ok((board, Some(rebuilt), Some(broken)))
+}
+
+fn whole(rebuilt: &Rebuilt) -> Result<Board, Failure> {
+    let mut decoded = Decoded::new(rebuilt.text.clone().into_bytes()).map_err(|why| invalid(&why))?;
+    decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+    Ok(decoded.into_board())
+}

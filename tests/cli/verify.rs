@@ -1,0 +1,189 @@
+//! Board, log and repository tell the same story, or the first place where they do not is named.
+
+use crate::support::{HUMAN, Who, World};
+
+struct Scene {
+    world: World,
+    other: Who,
+    reviewer: Who,
+    /// The merge of `two`, the head of integration.
+    head: String,
+}
+
+fn scene() -> Scene {
+    let world = World::in_memory();
+    let coder = world.register("coder", "coder-1");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    world.merge_task(&coder, &reviewer, "one", "1.sh", "echo 1\n");
+    let head = world.merge_task(&coder, &reviewer, "two", "2.sh", "echo 2\n");
+    world.task("three", &["3.sh"]);
+    world.claim(&coder, "three");
+    world.sound();
+    let other = world.register("coder", "coder-2");
+    Scene { world, other, reviewer, head }
+}
+
+impl Scene {
+    fn put(&self, commit: &str) {
+        self.world.git(&["update-ref", "-m", "by hand", "refs/heads/integration", commit]);
+    }
+
+    /// A commit that liza did not make.
+    fn foreign(&self, onto: &str, subject: &str) -> String {
+        self.world.git(&["commit-tree", "-p", onto, "-m", subject, &format!("{onto}^{{tree}}")])
+    }
+
+    /// The first broken link, in words.
+    #[track_caller]
+    fn broken(&self) -> String {
+        let before = self.world.bytes();
+        let ran = self.world.json(&HUMAN, &["verify"]).exits(6);
+        assert_eq!(ran.code(), "board.verify");
+        assert_eq!(self.world.bytes(), before);
+        ran.json()["error"]["message"].as_str().expect("a message").to_owned()
+    }
+}
+
+#[test]
+fn the_first_foreign_commit_is_named() {
+    let scene = scene();
+    let first = scene.foreign("integration", "sneaked in");
+    let second = scene.foreign(&first, "and another");
+    scene.put(&second);
+    let told = scene.broken();
+    assert!(told.contains(&first) && told.contains("sneaked in") && told.contains("1 more"), "{told}");
+    assert!(told.contains("by hand") && told.contains("Somebody"), "the reflog tells who: {told}");
+    assert!(!told.contains("no longer in it"), "{told}");
+    scene.put(&scene.head);
+    scene.world.sound();
+
+    // An ordinary `git commit` in a checkout of the branch.
+    let place = scene.world.home().join("checkout");
+    scene.world.git(&["worktree", "add", "-q", place.to_str().expect("text"), "integration"]);
+    let commit = scene.world.write_and_commit(&place, &[("x.txt", "x\n")]);
+    let told = scene.broken();
+    assert!(told.contains(&commit), "{told}");
+}
+
+#[test]
+fn a_branch_set_back_or_forced_is_named() {
+    let scene = scene();
+    scene.put("integration~1");
+    let told = scene.broken();
+    assert!(told.contains("two is MERGED") && told.contains(&scene.head), "{told}");
+    // Without a merged task missing, the branch itself tells: an empty merge is amended.
+    scene.put(&scene.head);
+    let amended = scene.world.git(&[
+        "commit-tree",
+        "-p",
+        "integration^1",
+        "-p",
+        "integration^2",
+        "-m",
+        "Merge two, nicer",
+        "integration^{tree}",
+    ]);
+    scene.put(&amended);
+    let told = scene.broken();
+    assert!(told.contains("two is MERGED"), "{told}");
+    let checks = scene.world.json(&HUMAN, &["verify"]).json()["error"]["details"]["checks"].clone();
+    let line = checks.as_array().expect("checks").iter().find(|check| check["name"] == "integration");
+    let told = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
+    assert!(told.contains(&amended) && told.contains("Merge two, nicer"), "{told}");
+    assert!(told.contains("no longer in it"), "{told}");
+    // To somewhere else altogether.
+    let elsewhere = scene.world.git(&["commit-tree", "-m", "unrelated", "main^{tree}"]);
+    scene.put(&elsewhere);
+    assert!(scene.broken().contains("one is MERGED"));
+    scene.world.git(&["update-ref", "-d", "refs/heads/integration"]);
+    assert!(scene.broken().contains("is gone"));
+    scene.put(&scene.head);
+    scene.world.sound();
+}
+
+#[test]
+fn a_foreign_commit_below_a_merge_is_named() {
+    let scene = scene();
+    let foreign = scene.foreign("integration", "below");
+    scene.put(&foreign);
+    let merging = ["merge", "four"];
+    scene.put(&scene.head);
+    scene.world.approved(&scene.other, &scene.reviewer, "four", "4.sh", "echo 4\n");
+    scene.put(&foreign);
+    // Where a merge goes on all the same, it does not hide what it stands on.
+    if scene.world.liza(&scene.reviewer, &merging).exit == 0 {
+        let told = scene.broken();
+        assert!(told.contains(&foreign) && told.contains("before the merge of four"), "{told}");
+    }
+    // A person may say that it is right, once.
+    scene.world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
+    scene.world.sound();
+    let again = ["integration", "advance", "integration", "--reason", "again"];
+    scene.world.refused(&HUMAN, &again, 1, "refused.empty");
+}
+
+#[test]
+fn what_people_bring_in_on_record_is_fine() {
+    let scene = scene();
+    let world = &scene.world;
+    // Fast-forward, then a merge, then a branch that took integration in from the side.
+    let ahead = scene.foreign("integration", "ahead");
+    world.human(&["integration", "advance", &ahead, "--reason", "needed"]).ok();
+    world.sound();
+    world.write("main.txt", "x\n");
+    world.commit_all("on main");
+    world.human(&["integration", "advance", "main", "--reason", "needed"]).ok();
+    world.sound();
+    world.git(&["checkout", "-q", "-b", "side", "main~1"]);
+    world.git(&["merge", "-q", "--no-ff", "-m", "take it in", "integration"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.human(&["integration", "advance", "side", "--reason", "needed"]).ok();
+    world.sound();
+    world.git(&["branch", "-f", "release", "main~1"]);
+    world.human(&["deliver", "--to", "release"]).ok();
+    world.sound();
+}
+
+#[test]
+fn the_branch_of_a_live_task_is_missed() {
+    let scene = scene();
+    let world = &scene.world;
+    let at = world.git(&["rev-parse", "task/three"]);
+    world.git(&["update-ref", "-d", "refs/heads/task/three"]);
+    let told = scene.broken();
+    assert!(told.contains("task/three") && told.contains("WORKING"), "{told}");
+    assert!(world.human(&["doctor"]).exits(1).stdout.contains("task/three"));
+    world.git(&["update-ref", "refs/heads/task/three", &at]);
+    world.sound();
+    // That of a finished one may go.
+    world.git(&["update-ref", "-d", "refs/heads/task/one"]);
+    world.sound();
+}
+
+#[test]
+fn strange_worktrees_are_named() {
+    let scene = scene();
+    scene.world.git(&["worktree", "add", "-q", "--detach", ".worktrees/stranger"]);
+    assert!(scene.broken().contains(".worktrees/stranger"));
+    std::fs::remove_dir_all(scene.world.path(".worktrees/stranger")).expect("removed");
+    assert!(scene.broken().contains(".worktrees/stranger"), "its record is still there");
+    scene.world.git(&["worktree", "prune"]);
+    scene.world.sound();
+}
+
+#[test]
+fn archived_tasks_are_held_to_their_word() {
+    let scene = scene();
+    let archive = scene.world.path(".liza/archive/old.yaml");
+    let file = |commit: &str| format!("id: Old\nstatus: MERGED\nepoch: 3\nmerge:\n  commit: \"{commit}\"\n");
+    std::fs::write(&archive, file(&scene.head)).expect("written");
+    scene.world.git(&["update-ref", "refs/liza/submitted/Old/3-1", "main"]);
+    scene.world.git(&["update-ref", "refs/heads/task/Old.2", "main"]);
+    scene.world.sound();
+    let elsewhere = scene.foreign("main", "never merged");
+    std::fs::write(&archive, file(&elsewhere)).expect("written");
+    let told = scene.broken();
+    assert!(told.contains("Old is MERGED") && told.contains(&elsewhere), "{told}");
+    std::fs::write(&archive, "id: [\n").expect("written");
+    assert!(scene.broken().contains("old.yaml"));
+}
