@@ -48,7 +48,8 @@ fn found(world: &World, code: &str, env: &[(&str, &str)]) -> Vec<Value> {
         }
     }
     for args in [&["--dry-run"][..], &["--fix", "--dry-run"]] {
-        assert_eq!(findings(world, args, env), looked, "{args:?}");
+        // What tells the time may tell another one.
+        assert_eq!(codes(&findings(world, args, env)), codes(&looked), "{args:?}");
     }
     assert_eq!(tree(world), before, "{code}: looking changed something");
     looked
