@@ -20,6 +20,8 @@ pub mod plan;
 mod prescan;
 pub mod schema;
 pub mod state;
+#[doc(hidden)]
+pub mod targets;
 mod tree;
 
 #[cfg(test)]
