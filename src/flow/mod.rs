@@ -8,12 +8,15 @@
 pub mod advance;
 pub mod agents;
 pub mod alignment;
+pub mod archive;
 pub mod claim;
 pub mod config_file;
 pub mod context;
+pub mod disk;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;
+pub mod gc;
 pub mod init;
 pub mod merge;
 pub mod recover;
@@ -21,7 +24,10 @@ pub mod review;
 pub mod shell;
 pub mod submit;
 pub mod summary;
+pub mod trash;
+pub mod uninstall;
 pub mod verify;
+pub mod worktrees;
 
 pub use context::Context;
 pub use failure::Failure;

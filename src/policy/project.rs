@@ -24,6 +24,25 @@ pub struct ProjectConfig {
     /// Roles beside the built-in ones.
     #[serde(default)]
     pub roles: BTreeMap<Role, RoleConfig>,
+    #[serde(default)]
+    pub disk: DiskConfig,
+}
+
+/// When the disk counts as too full to begin anything new.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiskConfig {
+    /// Below so many free bytes nothing new is begun; 0 lets everything through. Without it, 200 MB, or a tenth of a
+    /// disk that is smaller than that suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_free_bytes: Option<u64>,
+}
+
+impl DiskConfig {
+    /// How much must be free on a file system of this size.
+    pub fn threshold(&self, total: u64) -> u64 {
+        self.min_free_bytes.unwrap_or_else(|| (200 * 1024 * 1024).min(total / 10))
+    }
 }
 
 /// A check that a merged tree must pass. None can be configured yet.
@@ -107,6 +126,7 @@ impl Default for ProjectConfig {
             protected: default_protected(),
             gates: Vec::new(),
             roles: BTreeMap::new(),
+            disk: DiskConfig::default(),
         }
     }
 }

@@ -124,3 +124,25 @@ pub fn check_private(dir: &Path) -> Result<(), StoreError> {
     }
     Ok(())
 }
+
+/// As [`write_new`], for one of many files that [`sync_all_files`] makes durable together.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    file.write_all(bytes).doing("write", path).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Makes everything written on the file system of `dir` durable.
+pub fn sync_all_files(dir: &Path) -> Result<(), StoreError> {
+    let open = File::open(dir).doing("open", dir)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&open).doing("sync", dir)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(open);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
