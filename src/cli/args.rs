@@ -86,6 +86,13 @@ pub enum Command {
     Validate(commands::health::ValidateArgs),
     Verify(commands::health::VerifyArgs),
     Doctor(commands::health::DoctorArgs),
+    Archive(commands::archive::ArchiveArgs),
+    #[command(subcommand)]
+    Worktree(commands::worktree::WorktreeCommand),
+    Gc(commands::gc::GcArgs),
+    #[command(subcommand)]
+    Trash(commands::trash::TrashCommand),
+    Uninstall(commands::uninstall::UninstallArgs),
     Schema(commands::schema::SchemaArgs),
     Demo(commands::demo::DemoArgs),
 }

@@ -116,6 +116,17 @@ impl Ui {
         }
     }
 
+    /// Asks a person on a terminal; only a plain yes is one. None where nobody is there to ask.
+    pub fn ask(&self, question: &str) -> Option<bool> {
+        if !std::io::stdin().is_terminal() {
+            return None;
+        }
+        self.err(&format!("{} [yes/no] ", shown(question)));
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).ok()?;
+        Some(matches!(line.trim().to_lowercase().as_str(), "yes" | "y"))
+    }
+
     /// One line of a running command, such as `log -f`. False when nobody reads any more.
     pub fn stream(&self, line: &str) -> bool {
         let mut out = std::io::stdout().lock();

@@ -68,8 +68,7 @@ pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Fa
         return Ok(report);
     }
     ctx.check_disk()?;
-    let chunks: Vec<&[TaskId]> =
-        if chosen.is_empty() { vec![&[]] } else { chosen.chunks(AT_ONCE).collect() };
+    let chunks: Vec<&[TaskId]> = if chosen.is_empty() { vec![&[]] } else { chosen.chunks(AT_ONCE).collect() };
     for (number, chunk) in chunks.into_iter().enumerate() {
         write(ctx, &snapshot.board, chunk)?;
         let what = ArchiveTasks { tasks: chunk.to_vec() };
@@ -93,12 +92,7 @@ fn finished_bodies(ctx: &Context) -> Result<Needs, Failure> {
     Ok(Needs::Tasks(finished.map(|task| task.id.clone()).collect()))
 }
 
-fn choose(
-    ctx: &Context,
-    board: &Board,
-    which: &Which,
-    report: &mut Report,
-) -> Result<Vec<TaskId>, Failure> {
+fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> Result<Vec<TaskId>, Failure> {
     let finished = Finished::of(board);
     if let Which::These(ids) = which {
         let mut chosen: Vec<TaskId> = Vec::new();
@@ -195,4 +189,3 @@ fn oldest_leave(ctx: &Context) -> Result<usize, Failure> {
     ctx.commit_as_liza(ArchiveTasks { tasks: ids.clone() })?;
     Ok(ids.len())
 }
-

@@ -117,6 +117,7 @@ impl Context {
             now: self.now.clone(),
             request: self.request.clone(),
             query: std::cell::OnceCell::new(),
+            crowded: std::rc::Rc::clone(&self.crowded),
             narrator: std::rc::Rc::clone(&self.narrator),
         }
     }

@@ -38,7 +38,7 @@ const AGENT_SPECS: [(&str, &str); 5] = [
 const PROJECT_CONFIG: &str = include_str!("../../templates/liza.yaml");
 const VISION: &str = include_str!("../../templates/vision.md");
 const DEFAULT_SPEC: &str = "specs/vision.md";
-const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
+pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
 pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<String>), Failure> {
     if ctx.credentials != Credentials::Human {
@@ -50,6 +50,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
     check_rule(ctx, options, &spec)?;
     let mut told = Vec::new();
     let head = integration_branch(ctx, &options.integration, &mut told)?;
+    former_refs_aside(ctx, &mut told)?;
     for dir in ctx.store.layout().directories() {
         files::make_private_dir(&dir)?;
     }
@@ -198,6 +199,28 @@ fn integration_branch(
         Err(error) => return Err(error.into()),
     }
     Ok(head)
+}
+
+/// What a former board kept under refs stays reachable, out of the way of the refs this board will make.
+fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failure> {
+    let all = refs::list(&ctx.repo, "refs/liza")?;
+    let (aside, former): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(name, _)| name.starts_with("refs/liza/former/"));
+    if former.is_empty() {
+        return Ok(());
+    }
+    let numbers = aside.iter().filter_map(|(name, _)| name.split('/').nth(3)?.parse::<u64>().ok());
+    let home = format!("refs/liza/former/{}", numbers.max().unwrap_or(0) + 1);
+    let moves: Vec<_> = former
+        .into_iter()
+        .map(|(name, at)| {
+            let to = name.replacen("refs/liza", &home, 1);
+            (name, at, to)
+        })
+        .collect();
+    refs::rename_all(&ctx.repo, &moves)?;
+    told.push(format!("{} of a former board, now under {home}", crate::text::plural(moves.len(), "ref")));
+    Ok(())
 }
 
 fn install_texts(ctx: &Context) -> Result<(), Failure> {

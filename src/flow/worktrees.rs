@@ -105,7 +105,8 @@ impl<'b> Known<'b> {
             return Ok(Some((task, false)));
         }
         if !self.archived.contains_key(id) {
-            let found = if self.board.task_alike(id).is_some() { None } else { ctx.store.archived_task(id)? };
+            let found =
+                if self.board.task_alike(id).is_some() { None } else { ctx.store.archived_task(id)? };
             self.archived.insert(id.clone(), found.filter(|task| &task.id == id));
         }
         Ok(self.archived.get(id).and_then(Option::as_ref).map(|task| (task, true)))
@@ -134,8 +135,11 @@ pub fn list(ctx: &Context, sizes: bool) -> Result<Vec<Place>, Failure> {
 fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
     let home = ctx.worktrees_dir();
     let mut all = BTreeMap::new();
-    let homes =
-        [(home.clone(), Purpose::Task), (home.join(".review"), Purpose::Review), (home.join(".merge"), Purpose::Merge)];
+    let homes = [
+        (home.clone(), Purpose::Task),
+        (home.join(".review"), Purpose::Review),
+        (home.join(".merge"), Purpose::Merge),
+    ];
     for (dir, purpose) in &homes {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');

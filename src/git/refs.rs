@@ -133,6 +133,18 @@ pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitErr
     entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
 }
 
+/// Renames refs, all of them or none: each from the value it was seen at, to a name nobody has.
+pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(), RefError> {
+    let mut lines = String::new();
+    for (from, at, to) in moves {
+        check(from)?;
+        check(to)?;
+        lines.push_str(&format!("create {to} {at}\ndelete {from} {at}\n"));
+    }
+    Git::acting(&repo.root, "update-ref").durable().arg("--stdin").stdin(lines).run()?;
+    Ok(())
+}
+
 /// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.
 pub fn sync_filesystem(common_dir: &Path) -> io::Result<()> {
     let dir = std::fs::File::open(common_dir)?;

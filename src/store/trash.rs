@@ -78,14 +78,18 @@ impl Store {
             }
             let path = dir.join(&name);
             let meta = fs::symlink_metadata(&path).doing("look at", &path)?;
-            let origin = fs::read_to_string(path.join(ORIGIN)).ok().map(|text| PathBuf::from(text.trim_end_matches('\n')));
+            let origin = fs::read_to_string(path.join(ORIGIN))
+                .ok()
+                .map(|text| PathBuf::from(text.trim_end_matches('\n')));
             let there = |part: &str| fs::symlink_metadata(path.join(part)).is_ok();
             let kind = match (there(TREE), there(RECORD)) {
                 (true, true) => Kind::Worktree,
                 (false, true) => Kind::Record,
                 _ => Kind::Files,
             };
-            found.push(Removed { bytes: bytes_of(&path), since: Wall(meta.mtime()), name, path, origin, kind });
+            // A file moved here keeps the time of its last change; the move itself is in the other one.
+            let since = Wall(meta.mtime().max(meta.ctime()));
+            found.push(Removed { bytes: bytes_of(&path), since, name, path, origin, kind });
         }
         Ok(found)
     }

@@ -23,9 +23,6 @@ mod tests {
     fn sizes_are_said_in_the_unit_that_fits() {
         let said: Vec<String> =
             [0, 1, 1023, 1024, 1_500_000, 200 * 1024 * 1024, u64::MAX].into_iter().map(bytes).collect();
-        assert_eq!(
-            said,
-            ["0 bytes", "1 byte", "1023 bytes", "1.0 KB", "1.4 MB", "200.0 MB", "16384.0 PB"]
-        );
+        assert_eq!(said, ["0 bytes", "1 byte", "1023 bytes", "1.0 KB", "1.4 MB", "200.0 MB", "16384.0 PB"]);
     }
 }

@@ -136,11 +136,7 @@ pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
 ///
 /// Follows every chain of replacements to its end, on the board and in the archive. A damaged board may have a chain
 /// that leads back into itself: that is never met.
-pub fn dependency_met_by<'b>(
-    find: &dyn Fn(&TaskId) -> Option<&'b Task>,
-    world: &World,
-    id: &TaskId,
-) -> bool {
+pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: &World, id: &TaskId) -> bool {
     let look = |id: &TaskId| -> Option<(Status, Vec<TaskId>)> {
         match (find(id), world.archived.get(id)) {
             (Some(task), _) => Some((task.status, task.superseded_by.clone())),

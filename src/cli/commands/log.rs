@@ -81,7 +81,8 @@ fn mentions(value: &Value, id: &str) -> bool {
 fn line(record: &Record) -> String {
     let what = serde_json::to_value(&record.what).unwrap_or_default();
     let inner = &what[record.what.name()];
-    let task = inner["task"].as_str().or_else(|| inner["id"].as_str()).map_or_else(|| several(inner), str::to_owned);
+    let task =
+        inner["task"].as_str().or_else(|| inner["id"].as_str()).map_or_else(|| several(inner), str::to_owned);
     let extra = ["reason", "text", "message", "answer", "goal", "summary"]
         .iter()
         .find_map(|key| inner[*key].as_str())

@@ -386,7 +386,9 @@ fn show_archived(session: &Session, board: &crate::board::Board, id: &TaskId) ->
             text.push_str(&format!("archived:  {}\n", session.ctx.store.layout().archived(id).display()));
             Ok(Answer::new(data, text).at(board.revision))
         }
-        Some(task) => Err(view::unknown_task(board, id).hint(format!("did you mean `{}`? It is archived", task.id))),
+        Some(task) => {
+            Err(view::unknown_task(board, id).hint(format!("did you mean `{}`? It is archived", task.id)))
+        }
         None => Err(view::unknown_task(board, id)),
     }
 }
