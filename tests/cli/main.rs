@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
+mod archive;
 mod checkpoint_submit;
 mod concurrency;
 mod crash;
