@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::board::{CommitId, Needs, Task, TaskId, Wall};
+use crate::board::{CommitId, Needs, Task, TaskId};
 use crate::git::landed::{Proof, proof};
 use crate::git::{Expected, branch_checked_out_at, refs};
 use crate::host::crash;
@@ -86,6 +86,8 @@ pub struct Report {
 
 pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
     let before = sizes(ctx);
+    // What this very command moves to the trash is never deleted by it, whatever the clock says.
+    let old = old_trash(ctx, options.keep_days)?;
     let prune = PruneOptions { dry_run: options.dry_run, save: options.save };
     let worktrees = worktrees::prune(ctx, prune, None)?;
     crash::point("gc.pruned");
@@ -94,7 +96,7 @@ pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
     let refs = collect_refs(ctx, options, &snapshot.board, &mut known)?;
     crash::point("gc.refs");
     let runs = collect_runs(ctx, options, &mut known)?;
-    let deleted = empty_trash(ctx, options.keep_days, options.dry_run)?;
+    let deleted = delete(ctx, old, options.dry_run)?;
     let after =
         if options.dry_run { foreseen(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
     let sizes: BTreeMap<&'static str, Size> = before
@@ -287,13 +289,18 @@ fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Re
 
 /// Deletes what has been in the trash for so many days.
 pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>, Failure> {
+    let old = old_trash(ctx, days)?;
+    delete(ctx, old, dry_run)
+}
+
+fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
+    let now = ctx.now.wall;
+    Ok(ctx.store.removed()?.into_iter().filter(|removed| removed.older_than(days, now)).collect())
+}
+
+fn delete(ctx: &Context, old: Vec<Removed>, dry_run: bool) -> Result<Vec<Removed>, Failure> {
     if !dry_run {
         ctx.store.finish_deletions()?;
-    }
-    let now: Wall = ctx.now.wall;
-    let old: Vec<Removed> =
-        ctx.store.removed()?.into_iter().filter(|removed| removed.older_than(days, now)).collect();
-    if !dry_run {
         for removed in &old {
             ctx.store.delete_removed(removed)?;
         }

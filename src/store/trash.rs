@@ -120,7 +120,11 @@ impl Store {
         if fs::symlink_metadata(&going).is_ok() {
             delete(&going)?;
         }
-        fs::rename(&removed.path, &going).doing("delete", &removed.path)?;
+        match fs::rename(&removed.path, &going) {
+            // Somebody took it out meanwhile, or deleted it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            other => other.doing("delete", &removed.path)?,
+        }
         crash::point("trash.going");
         delete(&going)
     }
