@@ -55,6 +55,9 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
     let text = || format!("{} because of {}", REASONS[attempt.verb % REASONS.len()], attempt.text);
     let chosen = TEAM.get(attempt.actor).map_or("human", |(name, _)| name);
     let by = |name: &str| name.to_owned();
+    if bench.board.task(&id(name)).is_none() {
+        return (by(chosen), bench.note("it has left the board").into());
+    }
     match attempt.verb {
         0 => return (by(chosen), AddNote { text: text(), task: Some(id(name)) }.into()),
         1 => return (by("planner-1"), Block { reason: text(), ..bench.block(name) }.into()),
@@ -101,6 +104,7 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
         Status::Blocked => {
             (by("planner-1"), Unblock { answer: text(), cycles: 2, ..bench.unblock(name) }.into())
         }
+        _ if attempt.verb < 14 => (by("planner-1"), ArchiveTasks { tasks: vec![id(name)] }.into()),
         _ => (by(chosen), bench.note("nothing is left to do").into()),
     }
 }
