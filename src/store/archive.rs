@@ -23,10 +23,18 @@ const MOST_ASKED: usize = 10_000;
 const MANY: usize = 16;
 
 impl Store {
-    /// An archived task with this very id; ids that differ in case are told by [`Task::id`].
+    /// What the archive has under this id, in whatever case: its own id says in which.
     pub fn archived_task(&self, id: &TaskId) -> Result<Option<Task>, StoreError> {
         let Some(bytes) = self.archive_bytes(id)? else { return Ok(None) };
         read_task(&bytes).map(Some).map_err(|error| self.broken(id, &error.to_string()))
+    }
+
+    /// A task of this very id that is archived and not on the board, which would win.
+    pub fn archived_beside(&self, board: &Board, id: &TaskId) -> Result<Option<Task>, StoreError> {
+        if board.task_alike(id).is_some() {
+            return Ok(None);
+        }
+        Ok(self.archived_task(id)?.filter(|task| &task.id == id))
     }
 
     fn archive_bytes(&self, id: &TaskId) -> Result<Option<Vec<u8>>, StoreError> {
