@@ -173,6 +173,7 @@ impl Context {
             archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
         {
             failure.message = format!("task `{}` is {} and archived", task.id, task.status);
+            failure.details.insert("archived".to_owned(), true.into());
             failure.hint =
                 Some(format!("`liza task show {}` shows it; nothing is left to do on it", task.id));
         }

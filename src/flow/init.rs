@@ -264,7 +264,7 @@ fn exclude(ctx: &Context) -> Result<(), Failure> {
         new.push('\n');
     }
     fs::create_dir_all(&info).map_err(|error| Failure::io("make", &info, &error))?;
-    files::replace(&path, new.as_bytes())?;
+    files::replace_shared(&path, new.as_bytes())?;
     Ok(())
 }
 

@@ -189,7 +189,7 @@ fn excludes(ctx: &Context, no_worktrees: bool, dry_run: bool) -> Result<Vec<Stri
         }
     }
     if !taken.is_empty() && !dry_run {
-        files::replace(&path, &rest)?;
+        files::replace_shared(&path, &rest)?;
     }
     Ok(taken)
 }

@@ -105,9 +105,7 @@ impl<'b> Known<'b> {
             return Ok(Some((task, false)));
         }
         if !self.archived.contains_key(id) {
-            let found =
-                if self.board.task_alike(id).is_some() { None } else { ctx.store.archived_task(id)? };
-            self.archived.insert(id.clone(), found.filter(|task| &task.id == id));
+            self.archived.insert(id.clone(), ctx.store.archived_beside(self.board, id)?);
         }
         Ok(self.archived.get(id).and_then(Option::as_ref).map(|task| (task, true)))
     }
@@ -351,7 +349,7 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
 /// Whether some branch or ref of ours keeps this commit.
 fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool, Failure> {
     let query = ctx.query()?;
-    for prefix in ["refs/heads", "refs/liza"] {
+    for prefix in ["refs/liza", "refs/heads"] {
         for (_, at) in refs::list(&ctx.repo, prefix)? {
             if &at == commit || query.is_ancestor(commit, &at)? {
                 return Ok(true);

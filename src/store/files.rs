@@ -52,6 +52,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_parent(path)
 }
 
+/// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
+pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let rights = fs::metadata(path).map(|meta| meta.permissions());
+    replace(path, bytes)?;
+    let rights = rights.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    fs::set_permissions(path, rights).doing("set the rights of", path)
+}
+
 pub fn sync_dir(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -192,6 +192,7 @@ proptest! {
 fn random_sequences_reach_the_end_of_tasks() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen: Vec<Status> = Vec::new();
+    let mut archived = 0;
     for _ in 0..60 {
         let Ok(tree) = attempts().new_tree(&mut runner) else { continue };
         let mut bench = Bench::with_tasks(&TASKS);
@@ -200,10 +201,12 @@ fn random_sequences_reach_the_end_of_tasks() {
             commit_one(&mut disk, &mut bench, &attempt);
             seen.extend(bench.board.tasks.iter().map(|task| task.status));
         }
+        archived += bench.board.rest.archived;
     }
     for status in
         [Status::Working, Status::ReadyForReview, Status::Rejected, Status::Approved, Status::Merged]
     {
         assert!(seen.contains(&status), "no task was ever {status}");
     }
+    assert!(archived > 0, "no task was ever archived");
 }

@@ -49,6 +49,8 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
     assert_eq!(shown, before, "everything is still there");
     let said = world.human(&["task", "show", "t1"]).ok().stdout;
     assert!(said.contains("t1: t1") && said.contains("archive/t1.yaml") && said.contains("MERGED"), "{said}");
+    let diff = world.human(&["diff", "t1"]).ok().stdout;
+    assert!(diff.contains("+echo a"), "{diff}");
     let log = world.human(&["log", "--task", "t1"]).ok().stdout;
     assert!(log.contains("archive_tasks t1") && log.contains("submit t1"), "{log}");
 
@@ -356,4 +358,26 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
     // A former revision can be made again: the log says who left.
     let image = world.human(&["doctor", "--image", &(world.revision() - 3).to_string()]).ok().stdout;
     assert!(image.contains("archived: 600") || image.contains("- id: f599"), "the log plays it again");
+}
+
+#[test]
+fn several_archive_at_once_and_nobody_trips() {
+    let world = World::in_memory();
+    for number in 0..12 {
+        abandoned(&world, &format!("t{number}"));
+    }
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = world.liza_command(&HUMAN, &world.root, &["archive", "--all"]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(world.tasks().is_empty());
+    assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["archived"], 12, "each left once");
+    world.sound();
 }

@@ -22,6 +22,8 @@ fn excludes(world: &World) -> String {
 fn everything_of_liza_goes_and_everything_of_the_user_stays() {
     let world = World::bare_repo();
     world.write(".git/info/exclude", "# mine\n*.swp\n");
+    let shared = std::os::unix::fs::PermissionsExt::from_mode(0o664);
+    std::fs::set_permissions(world.path(".git/info/exclude"), shared).unwrap();
     world.human(&["init", "A greeting program"]).ok();
     let one = coder(&world);
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -45,6 +47,8 @@ fn everything_of_liza_goes_and_everything_of_the_user_stays() {
     let data = world.json(&HUMAN, &["uninstall", "--yes"]).ok().data();
     assert!(!world.path(".liza").exists() && !world.path(".worktrees").exists());
     assert_eq!(excludes(&world), "# mine\n*.swp\n");
+    let mode = std::os::unix::fs::MetadataExt::mode(&world.path(".git/info/exclude").metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o664, "the file is the user's");
     assert!(world.path("liza.yaml").exists() && world.path("specs/vision.md").exists());
     // Branches and refs are what they were, and what was uncommitted is under one more.
     assert_eq!(world.git(&["for-each-ref", "refs/heads"]), heads);
@@ -189,4 +193,31 @@ fn a_new_board_is_not_confused_by_what_a_former_one_left() {
     world.human(&["uninstall", "--yes"]).ok();
     world.human(&["init", "third"]).ok();
     world.sound();
+}
+
+#[test]
+fn a_person_at_a_terminal_is_asked() {
+    // `script` lends the command a terminal; where it is missing there is nothing to try this with.
+    let world = World::new();
+    let ask = |answer: &str| {
+        use std::io::Write as _;
+        let mut command = world.command("script", &world.root);
+        let line = format!("{} uninstall", env!("CARGO_BIN_EXE_liza"));
+        command.args(["-qec", &line, "/dev/null"]);
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        writeln!(child.stdin.take()?, "{answer}").ok()?;
+        let output = child.wait_with_output().ok()?;
+        Some((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    };
+    let Some((code, said)) = ask("no") else {
+        eprintln!("skipped: there is no `script` here");
+        return;
+    };
+    assert!(said.contains("Take liza out of this repository?"), "{said}");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(world.path(".liza/state.yaml").exists());
+    let (code, said) = ask("yes").expect("script ran before");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!world.path(".liza").exists());
 }
