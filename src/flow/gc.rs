@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::board::time::NANOS_PER_SECOND;
 use crate::board::{CommitId, Needs, Task, TaskId};
 use crate::git::landed::{Proof, proof};
 use crate::git::{Expected, branch_checked_out_at, refs};
 use crate::host::crash;
 use crate::store::trash::{Removed, bytes_of};
+use crate::wire::log::Record;
 
 use super::archive::{ended, ended_before};
 use super::claim::integration_head;
@@ -294,8 +296,33 @@ pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Remove
 }
 
 fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
+    let ahead = clock_ahead(ctx);
+    if days > 0 && ahead > days.saturating_mul(86_400) / 2 {
+        ctx.narrate(format!(
+            "the clock went ahead by {} days since the last record in the log; nothing in the trash is judged by its age now",
+            ahead / 86_400
+        ));
+        return Ok(Vec::new());
+    }
     let now = ctx.now.wall;
     Ok(ctx.store.removed()?.into_iter().filter(|removed| removed.older_than(days, now)).collect())
+}
+
+/// By how many seconds the wall clock has gained on the steady one since the last record of this boot. A machine that
+/// slept looks the same, so only much of it means something.
+fn clock_ahead(ctx: &Context) -> u64 {
+    let last = || {
+        let length = ctx.store.read(&Needs::Nothing).ok()?.board.journal.length;
+        let text = ctx.store.read_log_text(length).ok()?;
+        Record::parse(text.trim_end().rsplit('\n').next()?, 0).ok()
+    };
+    match last() {
+        Some(record) if record.at.boot == ctx.now.boot => {
+            let steady = ctx.now.monotonic.saturating_sub(record.at.monotonic) / NANOS_PER_SECOND;
+            u64::try_from(ctx.now.wall.since(record.at.wall)).unwrap_or(0).saturating_sub(steady)
+        }
+        _ => 0,
+    }
 }
 
 fn delete(ctx: &Context, old: Vec<Removed>, dry_run: bool) -> Result<Vec<Removed>, Failure> {

@@ -57,7 +57,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report, Failure> {
     // 1
     nobody_works(ctx, &ctx.read(&Needs::Nothing)?.board)?;
     let (ours, theirs): (Vec<Place>, Vec<Place>) =
-        worktrees::list(ctx, false)?.into_iter().partition(|place| is_ours(ctx, place));
+        worktrees::places(ctx)?.into_iter().partition(|place| is_ours(ctx, place));
     report.left = theirs.into_iter().map(|place| place.path).collect();
     report.worktrees = ours.iter().map(|place| place.path.clone()).collect();
     let aside = place_aside(ctx);

@@ -116,15 +116,20 @@ pub fn task_of(name: &str) -> Option<TaskId> {
     TaskId::new(name.split('.').next().unwrap_or_default()).ok()
 }
 
-/// Every worktree under `.worktrees`, by path. Sizes are added up only where they are wanted.
-pub fn list(ctx: &Context, sizes: bool) -> Result<Vec<Place>, Failure> {
+/// Every worktree under `.worktrees`, by path, with its size.
+pub fn list(ctx: &Context) -> Result<Vec<Place>, Failure> {
+    let sized = |place: Place| Place { bytes: bytes_of(&place.path), ..place };
+    Ok(places(ctx)?.into_iter().map(sized).collect())
+}
+
+/// The same without adding up sizes, which takes its time.
+pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
     let mut places = Vec::new();
     for (path, purpose) in found(ctx, &records) {
-        let place = look(ctx, &snapshot.board, &mut known, &records, path, purpose)?;
-        places.push(if sizes { Place { bytes: bytes_of(&place.path), ..place } } else { place });
+        places.push(look(ctx, &snapshot.board, &mut known, &records, path, purpose)?);
     }
     Ok(places)
 }
@@ -285,10 +290,11 @@ impl Place {
 pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport, Failure> {
     let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
     let mut report = PruneReport::default();
-    for place in list(ctx, only.is_none())? {
+    for mut place in places(ctx)? {
         if only.is_some_and(|only| !place.task.as_ref().is_some_and(|task| only.contains(task))) {
             continue;
         }
+        place.bytes = bytes_of(&place.path);
         if !place.prunable_with(options.save) {
             report.stay.push(place);
             continue;

@@ -99,6 +99,7 @@ fn archiving_takes_the_worktree_away_unless_work_is_uncommitted() {
     let data = world.json(&HUMAN, &["archive", "--all"]).ok().data();
     assert_eq!(data["archived"], json!(["clean", "dirty"]));
     assert!(!clean.exists() && dirty.join("thoughts.txt").exists());
+    assert!(data["worktrees"]["pruned"][0]["bytes"].as_u64().unwrap() > 0, "{data}");
     let stays = &data["worktrees"]["stay"][0];
     assert!(stays["why"].as_str().unwrap().contains("thoughts.txt"), "{stays}");
     // Both branches are still there; only `gc` collects them.
@@ -209,6 +210,12 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     assert_eq!(deleted(&world.later(13 * day, &HUMAN, &["trash", "empty"]).ok().data()), 0);
     // A clock that went back makes nothing old, not even for the impatient.
     assert_eq!(deleted(&world.later(-day, &HUMAN, &["trash", "empty", "--older-than", "0"]).ok().data()), 0);
+    // Nor does one that was set ahead while the machine ran.
+    let shift = (15 * day).to_string();
+    let ran = world.json_env(&HUMAN, &["trash", "empty"], &[("LIZA_TEST_WALL_SHIFT", &shift)]).ok();
+    assert!(deleted(&ran.data()) == 0 && ran.stderr.contains("the clock went ahead by 15 days"), "{ran:?}");
+    let ran = world.json_env(&HUMAN, &["gc"], &[("LIZA_TEST_WALL_SHIFT", &shift)]).ok();
+    assert_eq!(deleted(&ran.data()), 0, "{ran:?}");
     let planned = world.later(15 * day, &HUMAN, &["trash", "empty", "--dry-run"]).ok().data();
     assert!(deleted(&planned) == 1 && planned["freed"].as_u64().unwrap() > 0, "{planned}");
     assert!(world.path(&format!(".liza/trash/{name}")).exists());

@@ -40,7 +40,7 @@ pub struct PruneArgs {
 pub fn run(session: &mut Session, command: &WorktreeCommand) -> Result<Answer, Failure> {
     match command {
         WorktreeCommand::List(_) => {
-            let places = list(&session.ctx, true)?;
+            let places = list(&session.ctx)?;
             let total: u64 = places.iter().map(|place| place.bytes).sum();
             let text = table(&places, total);
             Ok(Answer::new(json!({ "worktrees": places, "bytes": total }), text))
