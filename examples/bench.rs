@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use liza::board::rules::{AddTasks, NewTask};
+use liza::board::rules::{Abandon, AddTasks, ArchiveTasks, NewTask};
 use liza::board::task::Scope;
-use liza::board::{Credentials, PathPattern, Role, TaskId};
+use liza::board::{Credentials, Needs, PathPattern, Role, TaskId};
 use liza::store::{Proposal, Store};
 use serde_json::{Value, json};
 
@@ -119,13 +119,53 @@ impl World {
     }
 }
 
+fn world_show(bench: &Bench, world: &World, id: &str) -> String {
+    world.run(&bench.liza, &world.root, None, &["task", "show", id])
+}
+
+/// About 2.7 KB a task, as boards in use have.
+fn new_task(id: &str, number: usize) -> NewTask {
+    let text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod. ".repeat(27);
+    NewTask {
+        id: TaskId::new(id).expect("an id"),
+        title: format!("Task number {number}"),
+        description: text,
+        spec_ref: Some("specs/vision.md".to_owned()),
+        done_when: vec!["the first criterion holds".to_owned(), "the second one too".to_owned()],
+        scope: Scope {
+            inside: vec![
+                PathPattern::new(&format!("out/{number}/")).expect("a path"),
+                PathPattern::new(&format!("tests/{number}/")).expect("a path"),
+            ],
+            outside: vec![PathPattern::new("docs/").expect("a path")],
+        },
+        owns: Vec::new(),
+        depends_on: Vec::new(),
+        priority: 0,
+        kind: Default::default(),
+        risk: Default::default(),
+        role: Role::coder(),
+        parent: None,
+        tags: vec!["bench".to_owned()],
+        inputs: Vec::new(),
+        expected_outputs: vec![format!("out/{number}/result.txt")],
+        max_coder_iterations: None,
+        max_review_cycles: None,
+    }
+}
+
 impl Bench {
     fn run(mut self) {
+        if std::env::args().any(|arg| arg == "--only-archived") {
+            self.archived(9_900);
+            return self.print();
+        }
         self.start();
         let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
         for size in sizes {
             self.board(*size);
         }
+        self.archived(if self.quick { 500 } else { 9_900 });
         self.writers();
         self.rival();
         let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
@@ -192,36 +232,8 @@ impl Bench {
 
     fn fill(&self, world: &World, count: usize) {
         let store = Store::new(world.root.join(".liza"));
-        // About 2.7 KB a task, as boards in use have.
-        let text = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod. ".repeat(27);
-        let tasks: Vec<NewTask> = (0..count)
-            .map(|number| NewTask {
-                id: TaskId::new(&format!("task-{number}")).expect("an id"),
-                title: format!("Task number {number}"),
-                description: text.clone(),
-                spec_ref: Some("specs/vision.md".to_owned()),
-                done_when: vec!["the first criterion holds".to_owned(), "the second one too".to_owned()],
-                scope: Scope {
-                    inside: vec![
-                        PathPattern::new(&format!("out/{number}/")).expect("a path"),
-                        PathPattern::new(&format!("tests/{number}/")).expect("a path"),
-                    ],
-                    outside: vec![PathPattern::new("docs/").expect("a path")],
-                },
-                owns: Vec::new(),
-                depends_on: Vec::new(),
-                priority: 0,
-                kind: Default::default(),
-                risk: Default::default(),
-                role: Role::coder(),
-                parent: None,
-                tags: vec!["bench".to_owned()],
-                inputs: Vec::new(),
-                expected_outputs: vec![format!("out/{number}/result.txt")],
-                max_coder_iterations: None,
-                max_review_cycles: None,
-            })
-            .collect();
+        let tasks: Vec<NewTask> =
+            (0..count).map(|number| new_task(&format!("task-{number}"), number)).collect();
         for chunk in tasks.chunks(2_000) {
             let add = AddTasks {
                 tasks: chunk.to_vec(),
@@ -304,6 +316,62 @@ impl Bench {
         results.push(("claim, worktree kept", (median(reclaim), median(base))));
         for (name, (ms, floor_ms)) in results {
             self.row(name, &label, ms, "start+log+replace", floor_ms);
+        }
+    }
+
+    /// The same board of a hundred active tasks, alone and beside an archive: what is archived must not be felt.
+    fn archived(&mut self, count: usize) {
+        let (alone, beside) = (self.world(50), self.world(50));
+        self.fill(&alone, 100);
+        self.fill_archive(&beside, count);
+        self.fill(&beside, 100);
+        let store = |world: &World| fs::metadata(world.root.join(".liza/state.yaml")).expect("state").len();
+        eprintln(&format!("-- {count} archived: {} bytes, {} without", store(&beside), store(&alone)));
+        let label = format!("100 active, {count} archived");
+        let rounds = if self.quick { 11 } else { 41 };
+        // A lone # stands for the number of the round.
+        for (name, line) in [
+            ("status", "status"),
+            ("note", "note #"),
+            ("task show", "task show task-1"),
+            ("validate", "validate"),
+            ("task add", "task add --title more --id #"),
+        ] {
+            let run = |world: &World, round: usize| {
+                let fresh = format!("more-{round}");
+                let args: Vec<&str> =
+                    line.split(' ').map(|word| if word == "#" { fresh.as_str() } else { word }).collect();
+                world.run(&self.liza, &world.root, None, &args);
+            };
+            let (ms, floor_ms) = self.pair(rounds, |round| run(&beside, round), |round| run(&alone, round));
+            self.row(name, &label, ms, "without the archive", floor_ms);
+        }
+        let show = |id: &str| drop(world_show(self, &beside, id));
+        let (ms, floor_ms) = self.pair(rounds, |_| show("old-7"), |_| show("task-1"));
+        self.row("task show, archived", &label, ms, "task show", floor_ms);
+    }
+
+    /// So many tasks that were added, given up and archived, a few at a time so that the board stays small.
+    fn fill_archive(&self, world: &World, count: usize) {
+        let store = Store::new(world.root.join(".liza"));
+        let commit = |what: liza::board::Transition| {
+            let proposal = Proposal { credentials: &Credentials::Human, what, request: None };
+            store.commit(proposal, &liza::host::now()).expect("committed");
+        };
+        let numbers: Vec<usize> = (0..count).collect();
+        for chunk in numbers.chunks(50) {
+            let ids: Vec<TaskId> =
+                chunk.iter().map(|number| TaskId::new(&format!("old-{number}")).expect("an id")).collect();
+            let tasks: Vec<NewTask> =
+                chunk.iter().map(|number| new_task(&format!("old-{number}"), *number)).collect();
+            commit(AddTasks { tasks, finalize: true, specs_found: ids.clone() }.into());
+            for task in &ids {
+                commit(Abandon { task: task.clone(), reason: "bench".to_owned() }.into());
+            }
+            let board = store.read(&Needs::Everything).expect("read").board;
+            let gone: Vec<_> = board.tasks.iter().filter(|task| ids.contains(&task.id)).collect();
+            store.write_archive(&gone, liza::host::now().wall).expect("archived");
+            commit(ArchiveTasks { tasks: ids }.into());
         }
     }
 

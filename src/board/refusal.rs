@@ -61,6 +61,7 @@ codes! {
     Sealed "refused.sealed" 1,
     NotAncestor "refused.not_ancestor" 1,
     BoardExists "refused.board_exists" 1,
+    StillNeeded "refused.still_needed" 1,
     Tier0Role "tier0.role_boundary" 1,
     Tier0SelfApproval "tier0.self_approval" 1,
     Tier0UnapprovedMerge "tier0.unapproved_merge" 1,

@@ -64,6 +64,13 @@ pub struct Rest {
     pub circuit_breaker: Breaker,
     #[serde(default)]
     pub integration: Integration,
+    /// How many tasks have left the board for the archive.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub archived: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -326,6 +326,7 @@ impl Bench {
         BeginClaim {
             task: id(name),
             worktree_lost: false,
+            names_taken: Vec::new(),
             base: commit(1),
             former_head: Some(commit(99)),
             owner: process(1),

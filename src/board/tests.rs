@@ -1,5 +1,6 @@
 //! The rules, verb by verb and against each other.
 
+mod archiving;
 mod blocking;
 mod claiming;
 mod handing_in;

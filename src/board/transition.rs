@@ -42,7 +42,7 @@ pub trait Rule {
     /// Which bodies `check` and `change` will ask for; the board it is told may hold heads only.
     fn needs(&self, board: &Board) -> Needs;
 
-    /// Tasks that, if they are not on the board, are looked for in the archive.
+    /// Tasks that, if they are not on the board, are looked for in the archive, and after them whatever replaced them.
     fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
         Vec::new()
     }
@@ -125,4 +125,5 @@ transitions! {
     AdoptEdit "adopt_edit",
     RestoreRevision "restore_revision",
     RecordViolation "record_violation",
+    ArchiveTasks "archive_tasks",
 }

@@ -88,6 +88,13 @@ pub enum Command {
     Doctor(commands::health::DoctorArgs),
     #[command(subcommand)]
     Hooks(commands::hooks::HooksCommand),
+    Archive(commands::archive::ArchiveArgs),
+    #[command(subcommand)]
+    Worktree(commands::worktree::WorktreeCommand),
+    Gc(commands::gc::GcArgs),
+    #[command(subcommand)]
+    Trash(commands::trash::TrashCommand),
+    Uninstall(commands::uninstall::UninstallArgs),
     Schema(commands::schema::SchemaArgs),
     Demo(commands::demo::DemoArgs),
 }

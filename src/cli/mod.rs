@@ -97,7 +97,11 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     let lock = session.ctx.store.layout().lock();
     // Scripts are told the revision with every answer; where a command did not look, the mark knows it.
     let known = || Some(LockNote::read(&lock).revision).filter(|revision| *revision > 0);
-    match commands::dispatch(&mut session, cli.command) {
+    let outcome = commands::dispatch(&mut session, cli.command);
+    if session.ctx.crowded.get() {
+        crate::flow::archive::thin_out(&session.ctx);
+    }
+    match outcome {
         Ok(mut answer) => {
             answer.revision = answer.revision.or_else(known);
             Ok(answer)

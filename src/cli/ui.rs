@@ -116,23 +116,26 @@ impl Ui {
         }
     }
 
+    /// Asks a person on a terminal; only a plain yes is one. None where nobody is there to ask.
+    pub fn ask(&self, question: &str) -> Option<bool> {
+        if !self.is_attended() {
+            return None;
+        }
+        self.err(&format!("{} [yes/no] ", shown(question)));
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).ok()?;
+        Some(matches!(line.trim().to_lowercase().as_str(), "yes" | "y"))
+    }
+
+    /// Whether a person sits there who could be asked something.
+    pub fn is_attended(&self) -> bool {
+        !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
     /// One line of a running command, such as `log -f`. False when nobody reads any more.
     pub fn stream(&self, line: &str) -> bool {
         let mut out = std::io::stdout().lock();
         out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).is_ok()
-    }
-
-    /// Whether a person sits there who could be asked something.
-    pub fn asks(&self) -> bool {
-        !self.json && !self.quiet && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-    }
-
-    /// Asks a question; only a plain yes is one.
-    pub fn confirm(&self, question: &str) -> bool {
-        self.err(&format!("{} [y/N] ", shown(question)));
-        let mut answer = String::new();
-        let _ = std::io::stdin().read_line(&mut answer);
-        matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
     }
 
     fn out(&self, text: &str) {

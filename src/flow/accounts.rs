@@ -13,6 +13,8 @@ use super::failure::Failure;
 
 /// Where all refs of ours are, beside the branches of tasks.
 pub const OUR_REFS: &str = "refs/liza/";
+/// What a board before this one kept, and what was called like a task's branch when this one began.
+pub const FORMER_REFS: &str = "refs/liza/former/";
 pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
@@ -36,6 +38,7 @@ pub struct Landed {
     pub commit: CommitId,
 }
 
+#[derive(Debug, Clone)]
 pub struct Accounts {
     /// The highest epoch of every task there is or was, by its id in lower case; none where nobody can tell.
     tasks: BTreeMap<String, Option<u64>>,
@@ -43,6 +46,8 @@ pub struct Accounts {
     /// Branches and worktrees that open claims name.
     claims: Vec<(String, String)>,
     revision: u64,
+    /// Branches that were there before this board began, whoever made them.
+    former: Vec<String>,
 }
 
 impl Accounts {
@@ -59,7 +64,15 @@ impl Accounts {
             on_board: board.tasks.iter().map(|task| task.id.folded()).collect(),
             claims: claims.collect(),
             revision: board.revision,
+            former: Vec::new(),
         }
+    }
+
+    /// Branches that `init` found count as accounted for: it noted each below [`FORMER_REFS`].
+    pub fn beside(mut self, refs: &[String]) -> Self {
+        let noted = refs.iter().filter_map(|name| name.strip_prefix(FORMER_REFS)?.split_once("/heads/"));
+        self.former = noted.map(|(_, branch)| branch.to_owned()).collect();
+        self
     }
 
     fn task(&self, id: &str) -> bool {
@@ -79,17 +92,17 @@ impl Accounts {
         }
     }
 
-    /// `t1`, or `t1.EPOCH`: the name of a branch and of a worktree.
+    /// `t1`, `t1.EPOCH`, or `t1.EPOCH-N` where others were taken: the name of a branch and of a worktree.
     fn attempt(&self, name: &str) -> bool {
-        match name.split_once('.') {
-            None => self.epoch(name, 1),
-            Some((id, epoch)) => epoch.parse().is_ok_and(|epoch| self.epoch(id, epoch)),
-        }
+        let Some((id, rest)) = name.split_once('.') else { return self.epoch(name, 1) };
+        let (epoch, number) = rest.split_once('-').unwrap_or((rest, "1"));
+        number.parse::<u64>().is_ok() && epoch.parse().is_ok_and(|epoch| self.epoch(id, epoch))
     }
 
     pub fn knows_ref(&self, refname: &str) -> bool {
         if let Some(branch) = refname.strip_prefix("refs/heads/") {
             return branch.strip_prefix("task/").is_some_and(|name| self.attempt(name))
+                || self.former.iter().any(|known| known == branch)
                 || self.claims.iter().any(|(known, _)| known == branch);
         }
         let parts: Vec<&str> = refname.strip_prefix(OUR_REFS).unwrap_or_default().split('/').collect();
@@ -102,7 +115,14 @@ impl Accounts {
                 .and_then(|(epoch, iteration)| Some((number(epoch)?, number(iteration)?)))
                 .is_some_and(|(epoch, _)| self.epoch(task, epoch)),
             ["wip", task] => self.task(task),
+            // Kept before a worktree went to the trash.
+            ["wip", task, name]
+                if ["task-", "review-", "head-"].iter().any(|kind| name.starts_with(kind)) =>
+            {
+                self.task(task)
+            }
             ["wip", task, epoch] => number(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
+            ["former", n, ..] => number(n).is_some(),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
             _ => false,
         }
@@ -198,7 +218,14 @@ mod tests {
     fn accounts() -> Accounts {
         let tasks = [("t1".to_owned(), Some(2)), ("t2".to_owned(), Some(0)), ("old".to_owned(), None)];
         let claims = vec![("task/t3".to_owned(), ".worktrees/t3".to_owned())];
-        Accounts { tasks: tasks.into(), on_board: vec!["t1".into(), "t2".into()], claims, revision: 9 }
+        Accounts {
+            tasks: tasks.into(),
+            on_board: vec!["t1".into(), "t2".into()],
+            claims,
+            revision: 9,
+            former: Vec::new(),
+        }
+        .beside(&["refs/liza/former/1/heads/task/theirs".to_owned()])
     }
 
     #[test]
@@ -214,7 +241,12 @@ mod tests {
             "refs/liza/submitted/t1/2-1",
             "refs/liza/wip/t1/1",
             "refs/liza/wip/t1",
+            "refs/liza/wip/t1/task-t1.2",
             "refs/liza/moves/3",
+            "refs/liza/former/1/heads/task/theirs",
+            "refs/liza/former/2/merges/x/3",
+            "refs/heads/task/theirs",
+            "refs/heads/task/t1.2-3",
         ] {
             assert!(known.knows_ref(name), "{name}");
         }
@@ -222,6 +254,10 @@ mod tests {
             "refs/heads/task/t2",
             "refs/heads/task/t1.3",
             "refs/heads/task/t1.x",
+            "refs/heads/task/t1.2-x",
+            "refs/heads/task/theirs2",
+            "refs/liza/former/x/y",
+            "refs/liza/wip/t4/task-t4",
             "refs/heads/task/t4",
             "refs/heads/task/t1/x",
             "refs/liza/attempts/t4/1",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::board::intent::{ClaimWork, Work};
-use crate::board::rules::{BeginClaim, CancelClaim, FinishClaim, RecordSync};
+use crate::board::rules::{BeginClaim, CancelClaim, FinishClaim, RecordSync, place_names};
 use crate::board::task::Handout;
 use crate::board::{Board, Call, CommitId, Needs, TaskId, Transition, World};
 use crate::git::{self, Synced, Worktrees, content, refs};
@@ -26,6 +26,7 @@ pub struct Claimed {
 }
 
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
+    ctx.check_disk()?;
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
     let query = ctx.query()?;
@@ -39,8 +40,10 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
             git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
         });
     let owner = crate::host::this_process();
+    let epoch = snapshot.board.task(task).map_or(1, |task| task.epoch + 1);
     let begin = BeginClaim {
         worktree_lost,
+        names_taken: names_taken(ctx, task, epoch)?,
         task: task.clone(),
         base: base.clone(),
         former_head,
@@ -81,6 +84,21 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
     }
 }
 
+/// The names for this claim that are in use already: this board's own, or left by a former one.
+fn names_taken(ctx: &Context, task: &TaskId, epoch: u64) -> Result<Vec<String>, Failure> {
+    let mut taken = Vec::new();
+    for (at, name) in place_names(task, epoch).enumerate() {
+        let used = ctx.query()?.head_of_branch(&format!("task/{name}"))?.is_some()
+            || ctx.worktrees_dir().join(&name).symlink_metadata().is_ok();
+        if used {
+            taken.push(name);
+        } else if at > 0 {
+            break;
+        }
+    }
+    Ok(taken)
+}
+
 impl Context {
     /// The first step of a longer piece of work: the transition itself carries the request.
     pub fn begin(
@@ -100,6 +118,7 @@ impl Context {
             now: self.now.clone(),
             request: self.request.clone(),
             query: std::cell::OnceCell::new(),
+            crowded: std::rc::Rc::clone(&self.crowded),
             narrator: std::rc::Rc::clone(&self.narrator),
         }
     }
@@ -279,9 +298,13 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     }
     let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
     let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch) else { return Ok(()) };
-    match snapshot_worktree(ctx, task, &path, epoch) {
+    let refname = format!("refs/liza/wip/{task}/{epoch}");
+    match snapshot_worktree(ctx, task.as_str(), &path, &refname) {
         Ok(None) => {}
-        Ok(Some(told)) => ctx.narrate(told),
+        Ok(Some((files, _))) => ctx.narrate(format!(
+            "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
+            files.join(", ")
+        )),
         Err(failure) => ctx.narrate(format!(
             "what is not committed could not be kept under a ref ({}); it stays in {}",
             failure.message,
@@ -291,26 +314,22 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     Ok(())
 }
 
-/// Pins the whole present content of a worktree, if anything in it is not committed; says where it is.
-fn snapshot_worktree(
+/// Pins the whole present content of a worktree under a ref, if anything in it is not committed. Gives the first of
+/// those files, and what git could not read.
+pub fn snapshot_worktree(
     ctx: &Context,
-    task: &TaskId,
+    task: &str,
     path: &std::path::Path,
-    epoch: u64,
-) -> Result<Option<String>, Failure> {
+    refname: &str,
+) -> Result<Option<(Vec<String>, String)>, Failure> {
     let dirty = content::status(path)?;
     if dirty.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
     let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
-    let refname = format!("refs/liza/wip/{task}/{epoch}");
-    refs::pin(&ctx.repo, &refname, &kept.commit)?;
-    let files: Vec<&str> = dirty.iter().take(10).map(|found| found.path.as_str()).collect();
-    Ok(Some(format!(
-        "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
-        files.join(", ")
-    )))
+    refs::pin(&ctx.repo, refname, &kept.commit)?;
+    Ok(Some((dirty.into_iter().take(10).map(|found| found.path).collect(), kept.left_out)))
 }
 
 /// The present worktree of a task, checked to be what it should be.

@@ -1,11 +1,11 @@
 //! What every use case works with: the repository, the board, who calls and when.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
-use crate::board::{AgentId, Board, Credentials, Needs, Stamp, TaskId, Transition};
+use crate::board::{AgentId, Board, Code, Credentials, Needs, Refusal, Stamp, TaskId, Transition};
 use crate::git::Repo;
 use crate::git::query::Query;
 use crate::store::layout::{DIRECTORY, WORKTREES};
@@ -23,6 +23,8 @@ pub struct Context {
     pub now: Stamp,
     pub request: Option<RequestKey>,
     pub(super) query: OnceCell<Query>,
+    /// A task came to its end, and now too many finished ones stand on the board.
+    pub crowded: Rc<Cell<bool>>,
     /// Tells people what goes on, as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
 }
@@ -66,6 +68,7 @@ impl Context {
             now: crate::host::now(),
             request: None,
             query: OnceCell::new(),
+            crowded: Rc::new(Cell::new(false)),
             narrator,
         })
     }
@@ -123,8 +126,9 @@ impl Context {
 
     /// A step of a longer piece of work: the request belongs to the whole of it.
     pub fn commit_step(&self, what: impl Into<Transition>) -> Result<Committed, Failure> {
-        let committed = self.propose(&what.into(), None)?;
-        self.tell(&committed);
+        let what = what.into();
+        let committed = self.propose(&what, None)?;
+        self.tell(&what, &committed);
         Ok(committed)
     }
 
@@ -133,13 +137,13 @@ impl Context {
         let committed = match first {
             Err(StoreError::Refused(refusal)) => {
                 if recover::recover(self)? == 0 {
-                    return Err((*refusal).into());
+                    return Err(self.said_of_archived(*refusal));
                 }
                 self.propose(&what, request)?
             }
             other => other?,
         };
-        self.tell(&committed);
+        self.tell(&what, &committed);
         if committed.board.rest.intents.iter().any(|intent| !crate::host::lives(&intent.owner)) {
             // The caller's change is made; what is left over from others is tried again by the next command.
             if let Err(failure) = recover::recover(self) {
@@ -157,7 +161,31 @@ impl Context {
         self.store.commit(proposal, &crate::host::now())
     }
 
-    fn tell(&self, committed: &Committed) {
+    /// A task that is not on the board may be one that finished and left it.
+    fn said_of_archived(&self, refusal: Refusal) -> Failure {
+        let id = match (refusal.code, refusal.details.get("task").and_then(|id| id.as_str())) {
+            (Code::UnknownTask, Some(id)) => TaskId::new(id).ok(),
+            _ => None,
+        };
+        let archived = id.and_then(|id| self.store.archived_task(&id).ok().flatten());
+        let mut failure = Failure::from(refusal);
+        if let Some(task) =
+            archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
+        {
+            failure.message = format!("task `{}` is {} and archived", task.id, task.status);
+            failure.details.insert("archived".to_owned(), true.into());
+            failure.hint =
+                Some(format!("`liza task show {}` shows it; nothing is left to do on it", task.id));
+        }
+        failure
+    }
+
+    fn tell(&self, what: &Transition, committed: &Committed) {
+        let ends =
+            matches!(what, Transition::Abandon(_) | Transition::Rescope(_) | Transition::FinishMerge(_));
+        if ends && super::archive::is_crowded(&committed.board) {
+            self.crowded.set(true);
+        }
         for warning in &committed.warnings {
             self.narrate(warning.clone());
         }

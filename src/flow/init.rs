@@ -13,6 +13,7 @@ use crate::git::{Expected, RefError, refs};
 use crate::store::files;
 use crate::wire::to_json_pretty;
 
+use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::context::Context;
 use super::failure::Failure;
 
@@ -38,7 +39,7 @@ const AGENT_SPECS: [(&str, &str); 5] = [
 const PROJECT_CONFIG: &str = include_str!("../../templates/liza.yaml");
 const VISION: &str = include_str!("../../templates/vision.md");
 const DEFAULT_SPEC: &str = "specs/vision.md";
-const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
+pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
 pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<String>), Failure> {
     if ctx.credentials != Credentials::Human {
@@ -50,6 +51,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
     check_rule(ctx, options, &spec)?;
     let mut told = Vec::new();
     let head = integration_branch(ctx, &options.integration, &mut told)?;
+    former_refs_aside(ctx, &mut told)?;
     for dir in ctx.store.layout().directories() {
         files::make_private_dir(&dir)?;
     }
@@ -175,6 +177,40 @@ fn integration_branch(
     Ok(head)
 }
 
+/// What a former board kept under refs stays reachable, out of the way of the refs this board will make. Branches that
+/// are called like a task's stay where they are, noted, so that nobody takes them for this board's.
+fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failure> {
+    let all = refs::list(&ctx.repo, OUR_REFS)?;
+    let (aside, former): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(name, _)| name.starts_with(FORMER_REFS));
+    let number_of = |name: &str| name.strip_prefix(FORMER_REFS)?.split('/').next()?.parse::<u64>().ok();
+    let number = aside.iter().filter_map(|(name, _)| number_of(name)).max().unwrap_or(0) + 1;
+    let noted = |branch: &str| {
+        let wanted = format!("/heads/{}", branch.trim_start_matches("refs/heads/"));
+        aside.iter().any(|(name, _)| name.ends_with(&wanted))
+    };
+    for (branch, at) in refs::list(&ctx.repo, TASK_BRANCHES.trim_end_matches('/'))? {
+        if !noted(&branch) {
+            let note = format!("{FORMER_REFS}{number}/{}", branch.trim_start_matches("refs/"));
+            refs::pin(&ctx.repo, &note, &at)?;
+        }
+    }
+    if former.is_empty() {
+        return Ok(());
+    }
+    let home = format!("{FORMER_REFS}{number}/");
+    let moves: Vec<_> = former
+        .into_iter()
+        .map(|(name, at)| {
+            let to = name.replacen(OUR_REFS, &home, 1);
+            (name, at, to)
+        })
+        .collect();
+    refs::rename_all(&ctx.repo, &moves)?;
+    told.push(format!("{} of a former board, now under {home}", crate::text::plural(moves.len(), "ref")));
+    Ok(())
+}
+
 fn install_texts(ctx: &Context) -> Result<(), Failure> {
     let specs = ctx.store.layout().specs();
     for (name, text) in AGENT_SPECS {
@@ -224,7 +260,7 @@ pub fn exclude(ctx: &Context) -> Result<(), Failure> {
     }
     let info = ctx.repo.common_dir.join("info");
     fs::create_dir_all(&info).map_err(|error| Failure::io("make", &info, &error))?;
-    files::replace(&info.join("exclude"), text.as_bytes())?;
+    files::replace_shared(&info.join("exclude"), text.as_bytes())?;
     Ok(())
 }
 

@@ -19,6 +19,7 @@ const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 /// Takes the review and makes the checkout. Repeating it gives the same checkout again.
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
+    ctx.check_disk()?;
     let started = ctx.commit(StartReview { task: task.clone() })?;
     crate::host::crash::point("review.started");
     let Some(commit) = started

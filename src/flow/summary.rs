@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::board::{Board, Needs, Status, World};
+use crate::board::{Board, Needs, Status};
 use crate::policy::view::Scene;
 use crate::text::{md_inline, plural};
 
@@ -29,7 +29,7 @@ macro_rules! line {
 }
 
 fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure> {
-    let world = World::default();
+    let world = ctx.store.surroundings(board)?;
     let scene = Scene::new(board, &world, &ctx.now);
     let mut text = String::new();
     line!(text, "# Checkpoint {}", ctx.now.wall);

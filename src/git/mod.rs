@@ -12,6 +12,7 @@ pub mod commit;
 pub mod conflict;
 pub mod content;
 pub mod facts;
+pub mod landed;
 pub mod locks;
 pub mod merge;
 pub mod query;

@@ -130,6 +130,18 @@ pub fn is_named(repo: &Repo, commit: &CommitId) -> Result<bool, GitError> {
     Ok(!found.is_empty())
 }
 
+/// Renames refs, all of them or none: each from the value it was seen at, to a name nobody has.
+pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(), RefError> {
+    let mut lines = String::new();
+    for (from, at, to) in moves {
+        check(from)?;
+        check(to)?;
+        lines.push_str(&format!("create {to} {at}\ndelete {from} {at}\n"));
+    }
+    Git::acting(&repo.root, "update-ref").durable().arg("--stdin").stdin(lines).run()?;
+    Ok(())
+}
+
 /// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.
 pub fn sync_filesystem(common_dir: &Path) -> io::Result<()> {
     let dir = std::fs::File::open(common_dir)?;

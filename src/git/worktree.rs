@@ -10,11 +10,14 @@ use super::checkouts::{self, Checkout};
 use super::command::{Git, GitError};
 use super::query::{Query, QueryError};
 use super::refs::{self, Expected, RefError};
-use super::repo::Repo;
+use super::repo::{Repo, read_git_file};
 use crate::board::CommitId;
 
 /// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
 const LOCK_MARK: &str = "liza: ";
+
+/// The file in the trash that says where a worktree was.
+const ORIGIN: &str = "origin";
 
 /// Why a worktree was not made or not removed.
 #[derive(Debug, Error)]
@@ -23,6 +26,8 @@ pub enum WorktreeError {
     PathTaken { path: PathBuf },
     #[error("git has no whole record of a worktree at `{}`", path.display())]
     NoRecord { path: PathBuf },
+    #[error("it cannot be a worktree again: {why}")]
+    NotRestorable { why: String },
     #[error(transparent)]
     Branch(#[from] RefError),
     #[error(transparent)]
@@ -141,6 +146,9 @@ impl<'a> Worktrees<'a> {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let bin = self.bin(&name)?;
+        // Where it was, for whoever wants it back.
+        let origin = bin.join(ORIGIN);
+        fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
         if present {
             rename(path, &bin.join("tree"))?;
         }
@@ -176,6 +184,58 @@ impl<'a> Worktrees<'a> {
         let kept_at = self.bin(&name.to_string_lossy())?.join(name);
         rename(path, &kept_at)?;
         Ok(kept_at)
+    }
+
+    /// Puts a worktree from the trash back to where it was, with git's record of it. What died halfway is finished.
+    pub fn restore(&self, bin: &Path, to: &Path) -> Result<(), WorktreeError> {
+        let (tree, record) = (bin.join("tree"), bin.join("record"));
+        let not = |why: String| WorktreeError::NotRestorable { why };
+        let present = tree.symlink_metadata().is_ok();
+        if present && to.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathTaken { path: to.to_owned() });
+        }
+        let dot_git = if present { tree.join(".git") } else { to.join(".git") };
+        let admin = read_git_file(&dot_git).ok_or_else(|| not("it has lost its `.git` file".to_owned()))?;
+        if admin.parent() != Some(self.repo.common_dir.join("worktrees").as_path()) {
+            return Err(not(format!("its record was in `{}`", admin.display())));
+        }
+        if record.symlink_metadata().is_ok() {
+            if admin.symlink_metadata().is_ok() {
+                return Err(not(format!("git has another worktree on record as `{}`", admin.display())));
+            }
+            self.free_to_return(&record)?;
+        }
+        if present {
+            if let Some(above) = to.parent() {
+                fs::create_dir_all(above).map_err(GitError::io(above))?;
+            }
+            rename(&tree, to)?;
+        }
+        rename(&record, &admin)?;
+        Git::acting(&self.repo.root, "worktree").arg("repair").end_of_options().arg(to).run()?;
+        let _ = fs::remove_file(bin.join(ORIGIN));
+        let _ = fs::remove_dir(bin);
+        checkouts::check_sound(self.repo, to).map_err(|fault| not(fault.to_string()))
+    }
+
+    /// Whether the branch a removed worktree was on is there and nobody else's.
+    fn free_to_return(&self, record: &Path) -> Result<(), WorktreeError> {
+        let head = fs::read_to_string(record.join("HEAD")).map_err(GitError::io(record))?;
+        let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") else { return Ok(()) };
+        if Query::open(self.repo)?.head_of_branch(branch)?.is_none() {
+            return Err(WorktreeError::NotRestorable { why: format!("its branch `{branch}` is gone") });
+        }
+        match checkouts::branch_checked_out_at(self.repo, branch)? {
+            None => Ok(()),
+            Some(path) => Err(WorktreeError::NotRestorable {
+                why: format!("its branch `{branch}` is checked out in `{}`", path.display()),
+            }),
+        }
+    }
+
+    /// Whether a lock on a worktree is liza's own.
+    pub fn is_own_lock(reason: &str) -> bool {
+        reason.starts_with(LOCK_MARK.trim_end())
     }
 
     /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.

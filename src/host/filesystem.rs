@@ -28,14 +28,27 @@ pub fn network_file_system(path: &Path) -> Option<&'static str> {
     network_name((magic as u64) & 0xffff_ffff)
 }
 
-/// How many bytes this user may still write there. In debug builds a test may say so instead.
-pub fn free_bytes(path: &Path) -> Option<u64> {
+/// Room on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes this user may still write.
+    pub free: u64,
+    pub total: u64,
+}
+
+/// The room there is under a path. In debug builds a test may say how much of it is free.
+pub fn room(path: &Path) -> Option<Room> {
+    let found = rustix::fs::statvfs(path).ok()?;
+    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "only a debug build changes it"))]
+    let mut room = Room {
+        free: found.f_bavail.saturating_mul(found.f_frsize),
+        total: found.f_blocks.saturating_mul(found.f_frsize),
+    };
     #[cfg(debug_assertions)]
     if let Some(told) = std::env::var("LIZA_TEST_FREE_BYTES").ok().and_then(|text| text.parse().ok()) {
-        return Some(told);
+        room.free = told;
     }
-    let found = rustix::fs::statvfs(path).ok()?;
-    Some(found.f_bavail.saturating_mul(found.f_frsize))
+    Some(room)
 }
 
 #[cfg(test)]

@@ -9,6 +9,6 @@ mod process;
 mod random;
 
 pub use clock::now;
-pub use filesystem::{free_bytes, network_file_system};
+pub use filesystem::{network_file_system, room};
 pub use process::{is_running_liza, lives, this_process};
 pub use random::secret;

@@ -27,6 +27,8 @@ pub struct ProjectConfig {
     /// What the git hooks allow.
     #[serde(default)]
     pub hooks: HooksConfig,
+    #[serde(default)]
+    pub disk: DiskConfig,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +37,23 @@ pub struct HooksConfig {
     /// Whether branches of tasks may be pushed before they are merged.
     #[serde(default)]
     pub push_task_branches: bool,
+}
+
+/// When the disk counts as too full to begin anything new.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DiskConfig {
+    /// Below so many free bytes nothing new is begun; 0 lets everything through. Without it, 200 MB, or a tenth of a
+    /// disk that is smaller than that suggests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_free_bytes: Option<u64>,
+}
+
+impl DiskConfig {
+    /// How much must be free on a file system of this size.
+    pub fn threshold(&self, total: u64) -> u64 {
+        self.min_free_bytes.unwrap_or_else(|| (200 * 1024 * 1024).min(total / 10))
+    }
 }
 
 /// A check that a merged tree must pass. None can be configured yet.
@@ -119,6 +138,7 @@ impl Default for ProjectConfig {
             gates: Vec::new(),
             roles: BTreeMap::new(),
             hooks: HooksConfig::default(),
+            disk: DiskConfig::default(),
         }
     }
 }

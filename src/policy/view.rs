@@ -64,7 +64,7 @@ impl<'b> Scene<'b> {
     /// Dependencies that are not merged yet.
     fn unmet(&self, task: &'b Task) -> Vec<&'b TaskId> {
         let find = |id: &TaskId| self.by_id.get(id).copied();
-        task.depends_on.iter().filter(|id| !dependency_met_by(&find, self.world, id, 0)).collect()
+        task.depends_on.iter().filter(|id| !dependency_met_by(&find, self.world, id)).collect()
     }
 
     pub fn node_state(&self, task: &'b Task) -> NodeState {
@@ -93,7 +93,7 @@ impl<'b> Scene<'b> {
                 let unmet = self.unmet(task);
                 if !unmet.is_empty() {
                     let on: Vec<String> = unmet.iter().map(|id| id.to_string()).collect();
-                    let why = dependency_words(self.board, &unmet);
+                    let why = dependency_words(self.board, self.world, &unmet);
                     return Some(Waiting { on, why });
                 }
                 if task.hypothesis_exhausted() {
@@ -133,15 +133,16 @@ impl<'b> Scene<'b> {
     }
 }
 
-fn dependency_words(board: &Board, unmet: &[&TaskId]) -> String {
+fn dependency_words(board: &Board, world: &World, unmet: &[&TaskId]) -> String {
     let words: Vec<String> = unmet
         .iter()
-        .map(|id| match board.task(id) {
-            None => format!("{id} (missing)"),
-            Some(task) if task.status == Status::Abandoned => {
+        .map(|id| match (board.task(id), world.archived.get(id)) {
+            (None, None) => format!("{id} (missing)"),
+            (Some(task), _) if task.status == Status::Abandoned => {
                 format!("{id} (ABANDONED: it will never merge)")
             }
-            Some(task) => format!("{id} ({})", task.status),
+            (Some(task), _) => format!("{id} ({})", task.status),
+            (None, Some(known)) => format!("{id} ({}, archived: it will never merge)", known.status),
         })
         .collect();
     format!("waits for {}", words.join(", "))

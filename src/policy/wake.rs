@@ -44,7 +44,7 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
             .map(|task| task.id.to_string())
             .collect()
     };
-    if board.tasks.is_empty() {
+    if board.tasks.is_empty() && board.rest.archived == 0 {
         add(
             Trigger::InitialPlanning,
             vec![board.rest.goal.id.clone()],

@@ -21,7 +21,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::board::call::Archived;
 use crate::board::intent::RequestKey;
 use crate::board::rules::RecordViolation;
 use crate::board::state::JournalMark;
@@ -157,11 +156,8 @@ impl Store {
         let rule = proposal.what.rule();
         let needs = bodies_needed(&locked.decoded.board, &proposal.what, actor);
         locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
-        let archived = rule
-            .asks_archive(&locked.decoded.board)
-            .into_iter()
-            .filter_map(|id| self.archived(&id).map(|known| (id, known)))
-            .collect();
+        let archived =
+            self.archived_among(&locked.decoded.board, rule.asks_archive(&locked.decoded.board))?;
         let world = World { switches, archived };
         let call = Call::new(actor.clone(), now, &world);
         // 3 and the first half of 4. A refusal leaves the board as it was.
@@ -296,20 +292,6 @@ impl Store {
             let _ = fs::remove_file(self.layout().image(old));
         }
         Ok(())
-    }
-
-    /// What is remembered of a task that has left the board.
-    fn archived(&self, id: &crate::board::TaskId) -> Option<Archived> {
-        #[derive(serde::Deserialize)]
-        struct Kept {
-            status: crate::board::Status,
-            #[serde(default)]
-            superseded_by: Vec<crate::board::TaskId>,
-        }
-        let (bytes, _) = super::files::read_whole(&self.layout().archived(id), 16 * 1024 * 1024).ok()?;
-        let kept: Kept =
-            crate::wire::read_foreign(&bytes, crate::wire::Limits::of_bytes(16 * 1024 * 1024)).ok()?;
-        Some(Archived { status: kept.status, superseded_by: kept.superseded_by })
     }
 
     /// Writes the very first board. The caller has made the directories and holds no lock.

@@ -52,6 +52,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_parent(path)
 }
 
+/// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
+pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let rights = fs::metadata(path).map(|meta| meta.permissions());
+    replace(path, bytes)?;
+    let rights = rights.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    fs::set_permissions(path, rights).doing("set the rights of", path)
+}
+
 pub fn sync_dir(path: &Path) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -121,6 +129,28 @@ pub fn check_private(dir: &Path) -> Result<(), StoreError> {
             format!("others may write into it (mode {:o})", meta.mode() & 0o777),
             "take that right away: `chmod go-w` on it",
         );
+    }
+    Ok(())
+}
+
+/// As [`write_new`], for one of many files that [`sync_all_files`] makes durable together.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    file.write_all(bytes).doing("write", path).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Makes everything written on the file system of `dir` durable.
+pub fn sync_all_files(dir: &Path) -> Result<(), StoreError> {
+    let open = File::open(dir).doing("open", dir)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&open).doing("sync", dir)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(open);
+        rustix::fs::sync();
     }
     Ok(())
 }

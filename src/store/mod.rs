@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the disk under .liza is this room")]
 
+pub mod archive;
 pub mod commit;
 pub mod edits;
 pub mod error;
@@ -13,6 +14,7 @@ mod log_file;
 pub mod read;
 pub mod rebuild;
 mod switches;
+pub mod trash;
 
 pub use commit::{Committed, Proposal};
 pub use error::{IoContext, StoreError};

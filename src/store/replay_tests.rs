@@ -55,6 +55,9 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
     let text = || format!("{} because of {}", REASONS[attempt.verb % REASONS.len()], attempt.text);
     let chosen = TEAM.get(attempt.actor).map_or("human", |(name, _)| name);
     let by = |name: &str| name.to_owned();
+    if bench.board.task(&id(name)).is_none() {
+        return (by(chosen), bench.note("it has left the board").into());
+    }
     match attempt.verb {
         0 => return (by(chosen), AddNote { text: text(), task: Some(id(name)) }.into()),
         1 => return (by("planner-1"), Block { reason: text(), ..bench.block(name) }.into()),
@@ -101,6 +104,7 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
         Status::Blocked => {
             (by("planner-1"), Unblock { answer: text(), cycles: 2, ..bench.unblock(name) }.into())
         }
+        _ if attempt.verb < 14 => (by("planner-1"), ArchiveTasks { tasks: vec![id(name)] }.into()),
         _ => (by(chosen), bench.note("nothing is left to do").into()),
     }
 }
@@ -188,6 +192,7 @@ proptest! {
 fn random_sequences_reach_the_end_of_tasks() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen: Vec<Status> = Vec::new();
+    let mut archived = 0;
     for _ in 0..60 {
         let Ok(tree) = attempts().new_tree(&mut runner) else { continue };
         let mut bench = Bench::with_tasks(&TASKS);
@@ -196,10 +201,12 @@ fn random_sequences_reach_the_end_of_tasks() {
             commit_one(&mut disk, &mut bench, &attempt);
             seen.extend(bench.board.tasks.iter().map(|task| task.status));
         }
+        archived += bench.board.rest.archived;
     }
     for status in
         [Status::Working, Status::ReadyForReview, Status::Rejected, Status::Approved, Status::Merged]
     {
         assert!(seen.contains(&status), "no task was ever {status}");
     }
+    assert!(archived > 0, "no task was ever archived");
 }

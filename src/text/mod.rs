@@ -1,5 +1,6 @@
 //! HOW TEXT IS MADE SAFE AND COMPARED. Pure string helpers; they know nothing of boards, disks or terminals.
 
+pub mod bytes;
 pub mod duration;
 pub mod markdown;
 pub mod shown;
@@ -7,6 +8,7 @@ pub mod similar;
 pub mod unseen;
 pub mod words;
 
+pub use bytes::bytes;
 pub use duration::ago;
 pub use markdown::{fence, md_inline};
 pub use shown::{quoted, shown, shown_line};

@@ -4,6 +4,7 @@
 //! that, both fast. Bytes from anybody else (a hand-edited board, a plan, an agent's answer) go through
 //! [`read_foreign`], which bounds and checks them before a general parser sees them.
 
+pub mod archive;
 mod chars;
 mod emit;
 mod emit_key;

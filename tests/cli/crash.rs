@@ -37,7 +37,7 @@ fn published(point: &str) -> bool {
 impl World {
     /// Runs liza and lets it die at the point; the point must be reached.
     #[track_caller]
-    fn dies_at(&self, point: &str, who: &Who, args: &[&str]) {
+    pub fn dies_at(&self, point: &str, who: &Who, args: &[&str]) {
         let mut command = self.liza_command(who, &self.root, args);
         command.env("LIZA_CRASH_AT", point);
         let output = command.output().expect("liza runs");
@@ -46,7 +46,7 @@ impl World {
 
     /// One ordinary command mends what a death left; then everything tells the same story.
     #[track_caller]
-    fn recovers(&self, after: &str) -> Ran {
+    pub fn recovers(&self, after: &str) -> Ran {
         // What a reader sees meanwhile is a whole board, too.
         self.human(&["validate"]).ok();
         let ran = self.human(&["note", &format!("after {after}")]);
@@ -67,19 +67,19 @@ impl World {
 }
 
 /// A world that can be put back to how it was when this was taken, at the same place (git records absolute paths).
-struct Saved<'w> {
+pub struct Saved<'w> {
     world: &'w World,
     copy: PathBuf,
 }
 
 impl<'w> Saved<'w> {
-    fn of(world: &'w World) -> Self {
+    pub fn of(world: &'w World) -> Self {
         let copy = world.home().join("saved");
         copy_tree(&world.root, &copy);
         Self { world, copy }
     }
 
-    fn restore(&self) {
+    pub fn restore(&self) {
         std::fs::remove_dir_all(&self.world.root).expect("removed");
         copy_tree(&self.copy, &self.world.root);
     }

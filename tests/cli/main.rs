@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
+mod archive;
 mod checkpoint_submit;
 mod concurrency;
 mod crash;
@@ -11,6 +12,7 @@ mod disk;
 mod doctor;
 mod edits;
 mod escapes;
+mod gc;
 mod hooks;
 mod identity;
 mod init;
@@ -30,4 +32,6 @@ mod task_ends;
 mod task_plans;
 mod tasks;
 mod tour;
+mod uninstall;
 mod verify;
+mod worktrees;

@@ -36,6 +36,9 @@ pub struct BeginClaim {
     /// The worktree of the former attempt cannot be used any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worktree_lost: bool,
+    /// Names of branches or worktrees this task could be given that somebody else has, such as a former board.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names_taken: Vec<String>,
     pub owner: Process,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestKey>,
@@ -76,11 +79,13 @@ impl Rule for BeginClaim {
         let (branch, worktree) = match body.attempt() {
             Some(attempt) if reuse => (attempt.branch.clone(), attempt.worktree.clone()),
             // A name is used once: whoever still writes into a former place writes into a dead one.
-            _ if first => (format!("task/{}", self.task), format!(".worktrees/{}", self.task)),
-            _ => (
-                format!("task/{}.{}", self.task, head.epoch),
-                format!(".worktrees/{}.{}", self.task, head.epoch),
-            ),
+            _ => {
+                let name = place_names(&self.task, head.epoch)
+                    .skip(usize::from(!first))
+                    .find(|name| !self.names_taken.contains(name))
+                    .unwrap_or_else(|| self.task.to_string());
+                (format!("task/{name}"), format!(".worktrees/{name}"))
+            }
         };
         let goes_on = body.left.is_some() || head.integration_fix;
         let start = match &self.former_head {
@@ -126,21 +131,7 @@ impl Rule for BeginClaim {
     }
 
     fn asks_archive(&self, board: &Board) -> Vec<TaskId> {
-        let mut asked: Vec<TaskId> =
-            board.task(&self.task).map(|task| task.depends_on.clone()).unwrap_or_default();
-        // A superseded dependency stands for its replacements, and those may have left the board.
-        let mut at = 0;
-        while at < asked.len() {
-            if let Some(task) = board.task(&asked[at]) {
-                for next in &task.superseded_by {
-                    if !asked.contains(next) {
-                        asked.push(next.clone());
-                    }
-                }
-            }
-            at += 1;
-        }
-        asked
+        board.task(&self.task).map(|task| task.depends_on.clone()).unwrap_or_default()
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -150,6 +141,15 @@ impl Rule for BeginClaim {
     fn begins_request(&self) -> Option<&RequestKey> {
         self.request.as_ref()
     }
+}
+
+/// What branch and worktree of a claim may be called, the best first: the plain id is for the first claim alone.
+pub fn place_names(task: &TaskId, epoch: u64) -> impl Iterator<Item = String> {
+    let numbered = (2..1000).map({
+        let task = task.clone();
+        move |number| format!("{task}.{epoch}-{number}")
+    });
+    [task.to_string(), format!("{task}.{epoch}")].into_iter().chain(numbered)
 }
 
 /// Everything that must hold before this caller may take this task. Also tells `next` and `status` why not.

@@ -1,5 +1,7 @@
 //! Questions several rules ask.
 
+use std::collections::BTreeSet;
+
 use crate::board::call::{Call, Guard, World};
 use crate::board::history::{Event, HistoryEntry};
 use crate::board::ids::{Role, TaskId};
@@ -127,32 +129,47 @@ pub fn check_epoch(task: &Task, epoch: Option<u64>) -> Result<(), Refusal> {
 
 /// Whether a task that waits for `id` may start. A superseded dependency counts as its replacements.
 pub fn dependency_met(board: &Board, world: &World, id: &TaskId) -> bool {
-    dependency_met_by(&|id| board.task(id), world, id, 0)
+    dependency_met_by(&|id| board.task(id), world, id)
 }
 
 /// The same for whoever asks about many tasks and has a quicker way to find one.
-pub fn dependency_met_by<'b>(
-    find: &dyn Fn(&TaskId) -> Option<&'b Task>,
-    world: &World,
-    id: &TaskId,
-    depth: usize,
-) -> bool {
-    // Replacement chains are short; the bound stops a damaged board from being walked for ever.
-    if depth > 64 {
-        return false;
-    }
-    let (status, superseded_by) = match (find(id), world.archived.get(id)) {
-        (Some(task), _) => (task.status, task.superseded_by.as_slice()),
-        (None, Some(archived)) => (archived.status, archived.superseded_by.as_slice()),
-        (None, None) => return false,
-    };
-    match status {
-        Status::Merged => true,
-        Status::Superseded => {
-            !superseded_by.is_empty()
-                && superseded_by.iter().all(|next| dependency_met_by(find, world, next, depth + 1))
+///
+/// Follows every chain of replacements to its end, on the board and in the archive. A damaged board may have a chain
+/// that leads back into itself: that is never met.
+pub fn dependency_met_by<'b>(find: &dyn Fn(&TaskId) -> Option<&'b Task>, world: &World, id: &TaskId) -> bool {
+    let look = |id: &TaskId| -> Option<(Status, Vec<TaskId>)> {
+        match (find(id), world.archived.get(id)) {
+            (Some(task), _) => Some((task.status, task.superseded_by.clone())),
+            (None, Some(archived)) => Some((archived.status, archived.superseded_by.clone())),
+            (None, None) => None,
         }
-        _ => false,
+    };
+    let mut done: BTreeSet<TaskId> = BTreeSet::new();
+    // What is being followed, outermost first, each with the replacements still to look at.
+    let mut path: Vec<(TaskId, Vec<TaskId>)> = Vec::new();
+    let mut next = Some(id.clone());
+    loop {
+        if let Some(id) = next.take() {
+            match look(&id) {
+                Some((Status::Merged, _)) => {}
+                Some((Status::Superseded, by)) if !by.is_empty() => {
+                    if path.iter().any(|(above, _)| *above == id) {
+                        return false;
+                    }
+                    if !done.contains(&id) {
+                        path.push((id, by));
+                    }
+                }
+                _ => return false,
+            }
+        }
+        match path.last_mut() {
+            None => return true,
+            Some((_, left)) => match left.pop() {
+                Some(id) => next = Some(id),
+                None => done.extend(path.pop().map(|(id, _)| id)),
+            },
+        }
     }
 }
 

@@ -22,7 +22,10 @@ pub struct DiffArgs {
 pub fn run(session: &mut Session, args: &DiffArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.task)?;
     let snapshot = session.ctx.read(&Needs::task(&id))?;
-    let Some(task) = snapshot.board.task(&id) else { return Err(view::unknown_task(&snapshot.board, &id)) };
+    let archived = session.ctx.store.archived_beside(&snapshot.board, &id)?;
+    let Some(task) = snapshot.board.task(&id).or(archived.as_ref()) else {
+        return Err(view::unknown_task(&snapshot.board, &id));
+    };
     let body = task.body();
     let git = session.ctx.query()?;
     // A merged or submitted task shows what was judged; one in progress shows its branch.

@@ -1,8 +1,10 @@
+use std::collections::BTreeMap;
+
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use crate::board::graph::Graph;
-use crate::board::{Needs, Task};
+use crate::board::{Board, Needs, Status, Task, TaskId};
 use crate::flow::Failure;
 
 use super::super::ui::Answer;
@@ -26,10 +28,13 @@ pub struct GraphArgs {
     pub format: Format,
 }
 
+/// Tasks that left the board, of those that somebody on it waits for.
+type Archived<'b> = BTreeMap<&'b TaskId, Status>;
+
 pub fn run(session: &mut Session, args: &GraphArgs) -> Result<Answer, Failure> {
     let snapshot = session.ctx.read(&Needs::Everything)?;
     let board = &snapshot.board;
-    let frame = view::Frame::new(&session.ctx)?;
+    let frame = view::Frame::new(&session.ctx, board)?;
     let picture = view::Picture::new(&frame, board);
     let nodes: Vec<_> = board
         .tasks
@@ -37,22 +42,39 @@ pub fn run(session: &mut Session, args: &GraphArgs) -> Result<Answer, Failure> {
         .map(|task| json!({ "id": task.id, "title": task.body().title, "status": task.status, "state": picture.node(task), "depends_on": task.depends_on }))
         .collect();
     let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-    let data = json!({ "nodes": nodes, "groups": graph.layers() });
+    // What finished and left the board is still what somebody waits for.
+    let archived: BTreeMap<&TaskId, Status> = board
+        .tasks
+        .iter()
+        .flat_map(|task| &task.depends_on)
+        .filter_map(|id| frame.archived(id).map(|status| (id, status)))
+        .collect();
+    let data = json!({
+        "nodes": nodes, "groups": graph.layers(),
+        "archived": archived.iter().map(|(id, status)| json!({ "id": id, "status": status })).collect::<Vec<_>>(),
+    });
     let text = match args.format {
         Format::Json => crate::wire::to_json_pretty(&data),
-        Format::Text => text(board, &picture, &graph),
-        Format::Mermaid => mermaid(&board.tasks, &picture),
-        Format::Dot => dot(&board.tasks, &picture),
+        Format::Text => text(board, &picture, &graph, &archived),
+        Format::Mermaid => mermaid(&board.tasks, &picture, &archived),
+        Format::Dot => dot(&board.tasks, &picture, &archived),
     };
     Ok(Answer::new(data, text).at(board.revision))
 }
 
-fn text(board: &crate::board::Board, picture: &view::Picture<'_>, graph: &Graph) -> String {
+fn text(board: &Board, picture: &view::Picture<'_>, graph: &Graph, archived: &Archived<'_>) -> String {
     let mut text = String::new();
     for (number, layer) in graph.layers().iter().enumerate() {
         text.push_str(&format!("{}.\n", number + 1));
         for task in layer.iter().filter_map(|id| board.task(id)) {
-            let after: Vec<&str> = task.depends_on.iter().map(|id| id.as_str()).collect();
+            let after: Vec<String> = task
+                .depends_on
+                .iter()
+                .map(|id| match archived.get(id) {
+                    Some(status) => format!("{id} (archived, {status})"),
+                    None => id.to_string(),
+                })
+                .collect();
             let after =
                 if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
             text.push_str(&format!(
@@ -77,10 +99,13 @@ fn label(task: &Task, picture: &view::Picture<'_>) -> String {
     format!("{}: {title} ({})", task.id, picture.node(task).as_str())
 }
 
-fn mermaid(tasks: &[Task], picture: &view::Picture<'_>) -> String {
+fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> String {
     let mut text = "graph TD\n".to_owned();
     for task in tasks {
         text.push_str(&format!("  n_{}[\"{}\"]\n", task.id, label(task, picture).replace('#', "#35;")));
+    }
+    for (id, status) in archived {
+        text.push_str(&format!("  n_{id}[\"{id} (archived, {status})\"]\n"));
     }
     for task in tasks {
         for on in &task.depends_on {
@@ -90,7 +115,7 @@ fn mermaid(tasks: &[Task], picture: &view::Picture<'_>) -> String {
     text
 }
 
-fn dot(tasks: &[Task], picture: &view::Picture<'_>) -> String {
+fn dot(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> String {
     let mut text = "digraph liza {\n  rankdir=LR;\n  node [shape=box];\n".to_owned();
     for task in tasks {
         text.push_str(&format!(
@@ -98,6 +123,9 @@ fn dot(tasks: &[Task], picture: &view::Picture<'_>) -> String {
             task.id,
             label(task, picture).replace('\\', "\\\\")
         ));
+    }
+    for (id, status) in archived {
+        text.push_str(&format!("  \"{id}\" [label=\"{id} (archived, {status})\"];\n"));
     }
     for task in tasks {
         for on in &task.depends_on {

@@ -71,6 +71,6 @@ fn wants_hooks(session: &Session, args: &InitArgs) -> bool {
     if args.hooks || args.no_hooks {
         return args.hooks;
     }
-    session.ui.asks()
-        && (args.yes || session.ui.confirm("Install git hooks that guard the integration branch?"))
+    let question = "Install git hooks that guard the integration branch?";
+    session.ui.is_attended() && (args.yes || session.ui.ask(question) == Some(true))
 }

@@ -81,7 +81,8 @@ fn mentions(value: &Value, id: &str) -> bool {
 fn line(record: &Record) -> String {
     let what = serde_json::to_value(&record.what).unwrap_or_default();
     let inner = &what[record.what.name()];
-    let task = inner["task"].as_str().or_else(|| inner["id"].as_str()).unwrap_or_default();
+    let task =
+        inner["task"].as_str().or_else(|| inner["id"].as_str()).map_or_else(|| several(inner), str::to_owned);
     let extra = ["reason", "text", "message", "answer", "goal", "summary"]
         .iter()
         .find_map(|key| inner[*key].as_str())
@@ -95,6 +96,20 @@ fn line(record: &Record) -> String {
     )
     .trim_end()
     .to_owned()
+}
+
+/// The first of several tasks, and how many more.
+fn several(inner: &Value) -> String {
+    const SHOWN: usize = 5;
+    let ids: Vec<&str> = inner["tasks"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|task| task.as_str().or_else(|| task["id"].as_str()))
+        .collect();
+    let more = ids.len().saturating_sub(SHOWN);
+    let shown = ids[..ids.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
 fn value(record: &Record) -> Value {

@@ -1,8 +1,10 @@
 //! One file per command: its flags, and a few lines that hand them to the use case and put the outcome into words.
 
 pub mod agent;
+pub mod archive;
 pub mod demo;
 pub mod diff;
+pub mod gc;
 pub mod graph;
 pub mod health;
 pub mod hooks;
@@ -19,6 +21,9 @@ pub mod status;
 pub mod switch;
 pub mod task;
 mod task_write;
+pub mod trash;
+pub mod uninstall;
+pub mod worktree;
 
 use crate::flow::Failure;
 
@@ -54,7 +59,21 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Verify(_) => health::verify(session),
         Command::Doctor(args) => health::doctor(session, &args),
         Command::Hooks(command) => hooks::run(session, command),
+        Command::Archive(args) => archive::run(session, &args),
+        Command::Worktree(command) => worktree::run(session, &command),
+        Command::Gc(args) => gc::run(session, &args),
+        Command::Trash(command) => trash::run(session, &command),
+        Command::Uninstall(args) => uninstall::run(session, &args),
         Command::Schema(args) => schema::run(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
     }
+}
+
+/// Refuses agents: what cannot be taken back is for people to decide.
+fn people_only(session: &Session, verb: &str) -> Result<(), Failure> {
+    if session.ctx.is_human() {
+        return Ok(());
+    }
+    Err(Failure::new("refused.human_only", format!("only a person may {verb}"))
+        .hint("say what you need with `liza note`"))
 }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::{Call, Needs, Role, Status, World};
+use crate::board::{Call, Needs, Role, Status};
 use crate::flow::init::parse_role;
 use crate::flow::{Failure, claim, review};
 use crate::policy::schedule::{best_claim, best_review};
@@ -83,7 +83,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         return Err(Failure::new("refused.role", format!("`{}` does not have the role {role}", actor.id()))
             .hint("ask for work of a role you were registered with"));
     }
-    let world = World { switches: ctx.store.switches()?, ..World::default() };
+    let world = ctx.store.surroundings(board)?;
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
     if *role == Role::planner() {

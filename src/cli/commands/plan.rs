@@ -39,7 +39,9 @@ pub fn run(session: &mut Session, args: &PlanArgs) -> Result<Answer, Failure> {
     if args.check {
         let snapshot = session.ctx.read(&Needs::Nothing)?;
         let actor = snapshot.board.identify(&session.ctx.credentials)?;
-        let world = crate::board::World::default();
+        let named = crate::board::transition::Rule::asks_archive(&add, &snapshot.board);
+        let archived = session.ctx.store.archived_among(&snapshot.board, named)?;
+        let world = crate::board::World { archived, ..Default::default() };
         let call = crate::board::Call::new(actor, &session.ctx.now, &world);
         crate::board::transition::Rule::check(&add, &snapshot.board, &call)?;
         let graph = Graph::new(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));

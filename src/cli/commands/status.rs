@@ -32,7 +32,7 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         )
     })?;
     let board = &snapshot.board;
-    let frame = view::Frame::new(&session.ctx)?;
+    let frame = view::Frame::new(&session.ctx, board)?;
     let picture = view::Picture::new(&frame, board);
     let mut counts = Map::new();
     for status in Status::ALL {
@@ -45,7 +45,7 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         "integration_branch": board.config().integration_branch, "integration": board.rest.integration,
         "switch": picture.switch(), "switches": picture.switches(), "counts": counts,
         "tasks": board.tasks.iter().map(|task| picture.row(task)).collect::<Vec<_>>(),
-        "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
+        "archived": board.rest.archived, "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
         "intents": board.rest.intents.iter().map(|intent| json!({
             "id": intent.id, "verb": intent.work.verb(), "task": intent.task, "by": intent.by, "pid": intent.owner.pid,
             "since": intent.time, "alive": crate::host::lives(&intent.owner),
@@ -75,6 +75,10 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
     let finished = board.tasks.len() - tasks.len();
     if finished > 0 {
         text.push_str(&format!("({} finished; `liza status --all` shows them)\n", plural(finished, "task")));
+    }
+    if board.rest.archived > 0 {
+        let count = usize::try_from(board.rest.archived).unwrap_or(usize::MAX);
+        text.push_str(&format!("({} archived; `liza task show` finds each)\n", plural(count, "task")));
     }
     if !wakes.is_empty() {
         text.push_str("\nfor the planner:\n");

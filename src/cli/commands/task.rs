@@ -336,7 +336,7 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<Answer, Failure> {
         })
         .collect::<Result<Vec<_>, _>>()?;
     let snapshot = session.ctx.read(&Needs::Everything)?;
-    let frame = view::Frame::new(&session.ctx)?;
+    let frame = view::Frame::new(&session.ctx, &snapshot.board)?;
     let picture = view::Picture::new(&frame, &snapshot.board);
     let chosen: Vec<_> = snapshot
         .board
@@ -358,7 +358,7 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<Answer, Failure> {
 fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.id)?;
     let snapshot = session.ctx.read(&Needs::task(&id))?;
-    let Some(task) = snapshot.board.task(&id) else { return Err(view::unknown_task(&snapshot.board, &id)) };
+    let Some(task) = snapshot.board.task(&id) else { return show_archived(session, &snapshot.board, &id) };
     if args.feedback {
         let data = json!({
             "task": id, "reason": task.body().rejection_reason, "feedback": task.body().rejection_feedback,
@@ -370,6 +370,27 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
     }
     Ok(Answer::new(task_value(task), view::task(&session.ctx, &snapshot.board, task)?)
         .at(snapshot.board.revision))
+}
+
+/// A task that has left the board is still shown, by its very id.
+fn show_archived(session: &Session, board: &crate::board::Board, id: &TaskId) -> Result<Answer, Failure> {
+    let archived = match board.task_alike(id) {
+        Some(_) => None,
+        None => session.ctx.store.archived_task(id)?,
+    };
+    match archived {
+        Some(task) if &task.id == id => {
+            let mut data = task_value(&task);
+            data["archived"] = json!(true);
+            let mut text = view::task(&session.ctx, board, &task)?;
+            text.push_str(&format!("archived:  {}\n", session.ctx.store.layout().archived(id).display()));
+            Ok(Answer::new(data, text).at(board.revision))
+        }
+        Some(task) => {
+            Err(view::unknown_task(board, id).hint(format!("did you mean `{}`? It is archived", task.id)))
+        }
+        None => Err(view::unknown_task(board, id)),
+    }
 }
 
 fn claim_task(session: &mut Session, args: &IdArgs) -> Result<Answer, Failure> {

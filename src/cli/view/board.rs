@@ -15,18 +15,20 @@ pub struct Picture<'b> {
     frame: &'b Frame,
 }
 
-/// What stands around a board: switches and the time.
+/// What stands around a board: switches, archived tasks that it still asks for, and the time.
 pub struct Frame {
     world: World,
     now: crate::board::Stamp,
 }
 
 impl Frame {
-    pub fn new(ctx: &Context) -> Result<Self, Failure> {
-        Ok(Self {
-            world: World { switches: ctx.store.switches()?, ..World::default() },
-            now: ctx.now.clone(),
-        })
+    pub fn new(ctx: &Context, board: &Board) -> Result<Self, Failure> {
+        Ok(Self { world: ctx.store.surroundings(board)?, now: ctx.now.clone() })
+    }
+
+    /// The status of a task that has left the board, if something on it waits for that task.
+    pub fn archived(&self, id: &TaskId) -> Option<Status> {
+        self.world.archived.get(id).map(|known| known.status)
     }
 }
 

@@ -18,7 +18,7 @@ macro_rules! line {
 
 pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure> {
     let body = task.body();
-    let frame = Frame::new(ctx)?;
+    let frame = Frame::new(ctx, board)?;
     let picture = Picture::new(&frame, board);
     let mut text = String::new();
     line!(text, "{}: {}", task.id, body.title);

@@ -3,9 +3,8 @@
 use super::{Finding, Scene};
 use crate::board::Wall;
 use crate::flow::failure::Failure;
+use crate::text::bytes;
 
-/// Below this a merge or a worktree may not fit.
-const ROOM: u64 = 64 * 1024 * 1024;
 /// Clocks are set by a few seconds all the time.
 const CLOCK_SLACK: i64 = 120;
 /// The first commit of this program is younger than this.
@@ -23,12 +22,12 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>, Failure> {
                 "keep the repository on a local disk, or let only one machine use it",
             ));
         }
-        if let Some(free) = crate::host::free_bytes(place).filter(|free| *free < ROOM) {
+        if let Some((free, least)) = scene.ctx.room_missing(place)? {
             found.push(Finding::new(
                 "machine.disk",
-                format!("{} has {} KiB left", place.display(), free / 1024),
-                "a full disk stops every command; what is on record stays, but nothing goes on",
-                "make room: at least 64 MiB; `.liza/trash` and old worktrees are candidates",
+                format!("{} has {} left, less than {}", place.display(), bytes(free), bytes(least)),
+                "nothing new is begun, and a full disk stops every command; what is on record stays",
+                "`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit",
             ));
             break;
         }

@@ -153,7 +153,9 @@ fn branches(ctx: &Context, board: &Board) -> Result<String, String> {
 pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
     let query = ctx.query()?;
     let mut all = query.refs_below(TASK_BRANCHES)?;
-    all.extend(query.refs_below(OUR_REFS)?);
+    let ours = query.refs_below(OUR_REFS)?;
+    let known = known.clone().beside(&ours);
+    all.extend(ours);
     Ok(all.into_iter().filter(|name| !known.knows_ref(name)).collect())
 }
 

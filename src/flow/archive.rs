@@ -1,0 +1,206 @@
+//! Archiving: finished tasks into files of their own, then off the board, then their worktrees to the trash.
+
+use serde::Serialize;
+
+use crate::board::rules::{ArchiveTasks, Finished};
+use crate::board::{Board, Needs, Task, TaskId, Wall};
+use crate::host::crash;
+use crate::store::{Committed, StoreError};
+
+use super::context::Context;
+use super::failure::Failure;
+use super::worktrees::{self, PruneOptions, PruneReport};
+
+/// How long finished tasks and removed things are kept where they are, unless somebody says otherwise.
+pub const KEEP_DAYS: u64 = 14;
+/// More finished tasks than this on the board, and the oldest of them are archived by themselves.
+const CROWDED: usize = 200;
+/// How many of them stay then, so that it does not happen again with the very next one.
+const STAY: usize = 100;
+/// Most tasks that leave in one commit.
+const AT_ONCE: usize = 2_000;
+
+pub enum Which {
+    These(Vec<TaskId>),
+    All,
+    /// Those that ended at least so many days ago.
+    OlderThan(u64),
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Report {
+    pub archived: Vec<TaskId>,
+    /// Asked for, and archived before.
+    pub already: Vec<TaskId>,
+    /// Finished, and yet not to be archived now.
+    pub stay: Vec<Stays>,
+    /// Processed notes, anomalies, discoveries and spec changes that left with them.
+    pub records: u64,
+    pub worktrees: PruneReport,
+    #[serde(skip)]
+    pub revision: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Stays {
+    pub task: TaskId,
+    pub why: String,
+}
+
+/// When a task came to its end; the body must be loaded.
+pub fn ended(task: &Task) -> Wall {
+    task.body().history.last().map_or(task.body().created_at, |entry| entry.time)
+}
+
+/// Whether that was at least so many days ago. A time that lies ahead is no time ago, whatever the clock did.
+pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
+    u64::try_from(now.since(ended(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
+}
+
+pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Failure> {
+    // Somebody may archive the same tasks at the same moment; then there is less to do.
+    for _ in 0..5 {
+        match archive_once(ctx, which, dry_run) {
+            Err(failure) if failure.details.contains_key("archived") => {}
+            other => return other,
+        }
+    }
+    Err(Failure::new("stale.board", "others keep archiving the same tasks; run the command again"))
+}
+
+fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Failure> {
+    let snapshot = ctx.read(&finished_bodies(ctx)?)?;
+    // Who may do this at all is asked before anything is written.
+    ctx.would_allow(&snapshot.board, &ArchiveTasks { tasks: Vec::new() }.into())?;
+    let mut report = Report { revision: snapshot.board.revision, ..Report::default() };
+    let chosen = choose(ctx, &snapshot.board, which, &mut report)?;
+    if dry_run {
+        report.archived = chosen;
+        return Ok(report);
+    }
+    ctx.check_disk()?;
+    let chunks: Vec<&[TaskId]> = if chosen.is_empty() { vec![&[]] } else { chosen.chunks(AT_ONCE).collect() };
+    for (number, chunk) in chunks.into_iter().enumerate() {
+        write(ctx, &snapshot.board, chunk)?;
+        let what = ArchiveTasks { tasks: chunk.to_vec() };
+        // The request stands for the whole, and is answered by the first commit.
+        let committed = if number == 0 { ctx.commit(what)? } else { ctx.commit_step(what)? };
+        tally(&mut report, &committed);
+    }
+    crash::point("archive.committed");
+    match worktrees::prune(ctx, PruneOptions::default(), Some(&report.archived)) {
+        Ok(pruned) => report.worktrees = pruned,
+        // The tasks are archived; their worktrees may go later.
+        Err(failure) => ctx.narrate(format!("their worktrees stay for now: {}", failure.message)),
+    }
+    Ok(report)
+}
+
+/// The bodies of all finished tasks.
+fn finished_bodies(ctx: &Context) -> Result<Needs, Failure> {
+    let snapshot = ctx.store.read(&Needs::Nothing)?;
+    let finished = snapshot.board.tasks.iter().filter(|task| task.status.is_terminal());
+    Ok(Needs::Tasks(finished.map(|task| task.id.clone()).collect()))
+}
+
+fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> Result<Vec<TaskId>, Failure> {
+    let finished = Finished::of(board);
+    if let Which::These(ids) = which {
+        let mut chosen: Vec<TaskId> = Vec::new();
+        for id in ids {
+            if ctx.store.archived_beside(board, id)?.is_some() {
+                report.already.push(id.clone());
+                continue;
+            }
+            finished.check(id)?;
+            if !chosen.contains(id) {
+                chosen.push(id.clone());
+            }
+        }
+        return Ok(chosen);
+    }
+    let mut chosen = Vec::new();
+    for task in board.tasks.iter().filter(|task| task.status.is_terminal() && !task.is_light()) {
+        let young = match which {
+            Which::OlderThan(days) if !ended_before(task, *days, ctx.now.wall) => {
+                Some(format!("it ended {}", ended(task)))
+            }
+            _ => None,
+        };
+        match (young, finished.check(&task.id)) {
+            (Some(why), _) => report.stay.push(Stays { task: task.id.clone(), why }),
+            (None, Err(refusal)) => {
+                report.stay.push(Stays { task: task.id.clone(), why: refusal.message });
+            }
+            (None, Ok(())) => chosen.push(task.id.clone()),
+        }
+    }
+    Ok(chosen)
+}
+
+fn write(ctx: &Context, board: &Board, ids: &[TaskId]) -> Result<(), Failure> {
+    let tasks: Vec<&Task> =
+        ids.iter().filter_map(|id| board.task(id)).filter(|task| !task.is_light()).collect();
+    // One that came to its end since the board was looked at waits for the next time.
+    if tasks.len() != ids.len() {
+        return Err(Failure::new("stale.board", "the board changed meanwhile; run the command again"));
+    }
+    ctx.store.write_archive(&tasks, ctx.now.wall)?;
+    crash::point("archive.files");
+    Ok(())
+}
+
+fn tally(report: &mut Report, committed: &Committed) {
+    let ids = committed.outcome["archived"].as_array().into_iter().flatten();
+    report.archived.extend(ids.filter_map(|id| id.as_str()).filter_map(|id| TaskId::new(id).ok()));
+    report.records += committed.outcome["records"].as_u64().unwrap_or(0);
+    report.revision = committed.board.revision;
+}
+
+/// Whether so many finished tasks stand on the board that some of them should leave.
+pub fn is_crowded(board: &Board) -> bool {
+    board.tasks.iter().filter(|task| task.status.is_terminal()).count() > CROWDED
+}
+
+/// Archives the oldest finished tasks of a crowded board. A follow-up to somebody's command, which has been done:
+/// whatever goes wrong here is only told.
+pub fn thin_out(ctx: &Context) {
+    match oldest_leave(ctx) {
+        Ok(0) => {}
+        Ok(count) => ctx.narrate(format!(
+            "{count} finished tasks were archived, for more than {CROWDED} stood on the board; `liza gc` collects what they left"
+        )),
+        Err(failure) => {
+            ctx.narrate(format!("finished tasks could not be archived: {}", failure.message));
+        }
+    }
+}
+
+fn oldest_leave(ctx: &Context) -> Result<usize, Failure> {
+    let snapshot = ctx.store.read(&finished_bodies(ctx)?)?;
+    let board = &snapshot.board;
+    if !is_crowded(board) {
+        return Ok(0);
+    }
+    ctx.check_disk()?;
+    let finished = Finished::of(board);
+    let standing = board.tasks.iter().filter(|task| task.status.is_terminal()).count();
+    let mut old: Vec<&Task> = board
+        .tasks
+        .iter()
+        .filter(|task| task.status.is_terminal() && !task.is_light() && finished.check(&task.id).is_ok())
+        .collect();
+    old.sort_by_key(|task| ended(task).0);
+    let ids: Vec<TaskId> =
+        old.into_iter().take((standing - STAY).min(AT_ONCE)).map(|task| task.id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    write(ctx, board, &ids)?;
+    match ctx.commit_as_liza(ArchiveTasks { tasks: ids.clone() }) {
+        Ok(_) => Ok(ids.len()),
+        // Somebody else did it at the same moment.
+        Err(StoreError::Refused(_)) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,336 @@
+//! Collecting what finished work left behind: worktrees, branches, refs, run files, and at last the trash.
+//!
+//! A branch or ref goes only with proof that its work is in integration. Work that did not land is never let go: a
+//! branch of it moves to `refs/liza/attempts`, everything else stays. Emptying the trash is the only deletion of files.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::board::time::NANOS_PER_SECOND;
+use crate::board::{CommitId, Needs, Task, TaskId};
+use crate::git::landed::{Proof, proof};
+use crate::git::{Expected, branch_checked_out_at, refs};
+use crate::host::crash;
+use crate::store::trash::{Removed, bytes_of};
+use crate::wire::log::Record;
+
+use super::archive::{ended, ended_before};
+use super::claim::integration_head;
+use super::context::Context;
+use super::failure::Failure;
+use super::worktrees::{self, Known, PruneOptions, PruneReport, task_of};
+
+#[derive(Debug, Clone, Copy)]
+pub struct GcOptions {
+    pub dry_run: bool,
+    pub keep_days: u64,
+    pub save: bool,
+}
+
+/// What became of one branch or ref, and by what right.
+#[derive(Debug, Clone, Serialize)]
+pub struct RefDecision {
+    #[serde(rename = "ref")]
+    pub name: String,
+    pub commit: CommitId,
+    pub task: TaskId,
+    pub action: Action,
+    /// How it is known that the work landed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Where work that did not land is kept from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_as: Option<String>,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    Removed,
+    /// From the branches to the attempts.
+    Moved,
+    Kept,
+}
+
+impl Action {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Removed => "removed",
+            Self::Moved => "moved",
+            Self::Kept => "kept",
+        }
+    }
+}
+
+/// Bytes of one kind of thing, before and after.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Size {
+    pub before: u64,
+    pub after: u64,
+    pub freed: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub dry_run: bool,
+    pub worktrees: PruneReport,
+    pub refs: Vec<RefDecision>,
+    /// Tasks whose run files went to the trash.
+    pub runs: Vec<TaskId>,
+    /// What was deleted from the trash for good.
+    pub deleted: Vec<Removed>,
+    pub sizes: BTreeMap<&'static str, Size>,
+    /// Bytes that are free now and were not before.
+    pub freed: u64,
+}
+
+pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
+    let before = sizes(ctx);
+    // What this very command moves to the trash is never deleted by it, whatever the clock says.
+    let old = old_trash(ctx, options.keep_days)?;
+    let prune = PruneOptions { dry_run: options.dry_run, save: options.save };
+    let worktrees = worktrees::prune(ctx, prune, None)?;
+    crash::point("gc.pruned");
+    let snapshot = ctx.read(&Needs::Everything)?;
+    let mut known = Known::new(&snapshot.board);
+    let refs = collect_refs(ctx, options, &snapshot.board, &mut known)?;
+    crash::point("gc.refs");
+    let runs = collect_runs(ctx, options, &mut known)?;
+    let deleted = delete(ctx, old, options.dry_run)?;
+    let after =
+        if options.dry_run { foreseen(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
+    let sizes: BTreeMap<&'static str, Size> = before
+        .iter()
+        .map(|(kind, before)| {
+            let after = after.get(kind).copied().unwrap_or(0);
+            (*kind, Size { before: *before, after, freed: before.saturating_sub(after) })
+        })
+        .collect();
+    let sum = |part: fn(&Size) -> u64| sizes.values().map(part).sum::<u64>();
+    let freed = sum(|size| size.before).saturating_sub(sum(|size| size.after));
+    Ok(Report { dry_run: options.dry_run, worktrees, refs, runs, deleted, sizes, freed })
+}
+
+fn sizes(ctx: &Context) -> BTreeMap<&'static str, u64> {
+    let layout = ctx.store.layout();
+    BTreeMap::from([
+        ("worktrees", bytes_of(&ctx.worktrees_dir())),
+        ("runs", bytes_of(&layout.runs())),
+        ("trash", bytes_of(&layout.trash())),
+    ])
+}
+
+/// What the sizes would be: what moves to the trash is freed only when the trash is.
+fn foreseen(
+    ctx: &Context,
+    before: &BTreeMap<&'static str, u64>,
+    worktrees: &PruneReport,
+    runs: &[TaskId],
+    deleted: &[Removed],
+) -> BTreeMap<&'static str, u64> {
+    let at = |kind: &str| before.get(kind).copied().unwrap_or(0);
+    let pruned: u64 = worktrees.pruned.iter().map(|place| place.bytes).sum();
+    let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.store.layout().runs().join(id.as_str()))).sum();
+    let gone: u64 = deleted.iter().map(|removed| removed.bytes).sum();
+    BTreeMap::from([
+        ("worktrees", at("worktrees").saturating_sub(pruned)),
+        ("runs", at("runs").saturating_sub(run_bytes)),
+        ("trash", (at("trash") + pruned + run_bytes).saturating_sub(gone)),
+    ])
+}
+
+/// The refs liza makes for a task, by what stands after `refs/liza/`.
+const TASK_REFS: [&str; 4] = ["attempts", "merges", "submitted", "wip"];
+
+fn collect_refs(
+    ctx: &Context,
+    options: &GcOptions,
+    board: &crate::board::Board,
+    known: &mut Known<'_>,
+) -> Result<Vec<RefDecision>, Failure> {
+    let head = integration_head(ctx, board)?;
+    let mut decisions = Vec::new();
+    for (name, commit) in
+        refs::list(&ctx.repo, "refs/liza")?.into_iter().chain(refs::list(&ctx.repo, "refs/heads/task")?)
+    {
+        let Some((id, branch)) = owner(&name) else { continue };
+        if board.intent_of(&id).is_some() {
+            continue;
+        }
+        let Some((task, _)) = known.find(ctx, &id)? else { continue };
+        if !task.status.is_terminal() || branch.as_ref().is_some_and(|branch| !is_own(task, branch)) {
+            continue;
+        }
+        let decision =
+            decide(ctx, options, &head, task, RefAt { name: &name, branch: branch.as_deref(), commit })?;
+        decisions.push(decision);
+    }
+    Ok(decisions)
+}
+
+/// The task a ref belongs to, and the branch if it is one.
+fn owner(refname: &str) -> Option<(TaskId, Option<String>)> {
+    if let Some(branch) = refname.strip_prefix("refs/heads/") {
+        let id = task_of(branch.strip_prefix("task/")?)?;
+        return Some((id, Some(branch.to_owned())));
+    }
+    let (kind, rest) = refname.strip_prefix("refs/liza/")?.split_once('/')?;
+    let id = rest.split('/').next()?;
+    TASK_REFS.contains(&kind).then(|| TaskId::new(id).ok()).flatten().map(|id| (id, None))
+}
+
+/// Whether liza made this branch for the task: a former board or a person may have used the name before.
+fn is_own(task: &Task, branch: &str) -> bool {
+    task.body().attempts.iter().any(|attempt| attempt.branch == branch)
+}
+
+struct RefAt<'r> {
+    name: &'r str,
+    branch: Option<&'r str>,
+    commit: CommitId,
+}
+
+fn decide(
+    ctx: &Context,
+    options: &GcOptions,
+    head: &CommitId,
+    task: &Task,
+    at: RefAt<'_>,
+) -> Result<RefDecision, Failure> {
+    let mut decision = RefDecision {
+        name: at.name.to_owned(),
+        commit: at.commit.clone(),
+        task: task.id.clone(),
+        action: Action::Kept,
+        proof: None,
+        kept_as: None,
+        why: String::new(),
+    };
+    if !ended_before(task, options.keep_days, ctx.now.wall) {
+        decision.why = format!("{} ended {}; kept for {} days", task.id, ended(task), options.keep_days);
+        return Ok(decision);
+    }
+    if let Some(branch) = at.branch
+        && let Some(path) = branch_checked_out_at(&ctx.repo, branch)?
+    {
+        decision.why = format!("it is checked out in {}", path.display());
+        return Ok(decision);
+    }
+    let merge = task.body().merge.as_ref().map(|merge| &merge.commit);
+    let found = match proof(&ctx.repo, ctx.query()?, &at.commit, head, merge) {
+        Ok(found) => found,
+        Err(error) => {
+            decision.why = format!("whether it landed cannot be told: {error}");
+            return Ok(decision);
+        }
+    };
+    decision.proof = found;
+    match (found, at.branch) {
+        (Some(found), _) => {
+            if !options.dry_run {
+                refs::delete_if_at(&ctx.repo, at.name, &at.commit)?;
+            }
+            decision.action = Action::Removed;
+            decision.why = found.words().to_owned();
+        }
+        (None, Some(_)) => {
+            let kept = keep_attempt(ctx, &task.id, &at.commit, options.dry_run)?;
+            crash::point("gc.kept");
+            if !options.dry_run {
+                refs::delete_if_at(&ctx.repo, at.name, &at.commit)?;
+            }
+            decision.action = Action::Moved;
+            decision.why = format!("its work did not land; it is kept as {kept}");
+            decision.kept_as = Some(kept);
+        }
+        (None, None) => decision.why = "its work did not land: it may be the only copy".to_owned(),
+    }
+    Ok(decision)
+}
+
+/// Makes sure that an attempt's commit is kept under a ref, and says which.
+fn keep_attempt(ctx: &Context, task: &TaskId, commit: &CommitId, dry_run: bool) -> Result<String, Failure> {
+    let prefix = format!("refs/liza/attempts/{task}");
+    let there = refs::list(&ctx.repo, &prefix)?;
+    if let Some((name, _)) = there.iter().find(|(_, at)| at == commit) {
+        return Ok(name.clone());
+    }
+    let numbers = there.iter().filter_map(|(name, _)| name.rsplit('/').next()?.parse::<u64>().ok());
+    let name = format!("{prefix}/{}", numbers.max().unwrap_or(0) + 1);
+    if !dry_run {
+        refs::update(&ctx.repo, &name, commit, Expected::Absent)?;
+    }
+    Ok(name)
+}
+
+/// Run files of archived tasks, once they are old enough, go to the trash.
+fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Result<Vec<TaskId>, Failure> {
+    let runs = ctx.store.layout().runs();
+    let mut names: Vec<TaskId> = std::fs::read_dir(&runs)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| TaskId::new(entry.file_name().to_str()?).ok())
+        .collect();
+    names.sort();
+    let mut collected = Vec::new();
+    for id in names {
+        let Some((task, true)) = known.find(ctx, &id)? else { continue };
+        if !ended_before(task, options.keep_days, ctx.now.wall) {
+            continue;
+        }
+        if !options.dry_run {
+            ctx.store.put_into_trash(&runs.join(id.as_str()), &format!("runs-{id}"))?;
+        }
+        collected.push(id);
+    }
+    Ok(collected)
+}
+
+/// Deletes what has been in the trash for so many days.
+pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>, Failure> {
+    let old = old_trash(ctx, days)?;
+    delete(ctx, old, dry_run)
+}
+
+fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
+    let ahead = clock_ahead(ctx);
+    if days > 0 && ahead > days.saturating_mul(86_400) / 2 {
+        ctx.narrate(format!(
+            "the clock went ahead by {} days since the last record in the log; nothing in the trash is judged by its age now",
+            ahead / 86_400
+        ));
+        return Ok(Vec::new());
+    }
+    let now = ctx.now.wall;
+    Ok(ctx.store.removed()?.into_iter().filter(|removed| removed.older_than(days, now)).collect())
+}
+
+/// By how many seconds the wall clock has gained on the steady one since the last record of this boot. A machine that
+/// slept looks the same, so only much of it means something.
+fn clock_ahead(ctx: &Context) -> u64 {
+    let last = || {
+        let length = ctx.store.read(&Needs::Nothing).ok()?.board.journal.length;
+        let text = ctx.store.read_log_text(length).ok()?;
+        Record::parse(text.trim_end().rsplit('\n').next()?, 0).ok()
+    };
+    match last() {
+        Some(record) if record.at.boot == ctx.now.boot => {
+            let steady = ctx.now.monotonic.saturating_sub(record.at.monotonic) / NANOS_PER_SECOND;
+            u64::try_from(ctx.now.wall.since(record.at.wall)).unwrap_or(0).saturating_sub(steady)
+        }
+        _ => 0,
+    }
+}
+
+fn delete(ctx: &Context, old: Vec<Removed>, dry_run: bool) -> Result<Vec<Removed>, Failure> {
+    if !dry_run {
+        ctx.store.finish_deletions()?;
+        for removed in &old {
+            ctx.store.delete_removed(removed)?;
+        }
+    }
+    Ok(old)
+}

@@ -1,0 +1,366 @@
+//! The worktrees there are, which of them nobody needs any more, and taking those away.
+//!
+//! A worktree goes to the trash only if all of this holds: its task has left the board, or it belongs to an attempt or
+//! review that is over; nothing in it is uncommitted (or that was saved under a ref first); and its head is kept by a
+//! branch or ref. Everything else stays, and it is said why.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::board::{Board, CommitId, Needs, Status, Task, TaskId};
+use crate::git::{Checkout, Worktrees, checkouts, content, refs};
+use crate::host::crash;
+use crate::store::lock::SideLock;
+use crate::store::trash::bytes_of;
+
+use super::claim::snapshot_worktree;
+use super::context::Context;
+use super::failure::Failure;
+
+const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
+
+/// What a worktree is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    Task,
+    Review,
+    Merge,
+}
+
+impl Purpose {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Task => "task",
+            Self::Review => "review",
+            Self::Merge => "merge",
+        }
+    }
+}
+
+/// One worktree, and whether it may go.
+#[derive(Debug, Clone, Serialize)]
+pub struct Place {
+    pub path: PathBuf,
+    pub purpose: Purpose,
+    pub task: Option<TaskId>,
+    pub status: Option<Status>,
+    pub archived: bool,
+    pub branch: Option<String>,
+    pub head: Option<CommitId>,
+    pub bytes: u64,
+    pub dirty: bool,
+    pub prunable: bool,
+    /// Why it may go, or why it stays.
+    pub why: String,
+    #[serde(skip)]
+    uncommitted: Vec<String>,
+    #[serde(skip)]
+    over: Result<String, String>,
+}
+
+/// What became of one worktree.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pruned {
+    pub path: PathBuf,
+    pub task: Option<TaskId>,
+    pub bytes: u64,
+    /// Where it is now; absent in a dry run.
+    pub trash: Option<PathBuf>,
+    pub why: String,
+    /// Refs under which what it held is kept beside its branch.
+    pub kept: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PruneOptions {
+    pub dry_run: bool,
+    /// Uncommitted work is saved under a ref, and then no reason to stay.
+    pub save: bool,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct PruneReport {
+    pub pruned: Vec<Pruned>,
+    pub stay: Vec<Place>,
+}
+
+/// Tasks of the board and of the archive, looked up once.
+pub struct Known<'b> {
+    board: &'b Board,
+    archived: BTreeMap<TaskId, Option<Task>>,
+}
+
+impl<'b> Known<'b> {
+    pub fn new(board: &'b Board) -> Self {
+        Self { board, archived: BTreeMap::new() }
+    }
+
+    /// The task of this very id, and whether it is archived.
+    pub fn find(&mut self, ctx: &Context, id: &TaskId) -> Result<Option<(&Task, bool)>, Failure> {
+        if let Some(task) = self.board.task(id) {
+            return Ok(Some((task, false)));
+        }
+        if !self.archived.contains_key(id) {
+            self.archived.insert(id.clone(), ctx.store.archived_beside(self.board, id)?);
+        }
+        Ok(self.archived.get(id).and_then(Option::as_ref).map(|task| (task, true)))
+    }
+}
+
+/// The task a name such as `t1` or `t1.3` belongs to.
+pub fn task_of(name: &str) -> Option<TaskId> {
+    TaskId::new(name.split('.').next().unwrap_or_default()).ok()
+}
+
+/// Every worktree under `.worktrees`, by path, with its size.
+pub fn list(ctx: &Context) -> Result<Vec<Place>, Failure> {
+    let sized = |place: Place| Place { bytes: bytes_of(&place.path), ..place };
+    Ok(places(ctx)?.into_iter().map(sized).collect())
+}
+
+/// The same without adding up sizes, which takes its time.
+pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
+    let snapshot = ctx.read(&Needs::Everything)?;
+    let mut known = Known::new(&snapshot.board);
+    let records = checkouts::list(&ctx.repo)?;
+    let mut places = Vec::new();
+    for (path, purpose) in found(ctx, &records) {
+        places.push(look(ctx, &snapshot.board, &mut known, &records, path, purpose)?);
+    }
+    Ok(places)
+}
+
+/// Directories, and records of git's whose directory is gone.
+fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
+    let home = ctx.worktrees_dir();
+    let mut all = BTreeMap::new();
+    let homes = [
+        (home.clone(), Purpose::Task),
+        (home.join(".review"), Purpose::Review),
+        (home.join(".merge"), Purpose::Merge),
+    ];
+    for (dir, purpose) in &homes {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                all.insert(entry.path(), *purpose);
+            }
+        }
+    }
+    for path in records.iter().filter_map(|record| record.path.as_ref()) {
+        if let Some((_, purpose)) = homes.iter().find(|(dir, _)| path.parent() == Some(dir)) {
+            all.insert(path.clone(), *purpose);
+        }
+    }
+    all
+}
+
+fn look(
+    ctx: &Context,
+    board: &Board,
+    known: &mut Known<'_>,
+    records: &[Checkout],
+    path: PathBuf,
+    purpose: Purpose,
+) -> Result<Place, Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let id = task_of(&name);
+    let record = records.iter().find(|record| record.path.as_deref() == Some(path.as_path()));
+    let mut place = Place {
+        purpose,
+        task: None,
+        status: None,
+        archived: false,
+        branch: record.and_then(|record| record.branch.clone()),
+        head: None,
+        bytes: 0,
+        dirty: false,
+        prunable: false,
+        why: String::new(),
+        uncommitted: Vec::new(),
+        over: Err("it belongs to no task of this board".to_owned()),
+        path,
+    };
+    if purpose == Purpose::Merge {
+        place.over = match board.rest.intents.is_empty() {
+            true => Ok("no merge is under way".to_owned()),
+            false => Err("git work is under way".to_owned()),
+        };
+    } else if let Some(id) = id
+        && let Some((task, archived)) = known.find(ctx, &id)?
+    {
+        place.status = Some(task.status);
+        place.archived = archived;
+        place.over = over(ctx, board, task, archived, &place, &name)?;
+        place.task = Some(id);
+    }
+    if let Some(reason) = record.and_then(|record| record.locked.as_deref())
+        && !Worktrees::is_own_lock(reason)
+    {
+        place.over = Err(format!("somebody locked it: {reason}"));
+    }
+    inside(ctx, &mut place);
+    Ok(place)
+}
+
+/// Whether nobody works there any more, by what the board says.
+fn over(
+    ctx: &Context,
+    board: &Board,
+    task: &Task,
+    archived: bool,
+    place: &Place,
+    name: &str,
+) -> Result<Result<String, String>, Failure> {
+    let id = &task.id;
+    if let Some(intent) = board.intent_of(id) {
+        return Ok(Err(format!("a {} of {id} is under way", intent.work.verb())));
+    }
+    if archived {
+        return Ok(Ok(format!("{id} is {} and archived", task.status)));
+    }
+    if place.purpose == Purpose::Review {
+        return Ok(match task.status {
+            Status::ReadyForReview => Err(format!("{id} is under review")),
+            _ => Ok(format!("nobody reviews {id} ({})", task.status)),
+        });
+    }
+    let present = task.body().attempt();
+    let own = format!(".worktrees/{name}");
+    if present.is_none_or(|attempt| attempt.worktree != own) {
+        return Ok(Ok(format!("a former attempt at {id}, which is over")));
+    }
+    if !task.status.is_terminal() {
+        return Ok(Err(format!("{id} is {}", task.status)));
+    }
+    let branch = present.map(|attempt| attempt.branch.as_str()).unwrap_or_default();
+    Ok(match ctx.query()?.head_of_branch(branch)? {
+        None => Ok(format!("{id} is {} and its branch was collected", task.status)),
+        Some(_) => Err(format!("it stays until {id} is archived (`liza archive {id}`)")),
+    })
+}
+
+/// Looks into the worktree and says whether it may go.
+fn inside(ctx: &Context, place: &mut Place) {
+    let sound = checkouts::check_sound(&ctx.repo, &place.path);
+    let gone = place.path.symlink_metadata().is_err();
+    let mut fault = None;
+    if sound.is_ok() {
+        match (content::head(&place.path), content::status(&place.path), content::merge_head(&place.path)) {
+            (Ok(head), Ok(dirty), Ok(merging)) => {
+                place.head = Some(head);
+                place.uncommitted = dirty.into_iter().map(|found| found.path).collect();
+                if merging.is_some() && place.uncommitted.is_empty() {
+                    place.uncommitted.push("a merge in progress".to_owned());
+                }
+                place.dirty = !place.uncommitted.is_empty();
+            }
+            (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => fault = Some(error.to_string()),
+        }
+    } else if let Err(error) = sound
+        && !gone
+    {
+        fault = Some(error.to_string());
+    }
+    (place.prunable, place.why) = match (&place.over, fault) {
+        (Err(why), _) => (false, why.clone()),
+        (Ok(_), Some(fault)) => {
+            (false, format!("it cannot be looked into: {fault}; take what you need from it yourself"))
+        }
+        (Ok(why), None) if !place.dirty => (true, why.clone()),
+        (Ok(_), None) => {
+            let some: Vec<&str> = place.uncommitted.iter().take(5).map(String::as_str).collect();
+            (false, format!("uncommitted work: {} (`--save` keeps it under a ref)", some.join(", ")))
+        }
+    };
+}
+
+impl Place {
+    /// Whether it may go once what is uncommitted in it has been saved.
+    pub fn prunable_with(&self, save: bool) -> bool {
+        self.prunable || (save && self.dirty && self.over.is_ok() && self.head.is_some())
+    }
+}
+
+/// Moves every worktree that may go into the trash; those of `only`, if it is given.
+pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport, Failure> {
+    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
+    let mut report = PruneReport::default();
+    for mut place in places(ctx)? {
+        if only.is_some_and(|only| !place.task.as_ref().is_some_and(|task| only.contains(task))) {
+            continue;
+        }
+        place.bytes = bytes_of(&place.path);
+        if !place.prunable_with(options.save) {
+            report.stay.push(place);
+            continue;
+        }
+        let mut pruned = Pruned {
+            path: place.path.clone(),
+            task: place.task.clone(),
+            bytes: place.bytes,
+            trash: None,
+            why: place.over.clone().unwrap_or_default(),
+            kept: Vec::new(),
+        };
+        if !options.dry_run {
+            pruned.kept = save(ctx, &place)?;
+            crash::point("prune.saved");
+            pruned.trash = remove(ctx, &place.path)?;
+            crash::point("prune.moved");
+        }
+        report.pruned.push(pruned);
+    }
+    Ok(report)
+}
+
+/// Moves a worktree and git's record of it into the trash.
+pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>, Failure> {
+    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
+    crate::store::files::make_private_dirs(&trash)?;
+    Ok(Worktrees::new(&ctx.repo, &home, &trash).remove_to_trash(path)?)
+}
+
+/// Keeps what only this worktree has: uncommitted files, and a head that no branch leads to.
+pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
+    let mut kept = Vec::new();
+    let Some(head) = &place.head else { return Ok(kept) };
+    let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
+    if place.dirty {
+        let refname = format!("refs/liza/wip/{task}/{}-{}", place.purpose.as_str(), head.short());
+        if let Some((_, left_out)) = snapshot_worktree(ctx, &task, &place.path, &refname)? {
+            if !left_out.is_empty() {
+                return Err(Failure::new(
+                    "git.unsaved",
+                    format!("not everything in {} could be saved: {left_out}", place.path.display()),
+                )
+                .hint("make those files readable, or take them out yourself, then try again"));
+            }
+            kept.push(refname);
+        }
+    }
+    if place.branch.is_none() && !is_kept(ctx, head)? {
+        let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
+        refs::pin(&ctx.repo, &refname, head)?;
+        kept.push(refname);
+    }
+    Ok(kept)
+}
+
+/// Whether some branch or ref of ours keeps this commit.
+fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool, Failure> {
+    let query = ctx.query()?;
+    for prefix in ["refs/liza", "refs/heads"] {
+        for (_, at) in refs::list(&ctx.repo, prefix)? {
+            if &at == commit || query.is_ancestor(commit, &at)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
