@@ -11,6 +11,7 @@ mod people;
 mod planning;
 mod records;
 mod requests;
+mod restoring;
 mod reviewing;
 mod specification;
 mod time;
