@@ -12,6 +12,7 @@ mod people;
 mod planning;
 mod records;
 mod requests;
+mod restoring;
 mod reviewing;
 mod specification;
 mod time;

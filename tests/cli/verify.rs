@@ -145,6 +145,28 @@ fn what_people_bring_in_on_record_is_fine() {
 }
 
 #[test]
+fn a_moved_branch_is_seen_without_the_log_as_well() {
+    let scene = scene();
+    let integration = |scene: &Scene| {
+        let checks =
+            scene.world.json(&HUMAN, &["verify"]).exits(6).json()["error"]["details"]["checks"].clone();
+        let found =
+            checks.as_array().expect("checks").iter().find(|check| check["name"] == "integration").cloned();
+        found.expect("looked at")
+    };
+    let log = scene.world.path(".liza/log.yaml");
+    let text = std::fs::read_to_string(&log).expect("a log");
+    std::fs::write(&log, text.replacen("A greeting program", "B greeting program", 1)).expect("written");
+    assert_eq!(integration(&scene)["ok"], true);
+    let foreign = scene.foreign("integration", "sneaked in");
+    scene.put(&foreign);
+    let told = integration(&scene);
+    assert_eq!(told["ok"], false);
+    let told = told["detail"].as_str().expect("text");
+    assert!(told.contains(&foreign) && told.contains("somebody moved it"), "{told}");
+}
+
+#[test]
 fn the_branch_of_a_live_task_is_missed() {
     let scene = scene();
     let world = &scene.world;

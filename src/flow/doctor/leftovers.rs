@@ -1,6 +1,7 @@
 //! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Finding, Scene};
 use crate::flow::failure::Failure;
@@ -40,12 +41,20 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     Ok(found.collect())
 }
 
+/// Younger ones may be in use where this machine's process table does not reach, in a container.
+const UNUSED: Duration = Duration::from_secs(60);
+
+fn is_old(path: &Path) -> bool {
+    let age = std::fs::symlink_metadata(path).and_then(|meta| meta.modified()).map(|at| at.elapsed());
+    matches!(age, Ok(Ok(age)) if age >= UNUSED)
+}
+
 /// `.NAME.PID.tmp`, as [`crate::store::files::beside`] names them, of a process that is no liza any more.
 fn is_dead_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".tmp"));
     let pid = inner.and_then(|inner| inner.rsplit_once('.')).and_then(|(_, pid)| pid.parse().ok());
-    pid.is_some_and(|pid| !crate::host::is_running_liza(pid))
+    pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(path)
 }
 
 /// Scratch directories for indexes and throw-away objects, in the machine's place for such.
@@ -62,7 +71,7 @@ fn dead_scratch() -> Vec<PathBuf> {
                 .and_then(|rest| rest.split_once('-'))
                 .and_then(|(pid, _)| pid.parse().ok());
             let ours = entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == me);
-            ours && pid.is_some_and(|pid| !crate::host::is_running_liza(pid))
+            ours && pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(&entry.path())
         })
         .map(|entry| entry.path())
         .collect()

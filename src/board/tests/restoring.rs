@@ -1,0 +1,136 @@
+//! A former revision brought back: decisions come back, facts stay.
+
+use crate::board::refusal::Code;
+use crate::board::rules::*;
+use crate::board::state::Board;
+use crate::board::task::{Left, Status};
+use crate::board::testing::*;
+use crate::board::violations;
+
+use super::matrix::in_state;
+
+fn back(bench: &Bench, then: &Board) -> RestoreRevision {
+    RestoreRevision::between(&bench.board, then, &bench.now)
+}
+
+#[test]
+fn from_every_state_to_every_state() {
+    let mut changed = 0;
+    for then in Status::ALL {
+        for now in Status::ALL {
+            let former = in_state(then).board;
+            let mut bench = in_state(now);
+            let before = bench.task("t").clone();
+            let restore = back(&bench, &former);
+            if restore.is_empty() {
+                continue;
+            }
+            let human = bench.actor("human");
+            if bench.attempt(human, restore, None).is_err() {
+                assert_eq!(bench.task("t"), &before, "{then} on {now}");
+                continue;
+            }
+            changed += 1;
+            assert_eq!(violations(&bench.board), Vec::new(), "{then} on {now}");
+            let after = bench.task("t");
+            assert_ne!(now, Status::Merged, "{then}: what has landed has landed");
+            assert!(!matches!(after.status, Status::Merged | Status::Working), "{then} on {now}");
+            assert!(after.lease.is_none() && after.review_lease.is_none(), "{then} on {now}");
+            assert!(after.epoch > before.epoch || before.epoch == 0, "{then} on {now}: fenced");
+            // Facts are those of now.
+            let (was, is) = (before.body(), after.body());
+            assert_eq!(
+                (&was.attempts, &was.reviews, &was.approval),
+                (&is.attempts, &is.reviews, &is.approval)
+            );
+            assert_eq!(before.implementers, after.implementers);
+            assert_eq!(is.history.len(), was.history.len() + 1);
+        }
+    }
+    assert!(changed > 40, "only {changed} pairs changed anything");
+}
+
+#[test]
+fn an_untouched_verdict_comes_back_and_an_overtaken_one_does_not() {
+    let mut bench = Bench::with_tasks(&["t1", "t2"]);
+    bench.approved("coder-1", "t1");
+    let then = bench.board.clone();
+    bench.ok("human", bench.abandon("t1"));
+    bench.ok("human", back(&bench, &then));
+    assert_eq!(bench.status("t1"), Status::Approved);
+    assert!(bench.task("t1").holds_paths);
+
+    let moved = VoidApproval { task: id("t1"), branch_head: Some(commit(77)) };
+    bench.ok("reviewer-2", moved);
+    assert_eq!(bench.status("t1"), Status::Rejected);
+    bench.ok("human", back(&bench, &then));
+    assert_eq!(bench.status("t1"), Status::Idle);
+    assert_eq!(bench.task("t1").body().left, Some(Left::Released));
+    assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t1")), Code::Tier0UnapprovedMerge);
+}
+
+#[test]
+fn who_works_on_what_is_the_same_works_on() {
+    let mut bench = Bench::with_tasks(&["t1", "t2"]);
+    bench.claim("coder-1", "t1");
+    let then = bench.board.clone();
+    bench.ok("human", bench.abandon("t2"));
+    let epoch = bench.task("t1").epoch;
+    bench.ok("human", back(&bench, &then));
+    assert_eq!((bench.status("t1"), bench.task("t1").epoch), (Status::Working, epoch));
+    assert_eq!(bench.status("t2"), Status::Idle);
+    assert!(back(&bench, &then).is_empty());
+}
+
+#[test]
+fn what_a_restore_needs() {
+    let mut bench = Bench::with_tasks(&["t1", "t2"]);
+    let then = bench.board.clone();
+    bench.ok("human", bench.abandon("t1"));
+    let restore = back(&bench, &then);
+    for by in ["planner-1", "coder-1", "reviewer-1", "overseer-1"] {
+        assert_eq!(bench.refused(by, restore.clone()), Code::HumanOnly, "{by}");
+    }
+    // Worked out on a board that is no longer the present one.
+    bench.ok("human", bench.note("meanwhile"));
+    assert_eq!(bench.refused("human", restore), Code::IntentGone);
+    // Git work is under way.
+    bench.ok("coder-1", bench.begin("t2"));
+    assert_eq!(bench.refused("human", back(&bench, &then)), Code::IntentOpen);
+    bench.ok("human", bench.cancel("t2"));
+    // Nothing may be made up.
+    let good = back(&bench, &then);
+    for to in [Status::Merged, Status::Working] {
+        let mut wrong = good.clone();
+        wrong.tasks[0].to = to;
+        assert_eq!(bench.refused("human", wrong), Code::Transition, "{to}");
+    }
+    for to in [Status::Approved, Status::ReadyForReview, Status::Blocked, Status::Superseded] {
+        let mut wrong = good.clone();
+        wrong.tasks[0].to = to;
+        assert_eq!(bench.refused("human", wrong), Code::Transition, "{to}");
+    }
+    let mut wrong = good.clone();
+    let mut config = bench.board.config().clone();
+    config.integration_branch = "elsewhere".to_owned();
+    wrong.config = Some(config);
+    assert_eq!(bench.refused("human", wrong), Code::EditRefused);
+    let mut wrong = good.clone();
+    wrong.tasks[0].text.id = id("nobody");
+    assert_eq!(bench.refused("human", wrong), Code::UnknownTask);
+    bench.ok("human", good);
+}
+
+#[test]
+fn paths_that_others_own_now_are_not_taken_back() {
+    let mut bench = Bench::with_tasks(&["t1"]);
+    bench.approved("coder-1", "t1");
+    let then = bench.board.clone();
+    bench.ok("human", bench.abandon("t1"));
+    let rival = NewTask { owns: bench.task("t1").owns.clone(), ..new_task("t2", "src/t1/") };
+    bench.ok("planner-1", plan_of(vec![rival]));
+    bench.claim("coder-2", "t2");
+    bench.ok("human", back(&bench, &then));
+    assert_eq!((bench.status("t1"), bench.task("t1").holds_paths), (Status::Idle, false));
+    assert_eq!(bench.refused("coder-1", bench.begin("t1")), Code::PathsOverlap);
+}
