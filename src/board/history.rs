@@ -86,6 +86,7 @@ pub enum Event {
     Abandoned,
     Edited,
     PathsGivenBack,
+    Migrated,
 }
 
 impl Event {
@@ -117,6 +118,7 @@ impl Event {
             Self::Abandoned => "abandoned",
             Self::Edited => "edited",
             Self::PathsGivenBack => "paths_given_back",
+            Self::Migrated => "migrated",
         }
     }
 }

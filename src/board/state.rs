@@ -64,6 +64,9 @@ pub struct Rest {
     pub circuit_breaker: Breaker,
     #[serde(default)]
     pub integration: Integration,
+    /// What another version's board said beside all this, as JSON; kept, and never looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

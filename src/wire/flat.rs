@@ -248,6 +248,8 @@ struct Whole {
     #[serde(default)]
     integration: Integration,
     #[serde(default)]
+    extra: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
     tasks: Vec<Flat>,
     #[serde(default)]
     #[expect(dead_code, reason = "known, and judged before this is read")]
@@ -284,6 +286,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             spec_changes: whole.spec_changes,
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
+            extra: whole.extra,
         },
     })
 }

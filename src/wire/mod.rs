@@ -21,6 +21,7 @@ mod prescan;
 pub mod schema;
 pub mod state;
 mod tree;
+pub mod v1;
 
 #[cfg(test)]
 mod tests;
