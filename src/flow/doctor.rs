@@ -29,6 +29,13 @@ impl Finding {
 
 pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
     let mut found = Vec::new();
+    if let Some(finding) = super::migrate::examine(ctx, fix)? {
+        let migrated = finding.fixed;
+        found.push(finding);
+        if !migrated {
+            return Ok(found);
+        }
+    }
     board(ctx, fix, &mut found)?;
     refused_edits(ctx, &mut found)?;
     half_made_worktrees(ctx, fix, &mut found)?;
@@ -54,10 +61,6 @@ fn board(ctx: &Context, fix: bool, found: &mut Vec<Finding>) -> Result<(), Failu
     if broken.contains("edited by hand; the next command") {
         let remedy = "a person's next command adopts it, or refuses it and keeps it";
         found.push(Finding::new(broken, "what was typed into the file is not on record yet", remedy, false));
-        return Ok(());
-    }
-    if broken.contains("newer liza") || broken.contains("older program") {
-        found.push(Finding::new(broken, "this liza must not write it", "use the liza that wrote it", false));
         return Ok(());
     }
     let rebuilt = ctx.store.rebuild(None);

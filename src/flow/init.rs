@@ -24,7 +24,7 @@ pub struct InitOptions {
 }
 
 /// What agents read, installed under `.liza/specs`.
-const AGENT_SPECS: [(&str, &str); 5] = [
+pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
     ("architecture/roles.md", include_str!("../../templates/specs/architecture/roles.md")),
     (
         "architecture/blackboard-schema.md",
@@ -98,7 +98,7 @@ fn no_board_yet(ctx: &Context) -> Result<(), Failure> {
         .detail("board", ctx.store.dir().display().to_string()))
 }
 
-fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure> {
+pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure> {
     let installed = GitVersion::installed()?;
     if installed < GitVersion::OLDEST {
         return Err(Failure::new(
@@ -180,7 +180,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<(), Fa
 }
 
 /// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.
-fn integration_branch(
+pub(super) fn integration_branch(
     ctx: &Context,
     branch: &str,
     told: &mut Vec<String>,
@@ -200,7 +200,7 @@ fn integration_branch(
     Ok(head)
 }
 
-fn install_texts(ctx: &Context) -> Result<(), Failure> {
+pub(super) fn install_texts(ctx: &Context) -> Result<(), Failure> {
     let specs = ctx.store.layout().specs();
     for (name, text) in AGENT_SPECS {
         let path = specs.join(name);
@@ -219,7 +219,7 @@ fn install_texts(ctx: &Context) -> Result<(), Failure> {
 }
 
 /// Keeps our directories out of the user's `git status`, through a file git never commits.
-fn exclude(ctx: &Context) -> Result<(), Failure> {
+pub(super) fn exclude(ctx: &Context) -> Result<(), Failure> {
     let info = ctx.repo.common_dir.join("info");
     let path = info.join("exclude");
     let text = match fs::read(&path) {
@@ -245,7 +245,7 @@ fn exclude(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn install_project_files(
+pub(super) fn install_project_files(
     ctx: &Context,
     options: &InitOptions,
     spec: &str,

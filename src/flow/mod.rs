@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod failure;
 pub mod init;
 pub mod merge;
+pub mod migrate;
 pub mod recover;
 pub mod review;
 pub mod shell;

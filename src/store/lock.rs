@@ -73,8 +73,15 @@ pub struct BoardLock {
 }
 
 impl BoardLock {
-    /// Waits at most `patience`, then says who has it.
+    /// Waits at most `patience`, then says who has it. Leaves its name in the file, for others to see.
     pub fn acquire(path: &Path, patience: Duration, since: &str) -> Result<Self, StoreError> {
+        let mut lock = Self::take(path, patience)?;
+        lock.announce(since);
+        Ok(lock)
+    }
+
+    /// The same without a word in the file.
+    pub fn take(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         loop {
             let file = open_no_follow(
                 path,
@@ -89,12 +96,17 @@ impl BoardLock {
                 _ => continue,
             }
             let revision = LockNote::read(path).revision;
-            let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
-            let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
-            let lock = Self { file, path: path.to_owned(), note };
-            lock.write_note();
-            return Ok(lock);
+            let note = LockNote { revision, ..LockNote::default() };
+            return Ok(Self { file, path: path.to_owned(), note });
         }
+    }
+
+    /// Says who has it and since when.
+    pub fn announce(&mut self, since: &str) {
+        self.note.pid = std::process::id();
+        self.note.command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+        self.note.since = since.to_owned();
+        self.write_note();
     }
 
     /// The highest revision that was ever published.

@@ -38,6 +38,10 @@ const HEAD_KEYS: [&str; 23] = [
     "integration_fix",
 ];
 
+pub(super) fn is_head_key(key: &str) -> bool {
+    HEAD_KEYS.contains(&key)
+}
+
 /// The whole task; its body must be loaded.
 pub fn task_value(task: &Task) -> Value {
     let mut map = Map::new();

@@ -15,6 +15,7 @@ mod json;
 mod key;
 mod lines;
 pub mod log;
+pub mod newer;
 mod parse;
 pub mod plan;
 mod prescan;

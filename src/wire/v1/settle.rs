@@ -4,12 +4,13 @@
 
 use serde_json::json;
 
+use crate::board::graph::Graph;
 use crate::board::history::{Event, HistoryEntry};
 use crate::board::paths::any_overlap;
 use crate::board::review::Approval;
 use crate::board::rules::WholeTask;
 use crate::board::task::{Attempt, IntegrationFailure, Left, MergeRecord, Status, Submission};
-use crate::board::{AgentId, Board, CommitId, Stamp, violations};
+use crate::board::{AgentId, Board, CommitId, Stamp, TaskId};
 use crate::wire::to_json_line;
 
 use super::{OldBoard, OldTask, Said};
@@ -358,21 +359,30 @@ fn share_contested_paths(tasks: &mut [OldTask], remarks: &mut Vec<String>, now: 
     }
 }
 
-/// Tasks that wait for each other can never start: they stand still until a person puts them in order.
+/// Tasks that wait for each other can never start: the last of them no longer waits for the others.
 fn cut_cycles(old: &mut OldBoard, now: &Stamp) {
-    loop {
-        let board = old.as_board();
-        let found = violations(&board);
-        let caught = found.iter().find(|violation| violation.invariant == "I2");
-        let Some(id) = caught.and_then(|violation| violation.place.split('.').nth(1)) else { return };
-        let Some(task) = old.tasks.iter_mut().find(|task| task.whole.head.id.as_str() == id) else { return };
-        let (head, body) = (&mut task.whole.head, &mut task.whole.body);
-        let depends: Vec<&str> = head.depends_on.iter().map(|on| on.as_str()).collect();
-        let why = format!("it waited in a circle for {}; it no longer waits", depends.join(", "));
-        body.extra.insert("depends_on".to_owned(), to_json_line(&json!(depends)));
-        head.depends_on.clear();
-        body.history.push(HistoryEntry::new(now.wall, Event::Migrated, AgentId::human()).detail(why.clone()));
-        old.remarks.push(format!("{id}: {why}"));
+    while let Some(cycle) = Graph::of(&old.as_board().tasks).cycle() {
+        let chosen = old
+            .tasks
+            .iter_mut()
+            .rev()
+            .filter(|task| cycle.contains(&task.whole.head.id))
+            .max_by_key(|task| task.whole.head.status != Status::Superseded);
+        let Some(WholeTask { head, body }) = chosen.map(|task| &mut task.whole) else { return };
+        let others: Vec<&str> = cycle.iter().filter(|id| **id != head.id).map(TaskId::as_str).collect();
+        let why = if head.status == Status::Superseded {
+            head.superseded_by.retain(|id| !cycle.contains(id));
+            if head.superseded_by.is_empty() {
+                head.status = Status::Abandoned;
+            }
+            format!("it was superseded in a circle with {}", others.join(", "))
+        } else {
+            body.extra.insert("depends_on".to_owned(), to_json_line(&json!(head.depends_on)));
+            head.depends_on.retain(|id| !cycle.contains(id));
+            format!("it waited in a circle with {}; it no longer waits for them", others.join(", "))
+        };
+        let line = HistoryEntry::new(now.wall, Event::Migrated, AgentId::human()).detail(why.clone());
+        body.history.push(line);
+        old.remarks.push(format!("{}: {why}", head.id));
     }
 }
-
