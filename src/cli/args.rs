@@ -90,6 +90,21 @@ pub enum Command {
     Demo(commands::demo::DemoArgs),
 }
 
+impl Command {
+    /// Whether it may be shown a board of another version: it changes nothing, and needs nothing that only a board of
+    /// this version has.
+    pub fn reads_any_version(&self) -> bool {
+        use commands::agent::AgentCommand;
+        use commands::task::TaskCommand;
+        match self {
+            Self::Status(_) | Self::Log(_) | Self::Graph(_) | Self::Validate(_) => true,
+            Self::Task(command) => matches!(command, TaskCommand::List(_) | TaskCommand::Show(_)),
+            Self::Agent(command) => matches!(command, AgentCommand::List(_)),
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;

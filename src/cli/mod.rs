@@ -89,7 +89,10 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
         claim: text("LIZA_CLAIM"),
     };
-    let ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    if cli.command.reads_any_version() {
+        ctx.store.read_any_version();
+    }
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
     let lock = session.ctx.store.layout().lock();
     // Scripts are told the revision with every answer; where a command did not look, the mark knows it.

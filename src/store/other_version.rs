@@ -121,6 +121,9 @@ impl Store {
             let entries = v1::read_log(&bytes).map_err(|error| broken(error.to_string()))?;
             return Ok(entries.into_iter().map(LooseRecord::of_old).collect());
         }
+        if snapshot.version == u64::from(crate::board::state::VERSION) {
+            bytes.truncate(usize::try_from(snapshot.board.journal.length).unwrap_or(usize::MAX));
+        }
         let text = String::from_utf8(bytes).map_err(|_| broken("it is not valid UTF-8".to_owned()))?;
         read_loosely(&text).map_err(|error: LogError| broken(error.to_string()))
     }

@@ -16,6 +16,7 @@ mod leases;
 mod lost_and_found;
 mod merging;
 mod merging_people;
+mod other_versions;
 mod reading;
 mod requests;
 mod review;
