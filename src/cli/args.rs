@@ -11,6 +11,8 @@ use super::ui::ColorChoice;
 ///
 /// Agents and people change the board in .liza/state.yaml only through these commands; every task has its own
 /// worktree, somebody else reviews it, and only then does the integration branch move.
+///
+/// Example: liza status
 #[derive(Parser)]
 #[command(name = "liza", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
@@ -88,6 +90,10 @@ pub enum Command {
     Doctor(commands::health::DoctorArgs),
     Schema(commands::schema::SchemaArgs),
     Demo(commands::demo::DemoArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::man::ManArgs),
+    #[command(name = "__complete", hide = true)]
+    Complete(commands::completions::CompleteArgs),
 }
 
 impl Command {

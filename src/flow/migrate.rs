@@ -38,7 +38,8 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>, Failure> {
             false,
         )));
     }
-    let what = format!("this board was written by the older shell implementation (version {})", other.version);
+    let what =
+        format!("this board was written by the older shell implementation (version {})", other.version);
     let why = "it can be read, but no command may change it";
     if other.version != v1::VERSION {
         let remedy = "this version is not known; nothing is done to it".to_owned();
@@ -82,7 +83,12 @@ fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
         None => query.head_commit()?,
     };
     let Some(head) = head else { return Ok(old.remarks) };
-    let (old, _) = v1::settle(old, &Repository { ctx, query, config: &ctx.project_config()?, head: &head }, &head, &ctx.now);
+    let (old, _) = v1::settle(
+        old,
+        &Repository { ctx, query, config: &ctx.project_config()?, head: &head },
+        &head,
+        &ctx.now,
+    );
     Ok(old.remarks)
 }
 
@@ -101,7 +107,10 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
     // Asked before anything is made, as far as it can be: what cannot be taken over leaves nothing behind.
     let before = match ctx.query()?.head_of_branch(&options.integration)? {
         Some(head) => head,
-        None => ctx.query()?.head_commit()?.ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
+        None => ctx
+            .query()?
+            .head_commit()?
+            .ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
     };
     check(ctx, &transition(ctx, other, old.clone(), &config, &before)?)?;
     let head = init::integration_branch(ctx, &options.integration, &mut told)?;
@@ -118,7 +127,9 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
     let mut remarks = what.remarks.clone();
     ctx.store.migrate(what, &ctx.now)?;
     remarks.extend(told);
-    remarks.push("agents of the old board are no identities here: `liza agent register` gives new ones".to_owned());
+    remarks.push(
+        "agents of the old board are no identities here: `liza agent register` gives new ones".to_owned(),
+    );
     Ok(remarks)
 }
 

@@ -44,12 +44,14 @@ pub(super) fn snapshot(bytes: &[u8], version: u64) -> Result<Snapshot, StoreErro
     let unreadable = |newer: bool, error: crate::wire::ForeignError| StoreError::OtherVersion {
         newer,
         message: format!("state.yaml (version {version}) cannot be read: {error}"),
-        hint: "mend that place with an editor, or look at it with another reader; nothing was changed".to_owned(),
+        hint: "mend that place with an editor, or look at it with another reader; nothing was changed"
+            .to_owned(),
     };
     let text = String::from_utf8_lossy(bytes).into_owned();
     if version > u64::from(crate::board::state::VERSION) {
         let found = newer::read(bytes).map_err(|error| unreadable(true, error))?;
-        let mut warning = format!("this board was written by a newer liza (version {version}): read-only here");
+        let mut warning =
+            format!("this board was written by a newer liza (version {version}): read-only here");
         for remark in &found.remarks {
             warning.push_str(&format!("\n  {remark}"));
         }
@@ -78,7 +80,8 @@ impl Store {
         // The mark may be lost; a log beyond its first record says the same.
         read_whole(&self.layout().log(), LARGEST_STATE).is_ok_and(|(bytes, _)| {
             bytes.starts_with(OUR_FIRST_LINE)
-                && bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(OUR_FIRST_LINE)).count() > 1
+                && bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(OUR_FIRST_LINE)).count()
+                    > 1
         })
     }
 

@@ -129,7 +129,9 @@ impl LooseRecord {
         };
         // Who it was: a word, or a map around the id.
         let by = match value.get("by").unwrap_or(&Value::Null) {
-            Value::Object(map) => map.values().find_map(|inner| inner.get("id")).map(text).unwrap_or_default(),
+            Value::Object(map) => {
+                map.values().find_map(|inner| inner.get("id")).map(text).unwrap_or_default()
+            }
             other => text(other),
         };
         let time = value.pointer("/at/wall").map(text).unwrap_or_default();
@@ -144,8 +146,10 @@ pub fn read_loosely(text: &str) -> Result<Vec<LooseRecord>, LogError> {
     for (at, line) in text.split_inclusive('\n').filter(|line| line.ends_with('\n')).enumerate() {
         let number = at as u64 + 1;
         let malformed = |message: String| LogError::Malformed { number, message };
-        let json =
-            line.trim_end().strip_prefix("- ").ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
+        let json = line
+            .trim_end()
+            .strip_prefix("- ")
+            .ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
         let value: Value = serde_json::from_str(json).map_err(|error| malformed(error.to_string()))?;
         if let (Some(named), Some(before)) = (value.get("prev").and_then(Value::as_str), &prev)
             && named != before

@@ -41,8 +41,7 @@ pub struct WholeTask {
 impl Migrate {
     fn write_into(&self, board: &mut Board) {
         board.rest = (*self.rest).clone();
-        board.tasks =
-            self.tasks.iter().map(|task| Task::new(task.head.clone(), task.body.clone())).collect();
+        board.tasks = self.tasks.iter().map(|task| Task::new(task.head.clone(), task.body.clone())).collect();
     }
 }
 

@@ -89,7 +89,9 @@ fn records(session: &Session, snapshot: &Snapshot, tell: bool) -> Result<Vec<Loo
     match store.read_other_log(snapshot) {
         Ok(records) if records.iter().any(|record| !Transition::NAMES.contains(&record.event.as_str())) => {
             if tell {
-                session.ctx.narrate("the log holds records of a newer liza; they are shown as far as they are understood");
+                session.ctx.narrate(
+                    "the log holds records of a newer liza; they are shown as far as they are understood",
+                );
             }
             Ok(records)
         }
@@ -116,7 +118,9 @@ fn line(record: &LooseRecord) -> String {
         .filter(|text| !text.is_empty())
         .map_or(String::new(), |text| format!(": {}", shown_line(text)));
     let revision = record.revision.map_or("-".to_owned(), |revision| revision.to_string());
-    format!("{revision:>6} {} {} {} {task}{extra}", record.time, record.by, record.event).trim_end().to_owned()
+    format!("{revision:>6} {} {} {} {task}{extra}", record.time, record.by, record.event)
+        .trim_end()
+        .to_owned()
 }
 
 fn value(record: &LooseRecord) -> Value {

@@ -1,6 +1,7 @@
 //! One file per command: its flags, and a few lines that hand them to the use case and put the outcome into words.
 
 pub mod agent;
+pub mod completions;
 pub mod demo;
 pub mod diff;
 pub mod graph;
@@ -8,6 +9,7 @@ pub mod health;
 pub mod init;
 pub mod integration;
 pub mod log;
+pub mod man;
 pub mod merge;
 pub mod next;
 pub mod plan;
@@ -53,6 +55,9 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Verify(_) => health::verify(session),
         Command::Doctor(args) => health::doctor(session, &args),
         Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Man(args) => man::run(&args),
+        Command::Complete(args) => completions::complete(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
     }
 }

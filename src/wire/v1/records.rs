@@ -133,7 +133,9 @@ impl Reader<'_> {
             id: format!("anomaly-{}", at + 1),
             kind,
             task_id,
-            logged_by: fields.agent_of(&["logged_by", "reporter", "agent", "by"]).unwrap_or_else(AgentId::nobody),
+            logged_by: fields
+                .agent_of(&["logged_by", "reporter", "agent", "by"])
+                .unwrap_or_else(AgentId::nobody),
             timestamp: fields.time_of(&["timestamp", "time"]).unwrap_or(self.now.wall),
             details,
             processed_by: None,
@@ -147,7 +149,8 @@ impl Reader<'_> {
         let whole = value.clone();
         let mut fields = self.fields(value, &place)?;
         let text = fields.text_of(&["description", "text", "desc", "what"]);
-        let task_id = self.task(&mut fields, &["task_id", "task", "during", "discovered_in", "found_in", "source_task"]);
+        let task_id = self
+            .task(&mut fields, &["task_id", "task", "during", "discovered_in", "found_in", "source_task"]);
         let (Some(text), Some(task_id)) = (text, task_id) else {
             return self.misplaced(whole, place, "says nothing or names no task of the board");
         };
@@ -166,7 +169,9 @@ impl Reader<'_> {
         let found = Discovery {
             id: format!("discovery-{}", at + 1),
             time: fields.time_of(&["timestamp", "time", "created"]).unwrap_or(self.now.wall),
-            by: fields.agent_of(&["by", "agent", "discovered_by", "found_by"]).unwrap_or_else(AgentId::nobody),
+            by: fields
+                .agent_of(&["by", "agent", "discovered_by", "found_by"])
+                .unwrap_or_else(AgentId::nobody),
             task_id,
             text,
             severity: severity.unwrap_or(Severity::Minor),

@@ -81,7 +81,8 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
     }
     let mut timeline = fields.map("timeline").unwrap_or_default();
     let mut metrics = fields.map("metrics").unwrap_or_default();
-    let names = ["tasks_done", "tasks_in_progress", "tasks_blocked", "iterations_total", "review_cycles_total"];
+    let names =
+        ["tasks_done", "tasks_in_progress", "tasks_blocked", "iterations_total", "review_cycles_total"];
     let sprint = Sprint {
         id: fields.text("id").unwrap_or_else(|| "sprint-1".to_owned()),
         status: status.unwrap_or(SprintStatus::InProgress),
@@ -107,16 +108,20 @@ fn config(mut fields: Fields, extras: &mut Extras, remarks: &mut Vec<String>) ->
     let branch = fields.text("integration_branch").filter(|branch| !branch.trim().is_empty());
     let mut config = Config::new(&branch.unwrap_or_else(|| "integration".to_owned()));
     let defaults = config.clone();
-    let seconds = |fields: &mut Fields, keys: [&str; 2]| keys.iter().find_map(|key| fields.fit(key, Value::as_u64));
+    let seconds =
+        |fields: &mut Fields, keys: [&str; 2]| keys.iter().find_map(|key| fields.fit(key, Value::as_u64));
     let said = fields.clone();
-    config.max_coder_iterations = fields.count("max_coder_iterations").unwrap_or(defaults.max_coder_iterations);
+    config.max_coder_iterations =
+        fields.count("max_coder_iterations").unwrap_or(defaults.max_coder_iterations);
     config.max_review_cycles = fields.count("max_review_cycles").unwrap_or(defaults.max_review_cycles);
     config.lease_seconds =
         seconds(&mut fields, ["lease_duration", "lease_seconds"]).unwrap_or(defaults.lease_seconds);
-    config.heartbeat_seconds =
-        seconds(&mut fields, ["heartbeat_interval", "heartbeat_seconds"]).unwrap_or(defaults.heartbeat_seconds);
+    config.heartbeat_seconds = seconds(&mut fields, ["heartbeat_interval", "heartbeat_seconds"])
+        .unwrap_or(defaults.heartbeat_seconds);
     if let Some((field, why)) = config.problems().into_iter().next() {
-        remarks.push(format!("{field} {why}; the limits are those of a new board, the old ones are kept as extras"));
+        remarks.push(format!(
+            "{field} {why}; the limits are those of a new board, the old ones are kept as extras"
+        ));
         config = Config::new(&config.integration_branch);
         fields = said;
     }

@@ -29,9 +29,16 @@ pub trait Repository {
 }
 
 /// Turns the board into one that every invariant holds for. Adds to its remarks what had to give way.
-pub fn settle(mut old: OldBoard, git: &dyn Repository, integration: &CommitId, now: &Stamp) -> (OldBoard, Board) {
+pub fn settle(
+    mut old: OldBoard,
+    git: &dyn Repository,
+    integration: &CommitId,
+    now: &Stamp,
+) -> (OldBoard, Board) {
     for task in &mut old.tasks {
-        let settled = Settling { said: &task.said, whole: &mut task.whole, git, integration, now, told: Vec::new() }.settle();
+        let settled =
+            Settling { said: &task.said, whole: &mut task.whole, git, integration, now, told: Vec::new() }
+                .settle();
         let id = &task.whole.head.id;
         old.remarks.extend(settled.into_iter().map(|why| format!("{id}: {why}")));
     }
@@ -76,7 +83,8 @@ impl Settling<'_> {
             self.blocked(if to == from { None } else { Some(from) });
         }
         let head = &mut self.whole.head;
-        head.holds_paths = !head.status.is_terminal() && !head.implementers.is_empty() && head.status != Status::Draft;
+        head.holds_paths =
+            !head.status.is_terminal() && !head.implementers.is_empty() && head.status != Status::Draft;
         let mut line = HistoryEntry::new(self.now.wall, Event::Migrated, AgentId::human());
         if from != head.status {
             line = line.step(from, head.status);
@@ -107,7 +115,8 @@ impl Settling<'_> {
     fn attempt(&mut self) {
         let branch = self.branch();
         let head = self.git.head_of(&branch);
-        let agent = self.whole.head.assigned_to.clone().or_else(|| self.whole.head.implementers.first().cloned());
+        let agent =
+            self.whole.head.assigned_to.clone().or_else(|| self.whole.head.implementers.first().cloned());
         let said = self.said;
         let base = said
             .base_commit
@@ -117,8 +126,7 @@ impl Settling<'_> {
         match (head, agent, base) {
             (Some(_), agent, Some(base)) => {
                 let agent = agent.unwrap_or_else(AgentId::nobody);
-                let worktree =
-                    said.worktree.clone().unwrap_or_else(|| format!(".worktrees/{}", said.id));
+                let worktree = said.worktree.clone().unwrap_or_else(|| format!(".worktrees/{}", said.id));
                 self.whole.head.epoch = 1;
                 self.whole.body.attempts =
                     vec![Attempt { agent, epoch: 1, branch, worktree, base_commit: base, handout: None }];
@@ -129,7 +137,9 @@ impl Settling<'_> {
                 self.keep("branch", said.branch.as_ref());
                 let open = !self.whole.head.status.is_terminal() && self.whole.head.status != Status::Draft;
                 if open && (!self.whole.head.implementers.is_empty() || head.is_some()) {
-                    self.tell(format!("its branch `{branch}` cannot be gone on with; the next claim starts afresh"));
+                    self.tell(format!(
+                        "its branch `{branch}` cannot be gone on with; the next claim starts afresh"
+                    ));
                     // So that the next claim does not meet remains under the plain name.
                     let undone = HistoryEntry::new(self.now.wall, Event::ClaimUndone, AgentId::human())
                         .detail("no branch of the former claim was found");
@@ -350,11 +360,15 @@ fn share_contested_paths(tasks: &mut [OldTask], remarks: &mut Vec<String>, now: 
             .filter(|other| other.whole.head.holds_paths)
             .find(|other| any_overlap(&task.whole.head.owns, &other.whole.head.owns).is_some());
         let Some(rival) = rival else { continue };
-        let why = format!("its paths overlap those of {}, which was begun too: it shares them", rival.whole.head.id);
-        task.whole.head.owns.clear();
-        task.whole.body.history.push(
-            HistoryEntry::new(now.wall, Event::PathsGivenBack, AgentId::human()).detail(why.clone()),
+        let why = format!(
+            "its paths overlap those of {}, which was begun too: it shares them",
+            rival.whole.head.id
         );
+        task.whole.head.owns.clear();
+        task.whole
+            .body
+            .history
+            .push(HistoryEntry::new(now.wall, Event::PathsGivenBack, AgentId::human()).detail(why.clone()));
         remarks.push(format!("{}: {why}", task.whole.head.id));
     }
 }

@@ -39,7 +39,9 @@ pub fn tasks(
         let said = task.text("id").unwrap_or_default();
         let id = fresh_id(&said, at, &mut taken);
         if id.as_str() != said {
-            remarks.push(format!("task `{said}` is called `{id}` here: ids are unique and made of letters, digits, `_` and `-`"));
+            remarks.push(format!(
+                "task `{said}` is called `{id}` here: ids are unique and made of letters, digits, `_` and `-`"
+            ));
         }
         ids.push((said, id));
         fields.push(task);
@@ -316,7 +318,9 @@ fn split_scope(text: &str) -> (Vec<String>, Vec<String>) {
     for line in text.lines() {
         let mut line = line.trim().trim_start_matches("- ");
         for (word, is_out) in [("IN:", false), ("OUT:", true)] {
-            if let Some(rest) = line.strip_prefix(word).or_else(|| line.strip_prefix(&word.to_ascii_lowercase())) {
+            if let Some(rest) =
+                line.strip_prefix(word).or_else(|| line.strip_prefix(&word.to_ascii_lowercase()))
+            {
                 out = is_out;
                 line = rest;
             }
@@ -437,7 +441,9 @@ fn checkpoint(value: &Value) -> Option<Checkpoint> {
 fn implementers(head: &mut Head, history: &[HistoryEntry]) {
     let worked = history
         .iter()
-        .filter(|line| matches!(line.event, Event::Claimed | Event::Submitted | Event::PreExecutionCheckpoint))
+        .filter(|line| {
+            matches!(line.event, Event::Claimed | Event::Submitted | Event::PreExecutionCheckpoint)
+        })
         .map(|line| &line.agent)
         .filter(|agent| **agent != AgentId::nobody());
     let named = head.assigned_to.iter().chain(&head.failed_by).chain(worked);

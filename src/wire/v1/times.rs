@@ -64,14 +64,31 @@ mod tests {
             "1768923000",
             "  2026-01-20t15:30:00z ",
         ] {
-            assert_eq!(loose_time(text).map(|wall| wall.to_string()).as_deref(), Some("2026-01-20T15:30:00Z"), "{text}");
+            assert_eq!(
+                loose_time(text).map(|wall| wall.to_string()).as_deref(),
+                Some("2026-01-20T15:30:00Z"),
+                "{text}"
+            );
         }
-        assert_eq!(loose_time("2026-01-20").map(|wall| wall.to_string()).as_deref(), Some("2026-01-20T00:00:00Z"));
+        assert_eq!(
+            loose_time("2026-01-20").map(|wall| wall.to_string()).as_deref(),
+            Some("2026-01-20T00:00:00Z")
+        );
     }
 
     #[test]
     fn what_is_no_time_is_none() {
-        for text in ["", "soon", "2026-13-01", "2026-01-20T25:00:00Z", "2026-01-20T15:30:00+99:00", "20.1.2026", "−1", "1969-12-31T23:00:00Z", "２026-01-20"] {
+        for text in [
+            "",
+            "soon",
+            "2026-13-01",
+            "2026-01-20T25:00:00Z",
+            "2026-01-20T15:30:00+99:00",
+            "20.1.2026",
+            "−1",
+            "1969-12-31T23:00:00Z",
+            "２026-01-20",
+        ] {
             assert_eq!(loose_time(text), None, "{text}");
         }
     }
