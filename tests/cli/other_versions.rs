@@ -79,7 +79,7 @@ fn files(world: &World) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Commands that would change something, one of each kind.
-const CHANGING: [&[&str]; 16] = [
+const CHANGING: [&[&str]; 17] = [
     &["note", "x"],
     &["task", "claim", "task-1"],
     &["task", "finalize", "--all"],
@@ -94,7 +94,8 @@ const CHANGING: [&[&str]; 16] = [
     &["checkpoint"],
     &["discover", "x", "--task", "task-1", "--severity", "minor", "--urgency", "deferred"],
     &["integration", "advance", "HEAD", "--reason", "x"],
-    &["deliver", "main"],
+    &["deliver", "--to", "main"],
+    &["resume"],
     &["verify"],
 ];
 
@@ -452,6 +453,7 @@ fn newer() -> World {
 #[test]
 fn a_newer_board_is_shown_and_never_changed() {
     let world = newer();
+    world.write(".liza/PAUSE", "somebody paused it\n");
     let before = files(&world);
     for args in [
         ["status"].as_slice(),

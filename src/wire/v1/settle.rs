@@ -82,6 +82,7 @@ impl Settling<'_> {
         if self.whole.head.status == Status::Blocked {
             self.blocked(if to == from { None } else { Some(from) });
         }
+        self.keep_unborne();
         let head = &mut self.whole.head;
         head.holds_paths =
             !head.status.is_terminal() && !head.implementers.is_empty() && head.status != Status::Draft;
@@ -100,15 +101,50 @@ impl Settling<'_> {
         self.told.push(why.into());
     }
 
-    /// What the old board said stays readable where it could not be borne out.
-    fn keep(&mut self, key: &str, text: Option<&String>) {
-        if let Some(text) = text {
-            self.whole.body.extra.insert(key.to_owned(), to_json_line(&json!(text)));
+    /// What the old board said about git stays readable where nothing here says the same.
+    fn keep_unborne(&mut self) {
+        let (said, head, body) = (self.said, &self.whole.head, &mut self.whole.body);
+        let attempt = body.attempts.last();
+        let differs = |text: &String, of: fn(&Attempt) -> &str| {
+            attempt.is_none_or(|made| !of(made).starts_with(text.as_str()))
+        };
+        let approver = body.approval.as_ref().map(|approval| &approval.reviewer);
+        let kept = [
+            ("branch", said.branch.clone().filter(|text| differs(text, |made| &made.branch))),
+            ("worktree", said.worktree.clone().filter(|text| differs(text, |made| &made.worktree))),
+            (
+                "base_commit",
+                said.base_commit.clone().filter(|text| differs(text, |made| made.base_commit.as_str())),
+            ),
+            ("review_commit", said.review_commit.clone().filter(|_| head.review_commit.is_none())),
+            ("merge_commit", said.merge_commit.clone().filter(|_| body.merge.is_none())),
+            (
+                "approved_by",
+                said.approved_by.as_ref().filter(|by| approver != Some(*by)).map(ToString::to_string),
+            ),
+        ];
+        for (key, text) in kept {
+            if let Some(text) = text {
+                body.extra.insert(key.to_owned(), to_json_line(&json!(text)));
+            }
         }
     }
 
+    /// Only a branch of the task's own: whoever goes on with it must not find himself on somebody else's.
     fn branch(&self) -> String {
-        self.said.branch.clone().unwrap_or_else(|| format!("task/{}", self.said.id))
+        let named = self.said.branch.clone().filter(|branch| branch.starts_with("task/"));
+        named.unwrap_or_else(|| format!("task/{}", self.said.id))
+    }
+
+    /// Only a place where worktrees of tasks are: never the user's own checkout, whatever the old board says.
+    fn worktree(&self) -> String {
+        let plain = |path: &String| {
+            path.strip_prefix(".worktrees/")
+                .is_some_and(|name| !name.starts_with('.') && !name.contains(['/', '\\']))
+        };
+        let named =
+            self.said.worktree.clone().map(|path| path.trim_end_matches('/').to_owned()).filter(plain);
+        named.unwrap_or_else(|| format!(".worktrees/{}", self.whole.head.id))
     }
 
     /// The work done so far, if its branch is there.
@@ -126,15 +162,12 @@ impl Settling<'_> {
         match (head, agent, base) {
             (Some(_), agent, Some(base)) => {
                 let agent = agent.unwrap_or_else(AgentId::nobody);
-                let worktree = said.worktree.clone().unwrap_or_else(|| format!(".worktrees/{}", said.id));
+                let worktree = self.worktree();
                 self.whole.head.epoch = 1;
                 self.whole.body.attempts =
                     vec![Attempt { agent, epoch: 1, branch, worktree, base_commit: base, handout: None }];
             }
             (head, _, _) => {
-                self.keep("worktree", said.worktree.as_ref());
-                self.keep("base_commit", said.base_commit.as_ref());
-                self.keep("branch", said.branch.as_ref());
                 let open = !self.whole.head.status.is_terminal() && self.whole.head.status != Status::Draft;
                 if open && (!self.whole.head.implementers.is_empty() || head.is_some()) {
                     self.tell(format!(
@@ -177,7 +210,6 @@ impl Settling<'_> {
     fn under_review(&mut self) -> Option<CommitId> {
         let said = self.said.review_commit.clone();
         let Some(commit) = said.as_deref().and_then(|text| self.git.commit(text)) else {
-            self.keep("review_commit", said.as_ref());
             self.tell(match said {
                 None => "it names no commit to review".to_owned(),
                 Some(text) => format!("its commit {text} is not in the repository"),
@@ -185,12 +217,10 @@ impl Settling<'_> {
             return None;
         };
         if !self.has_work() || self.git.head_of(&self.branch()).as_ref() != Some(&commit) {
-            self.keep("review_commit", said.as_ref());
             self.tell("the commit that was handed in is not the head of its branch");
             return None;
         }
         let Some(submission) = self.git.submission(&commit) else {
-            self.keep("review_commit", said.as_ref());
             self.tell("the commit that was handed in has nothing in common with integration");
             return None;
         };
@@ -259,7 +289,6 @@ impl Settling<'_> {
             return self.back_to_work();
         }
         // Approved once, but what is merged after the fix is another commit: it is handed in and judged anew.
-        self.keep("review_commit", self.said.review_commit.as_ref());
         let reason = self.whole.body.extra.get("integration_error").cloned();
         self.whole.body.integration_failure = Some(IntegrationFailure {
             reason: reason.unwrap_or_else(|| "it could not be integrated on the older board".to_owned()),
@@ -278,16 +307,11 @@ impl Settling<'_> {
         let reviewed = resolve(&said.review_commit).filter(landed);
         let merge = resolve(&said.merge_commit).filter(landed).or_else(|| reviewed.clone());
         let Some(merge) = merge else {
-            self.keep("merge_commit", said.merge_commit.as_ref());
-            self.keep("review_commit", said.review_commit.as_ref());
             self.tell("it is said to be MERGED, but integration does not contain its commit");
             return Status::Blocked;
         };
         let approver = self.approver().unwrap_or_else(AgentId::nobody);
         let time = self.time_of(Event::Merged);
-        if reviewed.is_none() {
-            self.keep("review_commit", said.review_commit.as_ref());
-        }
         let commit = reviewed.unwrap_or_else(|| merge.clone());
         self.whole.head.review_commit = Some(commit.clone());
         self.whole.body.approval =
