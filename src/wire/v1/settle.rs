@@ -105,17 +105,16 @@ impl Settling<'_> {
     fn keep_unborne(&mut self) {
         let (said, head, body) = (self.said, &self.whole.head, &mut self.whole.body);
         let attempt = body.attempts.last();
-        let differs = |text: &String, of: fn(&Attempt) -> &str| {
-            attempt.is_none_or(|made| !of(made).starts_with(text.as_str()))
-        };
+        // A commit may have been abbreviated there.
+        let same =
+            |said: &str, made: fn(&Attempt) -> &str| attempt.is_some_and(|attempt| made(attempt) == said);
+        let based =
+            |said: &str| attempt.is_some_and(|attempt| attempt.base_commit.as_str().starts_with(said));
         let approver = body.approval.as_ref().map(|approval| &approval.reviewer);
         let kept = [
-            ("branch", said.branch.clone().filter(|text| differs(text, |made| &made.branch))),
-            ("worktree", said.worktree.clone().filter(|text| differs(text, |made| &made.worktree))),
-            (
-                "base_commit",
-                said.base_commit.clone().filter(|text| differs(text, |made| made.base_commit.as_str())),
-            ),
+            ("branch", said.branch.clone().filter(|text| !same(text, |made| &made.branch))),
+            ("worktree", said.worktree.clone().filter(|text| !same(text, |made| &made.worktree))),
+            ("base_commit", said.base_commit.clone().filter(|text| !based(text))),
             ("review_commit", said.review_commit.clone().filter(|_| head.review_commit.is_none())),
             ("merge_commit", said.merge_commit.clone().filter(|_| body.merge.is_none())),
             (
