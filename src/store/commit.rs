@@ -114,14 +114,14 @@ impl Store {
             return Err(StoreError::Missing(self.dir().to_owned()));
         }
         check_private(self.dir())?;
-        let mut lock = BoardLock::take(&self.layout().lock(), self.patience())?;
+        let lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         crash::point("commit.1");
         let (found, identity) = self.load_state()?;
         // A board of another version is not touched, and neither is what stands beside it.
         if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
+            lock.withdraw();
             return Err(invalid(why));
         }
-        lock.announce(&now.wall.to_string());
         let log = LogFile::open(self)?;
         let mut locked = match found {
             Found::Good(decoded) if decoded.board.revision < lock.mark() => {

@@ -34,13 +34,18 @@ pub struct LockNote {
 impl LockNote {
     /// What the file says; nothing, if it cannot be read.
     pub fn read(path: &Path) -> Self {
+        Self::of_text(&Self::text_in(path))
+    }
+
+    fn text_in(path: &Path) -> String {
         let mut text = String::new();
         let read = open_no_follow(path, OpenOptions::new().read(true))
             .and_then(|file| file.take(4096).read_to_string(&mut text));
-        match read {
-            Ok(_) => serde_json::from_str(text.trim()).unwrap_or_default(),
-            Err(_) => Self::default(),
-        }
+        if read.is_ok() { text } else { String::new() }
+    }
+
+    fn of_text(text: &str) -> Self {
+        serde_json::from_str(text.trim()).unwrap_or_default()
     }
 
     fn text(&self) -> Vec<u8> {
@@ -70,18 +75,13 @@ pub struct BoardLock {
     file: File,
     path: PathBuf,
     note: LockNote,
+    /// What the file said before.
+    former: String,
 }
 
 impl BoardLock {
-    /// Waits at most `patience`, then says who has it. Leaves its name in the file, for others to see.
+    /// Waits at most `patience`, then says who has it.
     pub fn acquire(path: &Path, patience: Duration, since: &str) -> Result<Self, StoreError> {
-        let mut lock = Self::take(path, patience)?;
-        lock.announce(since);
-        Ok(lock)
-    }
-
-    /// The same without a word in the file.
-    pub fn take(path: &Path, patience: Duration) -> Result<Self, StoreError> {
         loop {
             let file = open_no_follow(
                 path,
@@ -95,18 +95,22 @@ impl BoardLock {
                 Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
                 _ => continue,
             }
-            let revision = LockNote::read(path).revision;
-            let note = LockNote { revision, ..LockNote::default() };
-            return Ok(Self { file, path: path.to_owned(), note });
+            let former = LockNote::text_in(path);
+            let revision = LockNote::of_text(&former).revision;
+            let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+            let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
+            let lock = Self { file, path: path.to_owned(), note, former };
+            lock.write_note();
+            return Ok(lock);
         }
     }
 
-    /// Says who has it and since when.
-    pub fn announce(&mut self, since: &str) {
-        self.note.pid = std::process::id();
-        self.note.command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
-        self.note.since = since.to_owned();
-        self.write_note();
+    /// Puts back what stood in the file: it belongs to a board that is not ours to write.
+    pub fn withdraw(&self) {
+        let written = self.file.write_all_at(self.former.as_bytes(), 0);
+        if written.is_ok() {
+            let _ = self.file.set_len(self.former.len() as u64);
+        }
     }
 
     /// The highest revision that was ever published.

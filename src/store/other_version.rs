@@ -151,7 +151,7 @@ impl Store {
     /// Puts the migrated board in the place of the old one.
     pub fn migrate(&self, what: Migrate, now: &Stamp) -> Result<Board, StoreError> {
         // The old scripts take the same lock.
-        let mut lock = BoardLock::take(&self.layout().lock(), self.patience())?;
+        let mut lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         let state = self.layout().state();
         let identity = FileIdentity::at(&state).doing("look at", &state)?;
         let (bytes, _) = read_whole(&state, LARGEST_STATE).doing("read", &state)?;
@@ -160,9 +160,9 @@ impl Store {
             hint: "the old board stands as it is; run `liza doctor --fix` again".to_owned(),
         };
         if hash(&bytes) != what.source {
+            lock.withdraw();
             return Err(changed());
         }
-        lock.announce(&now.wall.to_string());
         let kept = self.kept_old_board(&bytes);
         self.keep_old_file(&kept, "state.yaml", &bytes)?;
         match read_whole(&self.layout().log(), LARGEST_STATE) {
