@@ -34,18 +34,11 @@ pub struct LockNote {
 impl LockNote {
     /// What the file says; nothing, if it cannot be read.
     pub fn read(path: &Path) -> Self {
-        Self::of_text(&Self::text_in(path))
+        bytes_in(path).map(|bytes| Self::of_bytes(&bytes)).unwrap_or_default()
     }
 
-    fn text_in(path: &Path) -> String {
-        let mut text = String::new();
-        let read = open_no_follow(path, OpenOptions::new().read(true))
-            .and_then(|file| file.take(4096).read_to_string(&mut text));
-        if read.is_ok() { text } else { String::new() }
-    }
-
-    fn of_text(text: &str) -> Self {
-        serde_json::from_str(text.trim()).unwrap_or_default()
+    fn of_bytes(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).unwrap_or_default()
     }
 
     fn text(&self) -> Vec<u8> {
@@ -57,6 +50,13 @@ impl LockNote {
         text.push(b'\n');
         text
     }
+}
+
+fn bytes_in(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open_no_follow(path, OpenOptions::new().read(true)).ok()?;
+    file.take(4096).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Opens without following a link and without waiting for the other end of a pipe.
@@ -75,8 +75,8 @@ pub struct BoardLock {
     file: File,
     path: PathBuf,
     note: LockNote,
-    /// What the file said before.
-    former: String,
+    /// What the file said before, as far as it could be read.
+    former: Option<Vec<u8>>,
 }
 
 impl BoardLock {
@@ -95,8 +95,8 @@ impl BoardLock {
                 Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
                 _ => continue,
             }
-            let former = LockNote::text_in(path);
-            let revision = LockNote::of_text(&former).revision;
+            let former = bytes_in(path);
+            let revision = former.as_deref().map(LockNote::of_bytes).unwrap_or_default().revision;
             let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
             let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
             let lock = Self { file, path: path.to_owned(), note, former };
@@ -107,9 +107,9 @@ impl BoardLock {
 
     /// Puts back what stood in the file: it belongs to a board that is not ours to write.
     pub fn withdraw(&self) {
-        let written = self.file.write_all_at(self.former.as_bytes(), 0);
-        if written.is_ok() {
-            let _ = self.file.set_len(self.former.len() as u64);
+        let Some(former) = &self.former else { return };
+        if self.file.write_all_at(former, 0).is_ok() && former.len() < NOTE_LENGTH {
+            let _ = self.file.set_len(former.len() as u64);
         }
     }
 

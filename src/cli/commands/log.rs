@@ -34,7 +34,9 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
     let task = args.task.as_deref().map(parse_task).transpose()?;
     let mut watch = args.follow.then(|| DirectoryWatch::new(session.ctx.store.dir()));
     let snapshot = session.ctx.read(&Needs::Nothing)?;
-    let records = records(session, &snapshot, true)?;
+    // Where nothing else decides, only what is shown is put into words.
+    let enough = if task.is_none() && !args.follow { args.number } else { usize::MAX };
+    let records = records(session, &snapshot, enough, true)?;
     let about = |record: &LooseRecord| match &task {
         None => true,
         Some(task) => mentions(&record.what, task.as_str()),
@@ -64,7 +66,7 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
             continue;
         }
         revision = snapshot.board.revision;
-        let records = self::records(session, &snapshot, false)?;
+        let records = self::records(session, &snapshot, usize::MAX, false)?;
         for record in records.iter().skip(seen).filter(|record| about(record)) {
             if !print(record) {
                 return Ok(Answer::default());
@@ -75,14 +77,22 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
     }
 }
 
-/// The log of this board; where a newer liza wrote some of it, as far as it can be understood.
-fn records(session: &Session, snapshot: &Snapshot, tell: bool) -> Result<Vec<LooseRecord>, Failure> {
+/// The last records of this board's log; where a newer liza wrote some of it, as far as it can be understood.
+fn records(
+    session: &Session,
+    snapshot: &Snapshot,
+    enough: usize,
+    tell: bool,
+) -> Result<Vec<LooseRecord>, Failure> {
     let store = &session.ctx.store;
     if snapshot.version != u64::from(VERSION) {
         return Ok(store.read_other_log(snapshot)?);
     }
     let broken = match store.read_log(snapshot.board.journal.length) {
-        Ok(records) => return Ok(records.iter().map(LooseRecord::of).collect()),
+        Ok(records) => {
+            let first = records.len().saturating_sub(enough);
+            return Ok(records[first..].iter().map(LooseRecord::of).collect());
+        }
         Err(error) => error,
     };
     // What is merely unknown still chains; what does not is broken, and said so.
