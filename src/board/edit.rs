@@ -65,6 +65,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("circuit_breaker", a.circuit_breaker == b.circuit_breaker);
     differ("integration", a.integration == b.integration);
     differ("archived", a.archived == b.archived);
+    differ("extra", a.extra == b.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {
         found.push("tasks (added, removed or reordered)".to_owned());

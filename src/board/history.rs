@@ -87,6 +87,7 @@ pub enum Event {
     Edited,
     Restored,
     PathsGivenBack,
+    Migrated,
 }
 
 impl Event {
@@ -119,6 +120,7 @@ impl Event {
             Self::Edited => "edited",
             Self::Restored => "restored",
             Self::PathsGivenBack => "paths_given_back",
+            Self::Migrated => "migrated",
         }
     }
 }

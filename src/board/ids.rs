@@ -144,6 +144,11 @@ impl AgentId {
         Self("human".to_owned())
     }
 
+    /// Stands where an older board does not say who it was; reserved, so it can never act.
+    pub fn nobody() -> Self {
+        Self("nobody".to_owned())
+    }
+
     pub fn is_human(&self) -> bool {
         self.0 == "human"
     }

@@ -67,6 +67,9 @@ pub struct Rest {
     /// How many tasks have left the board for the archive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub archived: u64,
+    /// What another version's board said beside all this, as JSON; kept, and never looked at.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra: BTreeMap<String, String>,
 }
 
 fn is_zero(count: &u64) -> bool {

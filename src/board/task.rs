@@ -322,6 +322,9 @@ pub struct Body {
     /// How the last claim ended, so that the next one knows where to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
+    /// Fields of another version's board that have no place here, as JSON; kept, and never looked at.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     pub history: Vec<HistoryEntry>,
 }

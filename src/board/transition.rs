@@ -82,6 +82,7 @@ macro_rules! transitions {
 
 transitions! {
     Init "init",
+    Migrate "migrate",
     AddTasks "add_tasks",
     Finalize "finalize",
     BeginClaim "begin_claim",

@@ -11,6 +11,8 @@ use super::ui::ColorChoice;
 ///
 /// Agents and people change the board in .liza/state.yaml only through these commands; every task has its own
 /// worktree, somebody else reviews it, and only then does the integration branch move.
+///
+/// Example: liza status
 #[derive(Parser)]
 #[command(name = "liza", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
@@ -97,6 +99,25 @@ pub enum Command {
     Uninstall(commands::uninstall::UninstallArgs),
     Schema(commands::schema::SchemaArgs),
     Demo(commands::demo::DemoArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::man::ManArgs),
+    #[command(name = "__complete", hide = true)]
+    Complete(commands::completions::CompleteArgs),
+}
+
+impl Command {
+    /// Whether it may be shown a board of another version: it changes nothing, and needs nothing that only a board of
+    /// this version has.
+    pub fn reads_any_version(&self) -> bool {
+        use commands::agent::AgentCommand;
+        use commands::task::TaskCommand;
+        match self {
+            Self::Status(_) | Self::Log(_) | Self::Graph(_) | Self::Validate(_) => true,
+            Self::Task(command) => matches!(command, TaskCommand::List(_) | TaskCommand::Show(_)),
+            Self::Agent(command) => matches!(command, AgentCommand::List(_)),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod args;
 mod commands;
+mod complete;
 pub mod exit;
 mod input;
 mod ui;
@@ -34,6 +35,11 @@ pub struct Session {
     request_id: Option<String>,
 }
 
+/// The whole tree of commands, for completion, manual pages and tests.
+pub fn command_line() -> clap::Command {
+    Cli::command()
+}
+
 pub fn run() -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     let parsed = Cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
@@ -56,23 +62,45 @@ fn usage(error: &clap::Error, json: bool) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    let hint = usage_hint();
     if json {
         let ui = Ui::new(true, false, ui::ColorChoice::Never);
         let message = error.to_string();
-        let failure = Failure::new("usage.arguments", message.trim().to_owned());
+        let failure = Failure::new("usage.arguments", message.trim().to_owned()).hint(hint);
         return ExitCode::from(ui.failure(&failure));
     }
     // What was typed comes back in the message, and so must be made safe like any other text.
-    Ui::new(false, false, ui::ColorChoice::Auto).narrate(error.to_string().trim_end());
+    let message = error.to_string();
+    let message = message.trim_end().trim_end_matches("For more information, try '--help'.").trim_end();
+    Ui::new(false, false, ui::ColorChoice::Auto).narrate(&format!("{message}\nhint: {hint}"));
     ExitCode::from(exit::USAGE)
+}
+
+/// The help of the command that was meant, as far as the words lead to one; it has an example.
+fn usage_hint() -> String {
+    let mut root = command_line();
+    root.build();
+    let (mut command, mut path) = (&root, "liza".to_owned());
+    for word in std::env::args().skip(1) {
+        if let Some(inner) = command.find_subcommand(&word).filter(|inner| !inner.is_hide_set()) {
+            command = inner;
+            path = format!("{path} {}", inner.get_name());
+        }
+    }
+    format!("run `{path} --help`")
 }
 
 fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     if let args::Command::Demo(demo) = &cli.command {
         return commands::demo::run(demo, ui);
     }
-    if let args::Command::Schema(schema) = &cli.command {
-        return commands::schema::run(schema);
+    // What needs no repository works everywhere.
+    match &cli.command {
+        args::Command::Schema(schema) => return commands::schema::run(schema),
+        args::Command::Completions(completions) => return Ok(commands::completions::run(completions)),
+        args::Command::Man(man) => return commands::man::run(man),
+        args::Command::Complete(complete) => return commands::completions::complete(complete),
+        _ => {}
     }
     if let args::Command::Hooks(commands::hooks::HooksCommand::Run(hook)) = &cli.command {
         return commands::hooks::run_hook(hook, ui);
@@ -92,7 +120,10 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
         claim: text("LIZA_CLAIM"),
     };
-    let ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    if cli.command.reads_any_version() {
+        ctx.store.read_any_version();
+    }
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
     let lock = session.ctx.store.layout().lock();
     // Scripts are told the revision with every answer; where a command did not look, the mark knows it.

@@ -68,7 +68,7 @@ fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {
 }
 
 /// Names and mailbox names of everybody who wrote or committed the work, merges of integration left out.
-fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>, Failure> {
+pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>, Failure> {
     let mut found: Vec<String> = Vec::new();
     for commit in ctx.query()?.commits_between(base, head)? {
         if commit.parents.len() > 1 {

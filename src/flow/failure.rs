@@ -83,6 +83,9 @@ impl From<StoreError> for Failure {
             StoreError::Missing(_) => Self::new("usage.no_board", "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
             StoreError::Invalid { hint, .. } => Self::new("board.invalid", message).hint(hint),
+            StoreError::OtherVersion { newer, hint, .. } => {
+                Self::new(if newer { "board.newer" } else { "board.older" }, message).hint(hint)
+            }
             StoreError::Io { source, .. } => {
                 let full = source.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error())
                     || source.raw_os_error() == Some(rustix::io::Errno::DQUOT.raw_os_error());

@@ -25,7 +25,7 @@ pub struct InitOptions {
 }
 
 /// What agents read, installed under `.liza/specs`.
-const AGENT_SPECS: [(&str, &str); 5] = [
+pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
     ("architecture/roles.md", include_str!("../../templates/specs/architecture/roles.md")),
     (
         "architecture/blackboard-schema.md",
@@ -100,7 +100,7 @@ fn no_board_yet(ctx: &Context) -> Result<(), Failure> {
         .detail("board", ctx.store.dir().display().to_string()))
 }
 
-fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure> {
+pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure> {
     let installed = GitVersion::installed()?;
     if installed < GitVersion::OLDEST {
         return Err(Failure::new(
@@ -157,7 +157,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<(), Fa
 }
 
 /// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.
-fn integration_branch(
+pub(super) fn integration_branch(
     ctx: &Context,
     branch: &str,
     told: &mut Vec<String>,
@@ -211,7 +211,7 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failur
     Ok(())
 }
 
-fn install_texts(ctx: &Context) -> Result<(), Failure> {
+pub(super) fn install_texts(ctx: &Context) -> Result<(), Failure> {
     let specs = ctx.store.layout().specs();
     for (name, text) in AGENT_SPECS {
         let path = specs.join(name);
@@ -264,7 +264,7 @@ pub fn exclude(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-fn install_project_files(
+pub(super) fn install_project_files(
     ctx: &Context,
     options: &InitOptions,
     spec: &str,

@@ -21,6 +21,7 @@ pub mod gc;
 pub mod hooks;
 pub mod init;
 pub mod merge;
+pub mod migrate;
 pub mod moved;
 pub mod recover;
 pub mod restore;

@@ -110,11 +110,7 @@ fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Fa
             }
             Some(warning) => warning,
         },
-        Err(StoreError::Invalid { message, .. })
-            if !message.contains("newer liza") && !message.contains("older program") =>
-        {
-            message
-        }
+        Err(StoreError::Invalid { message, .. }) if ctx.store.other_version()?.is_none() => message,
         Err(error) => return Err(error.into()),
     };
     let rebuilt = ctx.store.rebuild(None)?;

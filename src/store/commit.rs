@@ -116,6 +116,11 @@ impl Store {
         let lock = BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())?;
         crash::point("commit.1");
         let (found, identity) = self.load_state()?;
+        // A board of another version is not touched, and neither is what stands beside it.
+        if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
+            lock.withdraw();
+            return Err(invalid(why));
+        }
         let log = LogFile::open(self)?;
         let mut locked = match found {
             Found::Good(decoded) if decoded.board.revision < lock.mark() => {
@@ -302,6 +307,20 @@ impl Store {
         {
             return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
         }
+        let board = self.write_first(init, now, ["init.image", "init.log", "init.state"], || Ok(()))?;
+        lock.raise_mark(board.revision);
+        Ok(board)
+    }
+
+    /// The first record, its image and its board. `ready` is asked before anything that
+    /// stands there is replaced.
+    pub(super) fn write_first(
+        &self,
+        init: Transition,
+        now: &Stamp,
+        [image_kept, logged, published]: [&str; 3],
+        ready: impl Fn() -> Result<(), StoreError>,
+    ) -> Result<Board, StoreError> {
         let mut board = Board::nothing();
         let world = World::default();
         let call = Call::new(Actor::Human, now, &world);
@@ -325,15 +344,16 @@ impl Store {
         let _ = fs::remove_file(&image);
         write_new(&image, text.as_bytes())?;
         super::files::sync_parent(&image)?;
-        crash::point("init.image");
+        crash::point(image_kept);
+        ready()?;
         let log = self.layout().log();
         super::files::replace(&log, line.as_bytes())?;
         // The directory itself, in the one above it.
         super::files::sync_parent(self.dir())?;
-        crash::point("init.log");
+        crash::point(logged);
+        ready()?;
         super::files::replace(&self.layout().state(), text.as_bytes())?;
-        crash::point("init.state");
-        lock.raise_mark(board.revision);
+        crash::point(published);
         Ok(board)
     }
 

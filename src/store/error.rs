@@ -21,6 +21,9 @@ pub enum StoreError {
     /// What is there cannot be trusted; nothing was changed by this command.
     #[error("{message}")]
     Invalid { message: String, hint: String },
+    /// Written by another version: this one reads it and never writes it.
+    #[error("{message}")]
+    OtherVersion { newer: bool, message: String, hint: String },
     /// Nothing changed.
     #[error("cannot {doing} {path}: {source}", path = path.display())]
     Io { doing: &'static str, path: PathBuf, source: io::Error },

@@ -12,6 +12,8 @@ const PATIENCE_SECONDS: u64 = 10;
 pub struct Store {
     layout: Layout,
     patience: Duration,
+    /// Whether boards of other versions are read, as far as that goes.
+    any_version: bool,
 }
 
 impl Store {
@@ -23,7 +25,16 @@ impl Store {
             .map_or(Duration::from_secs(PATIENCE_SECONDS), |seconds| {
                 Duration::from_secs_f64(seconds.min(3600.0))
             });
-        Self { layout: Layout::new(dir), patience: seconds }
+        Self { layout: Layout::new(dir), patience: seconds, any_version: false }
+    }
+
+    /// For commands that only read: boards of older and newer versions are shown as well. Writing stays impossible.
+    pub fn read_any_version(&mut self) {
+        self.any_version = true;
+    }
+
+    pub(super) fn reads_any_version(&self) -> bool {
+        self.any_version
     }
 
     pub fn layout(&self) -> &Layout {

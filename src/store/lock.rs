@@ -34,13 +34,11 @@ pub struct LockNote {
 impl LockNote {
     /// What the file says; nothing, if it cannot be read.
     pub fn read(path: &Path) -> Self {
-        let mut text = String::new();
-        let read = open_no_follow(path, OpenOptions::new().read(true))
-            .and_then(|file| file.take(4096).read_to_string(&mut text));
-        match read {
-            Ok(_) => serde_json::from_str(text.trim()).unwrap_or_default(),
-            Err(_) => Self::default(),
-        }
+        bytes_in(path).map(|bytes| Self::of_bytes(&bytes)).unwrap_or_default()
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).unwrap_or_default()
     }
 
     /// Whether the file says what liza writes there.
@@ -62,6 +60,13 @@ impl LockNote {
     }
 }
 
+fn bytes_in(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open_no_follow(path, OpenOptions::new().read(true)).ok()?;
+    file.take(4096).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// Opens without following a link and without waiting for the other end of a pipe.
 pub fn open_no_follow(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
@@ -78,6 +83,8 @@ pub struct BoardLock {
     file: File,
     path: PathBuf,
     note: LockNote,
+    /// What the file said before, as far as it could be read.
+    former: Option<Vec<u8>>,
 }
 
 impl BoardLock {
@@ -96,12 +103,21 @@ impl BoardLock {
                 Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
                 _ => continue,
             }
-            let revision = LockNote::read(path).revision;
+            let former = bytes_in(path);
+            let revision = former.as_deref().map(LockNote::of_bytes).unwrap_or_default().revision;
             let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
             let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
-            let lock = Self { file, path: path.to_owned(), note };
+            let lock = Self { file, path: path.to_owned(), note, former };
             lock.write_note();
             return Ok(lock);
+        }
+    }
+
+    /// Puts back what stood in the file: it belongs to a board that is not ours to write.
+    pub fn withdraw(&self) {
+        let Some(former) = &self.former else { return };
+        if self.file.write_all_at(former, 0).is_ok() && former.len() < NOTE_LENGTH {
+            let _ = self.file.set_len(former.len() as u64);
         }
     }
 

@@ -11,6 +11,7 @@ mod handle;
 pub mod layout;
 pub mod lock;
 mod log_file;
+pub mod other_version;
 pub mod read;
 pub mod rebuild;
 mod switches;

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
+use crate::board::state::VERSION;
 use crate::board::{Board, Needs};
 use crate::wire::state::{Decoded, StateError};
 
@@ -10,6 +11,7 @@ use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, read_whole};
 use super::handle::Store;
 use super::lock::LockNote;
+use super::other_version;
 
 /// Larger than any board that works; a file above it is not read at all.
 pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
@@ -31,6 +33,8 @@ pub struct Snapshot {
     pub text: String,
     /// What a reader should be told, for example that the file was edited.
     pub warning: Option<String>,
+    /// The version it was written in; nothing is ever written to a board of another one.
+    pub version: u64,
 }
 
 impl Store {
@@ -54,6 +58,9 @@ impl Store {
                 let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
                 match Decoded::new(bytes.clone()) {
                     Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+                    Err(StateError::Older(version)) if self.was_published() => {
+                        Ok((Found::Bad { bytes, why: StateError::Replaced(version) }, identity))
+                    }
                     Err(_) => Ok((Found::Bad { bytes, why }, identity)),
                 }
             }
@@ -95,7 +102,12 @@ impl Store {
                         )
                     });
                     let (board, text) = decoded.into_parts();
-                    return Ok(Snapshot { board, text, warning });
+                    return Ok(Snapshot { board, text, warning, version: VERSION.into() });
+                }
+                Found::Bad { bytes, why: StateError::Older(version) | StateError::Newer(version) }
+                    if self.reads_any_version() =>
+                {
+                    return other_version::snapshot(&bytes, version);
                 }
                 // An editor may be in the middle of saving.
                 Found::Bad { .. } if tries < 3 => {
@@ -115,6 +127,7 @@ impl Store {
                         warning: Some(
                             "state.yaml was edited by hand; the next command that changes the board adopts the edit or refuses it".to_owned(),
                         ),
+                        version: VERSION.into(),
                     });
                 }
                 Found::Bad { why, .. } => return Err(invalid(&why)),
@@ -132,9 +145,12 @@ fn not_a_board_file(error: &std::io::Error) -> bool {
 /// What a board that cannot be used means for the caller.
 pub fn invalid(why: &StateError) -> StoreError {
     let hint = match why {
-        StateError::Newer(_) => "use the newer liza; this one will not write it",
-        StateError::Older(_) => "this board was written by an older program; it is left as it is",
-        StateError::Truncated | StateError::NotText | StateError::Edited | StateError::Malformed { .. } => {
+        StateError::Newer(_) | StateError::Older(_) => return other_version::refusal(why),
+        StateError::Truncated
+        | StateError::NotText
+        | StateError::Edited
+        | StateError::Replaced(_)
+        | StateError::Malformed { .. } => {
             "`liza doctor --fix` restores the last good board and keeps this file"
         }
     };

@@ -38,6 +38,10 @@ const HEAD_KEYS: [&str; 23] = [
     "integration_fix",
 ];
 
+pub(super) fn is_head_key(key: &str) -> bool {
+    HEAD_KEYS.contains(&key)
+}
+
 /// The whole task; its body must be loaded.
 pub fn task_value(task: &Task) -> Value {
     let mut map = Map::new();
@@ -250,6 +254,8 @@ struct Whole {
     #[serde(default)]
     archived: u64,
     #[serde(default)]
+    extra: std::collections::BTreeMap<String, String>,
+    #[serde(default)]
     tasks: Vec<Flat>,
     #[serde(default)]
     #[expect(dead_code, reason = "known, and judged before this is read")]
@@ -287,6 +293,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
             archived: whole.archived,
+            extra: whole.extra,
         },
     })
 }

@@ -1,6 +1,7 @@
 //! `log.yaml`: one record a line, each `- ` and a JSON object, so that the file is YAML and every line stands alone.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 use crate::board::call::{Actor, World};
@@ -88,6 +89,76 @@ pub fn read_chain(text: &str, mut prev: String) -> Result<Vec<Record>, LogError>
         }
         prev = hash(line.as_bytes());
         records.push(record);
+    }
+    Ok(records)
+}
+
+/// A line of a log as far as this program understands it: of a newer liza, or of the older shell implementation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LooseRecord {
+    pub revision: Option<u64>,
+    pub time: String,
+    pub by: String,
+    pub event: String,
+    pub what: Value,
+}
+
+impl LooseRecord {
+    pub fn of(record: &Record) -> Self {
+        let what = serde_json::to_value(&record.what).unwrap_or_default();
+        Self {
+            revision: Some(record.revision),
+            time: record.at.wall.to_string(),
+            by: record.by.id().to_string(),
+            event: record.what.name().to_owned(),
+            what,
+        }
+    }
+
+    pub fn of_old(entry: super::v1::OldEntry) -> Self {
+        let time = super::v1::loose_time(&entry.time).map_or(entry.time, |time| time.to_string());
+        Self { revision: None, time, by: entry.agent, event: entry.action, what: entry.value }
+    }
+
+    fn of_value(value: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let what = value.get("do").cloned().unwrap_or_default();
+        let event = match &what {
+            Value::Object(map) => map.keys().next().cloned().unwrap_or_default(),
+            other => text(other),
+        };
+        // Who it was: a word, or a map around the id.
+        let by = match value.get("by").unwrap_or(&Value::Null) {
+            Value::Object(map) => {
+                map.values().find_map(|inner| inner.get("id")).map(text).unwrap_or_default()
+            }
+            other => text(other),
+        };
+        let time = value.pointer("/at/wall").map(text).unwrap_or_default();
+        Self { revision: value.get("revision").and_then(Value::as_u64), time, by, event, what }
+    }
+}
+
+/// Reads whole lines whose transitions need not be known. Where lines name the one before, the chain must hold.
+pub fn read_loosely(text: &str) -> Result<Vec<LooseRecord>, LogError> {
+    let mut prev: Option<String> = None;
+    let mut records = Vec::new();
+    for (at, line) in text.split_inclusive('\n').filter(|line| line.ends_with('\n')).enumerate() {
+        let number = at as u64 + 1;
+        let malformed = |message: String| LogError::Malformed { number, message };
+        let json = line
+            .trim_end()
+            .strip_prefix("- ")
+            .ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
+        let value: Value = serde_json::from_str(json).map_err(|error| malformed(error.to_string()))?;
+        if let (Some(named), Some(before)) = (value.get("prev").and_then(Value::as_str), &prev)
+            && named != before
+        {
+            let message = "it does not follow the line before".to_owned();
+            return Err(LogError::Broken { number, message });
+        }
+        prev = Some(hash(line.as_bytes()));
+        records.push(LooseRecord::of_value(&value));
     }
     Ok(records)
 }

@@ -16,6 +16,7 @@ mod json;
 mod key;
 mod lines;
 pub mod log;
+pub mod newer;
 mod parse;
 pub mod plan;
 mod prescan;
@@ -24,6 +25,7 @@ pub mod state;
 #[doc(hidden)]
 pub mod targets;
 mod tree;
+pub mod v1;
 
 #[cfg(test)]
 mod tests;

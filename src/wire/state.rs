@@ -39,8 +39,12 @@ pub enum StateError {
     Edited,
     #[error("it was written by a newer liza (version {0}); this one reads version {VERSION}")]
     Newer(u64),
-    #[error("it was written by an older program (version {0})")]
+    #[error("it was written by the older shell implementation (version {0})")]
     Older(u64),
+    #[error(
+        "it is a board of the older shell implementation (version {0}), but liza has published boards here since: somebody put an old copy in place"
+    )]
+    Replaced(u64),
     #[error("line {line}: {message}")]
     Malformed { line: usize, message: String },
 }
@@ -135,9 +139,13 @@ fn other_version(version: u64) -> StateError {
     if version > u64::from(VERSION) { StateError::Newer(version) } else { StateError::Older(version) }
 }
 
+/// As liza or a person writes it: with quotes or without, perhaps with a remark behind.
 fn version_of(text: &str) -> Option<u64> {
     let at = find_line(text, "version:")?;
-    text[at..].lines().next()?.strip_prefix("version:")?.trim().parse().ok()
+    let value = text[at..].lines().next()?.strip_prefix("version:")?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).parse().ok()
 }
 
 /// Where the first line that begins with `start` begins.

@@ -1,6 +1,6 @@
 //! New tasks: one, or a whole plan, all or nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -287,6 +287,7 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
             merge: None,
             end_reason: None,
             left: None,
+            extra: BTreeMap::new(),
             history,
         };
         board.tasks.push(Task::new(head, body));

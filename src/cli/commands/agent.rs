@@ -11,6 +11,8 @@ use super::super::Session;
 use super::super::ui::Answer;
 
 /// Identities of agents
+///
+/// Example: liza agent list
 #[derive(Subcommand)]
 pub enum AgentCommand {
     Register(RegisterArgs),

@@ -14,7 +14,7 @@ use super::super::ui::{Answer, Ui};
 /// Makes a throw-away repository in a temporary folder and plays planner, coder and reviewer in it: real worktrees, a
 /// refused self-approval, a rejection and its fix, and a real merge. Needs nothing but git.
 ///
-/// Example: liza demo --keep /tmp/liza-demo
+/// Example: liza demo --keep liza-demo
 #[derive(Args)]
 pub struct DemoArgs {
     /// Make the repository here and keep it

@@ -1,9 +1,11 @@
 use clap::Args;
 use serde_json::json;
 
+use crate::board::state::VERSION;
 use crate::board::{Needs, violations};
 use crate::flow::doctor::examine;
 use crate::flow::{Failure, restore, verify as verify_flow};
+use crate::store::Snapshot;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::text::plural;
 use crate::wire::state::{Decoded, StateError};
@@ -54,7 +56,10 @@ pub struct DoctorArgs {
 
 pub fn validate(session: &mut Session, args: &ValidateArgs) -> Result<Answer, Failure> {
     let (board, whose) = match &args.file {
-        None => (session.ctx.read(&Needs::Everything)?.board, "the board".to_owned()),
+        None => match session.ctx.read(&Needs::Everything)? {
+            snapshot if snapshot.version == u64::from(VERSION) => (snapshot.board, "the board".to_owned()),
+            other => return other_version(&other),
+        },
         Some(file) => (read_file(session, file)?, file.clone()),
     };
     let found = violations(&board);
@@ -74,6 +79,20 @@ pub fn validate(session: &mut Session, args: &ValidateArgs) -> Result<Answer, Fa
     )
     .hint("repair it with liza's commands; they refuse only what would make it worse")
     .detail("violations", list))
+}
+
+/// An old board is as valid as it can be if it can be read; of a newer one this program cannot judge.
+fn other_version(snapshot: &Snapshot) -> Result<Answer, Failure> {
+    let version = snapshot.version;
+    if version > u64::from(VERSION) {
+        return Err(invalid(&StateError::Newer(version)).into());
+    }
+    let tasks = snapshot.board.tasks.len();
+    let text = format!(
+        "the board of version {version} can be read: {}; what `liza doctor --fix` would make of it, `liza doctor` says",
+        plural(tasks, "task")
+    );
+    Ok(Answer::new(json!({ "valid": true, "violations": [], "version": version, "read_only": true }), text))
 }
 
 fn read_file(session: &Session, file: &str) -> Result<crate::board::Board, Failure> {

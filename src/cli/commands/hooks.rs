@@ -15,6 +15,8 @@ use super::super::Session;
 use super::super::ui::{Answer, Ui};
 
 /// Git hooks: an early word about what submit and merge would refuse, and a guard of the integration branch
+///
+/// Example: liza hooks status
 #[derive(Subcommand)]
 pub enum HooksCommand {
     Install(InstallArgs),

@@ -6,6 +6,8 @@ use super::super::Session;
 use super::super::ui::Answer;
 
 /// The integration branch
+///
+/// Example: liza integration advance main --reason "upstream fix"
 #[derive(Subcommand)]
 pub enum IntegrationCommand {
     Advance(AdvanceArgs),

@@ -1,12 +1,14 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::Needs;
+use crate::board::state::VERSION;
+use crate::board::{Needs, Transition};
 use crate::flow::Failure;
 use crate::flow::init::parse_task;
+use crate::store::Snapshot;
 use crate::text::shown_line;
 use crate::watch::DirectoryWatch;
-use crate::wire::log::Record;
+use crate::wire::log::LooseRecord;
 use crate::wire::to_json_line;
 
 use super::super::Session;
@@ -32,19 +34,21 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
     let task = args.task.as_deref().map(parse_task).transpose()?;
     let mut watch = args.follow.then(|| DirectoryWatch::new(session.ctx.store.dir()));
     let snapshot = session.ctx.read(&Needs::Nothing)?;
-    let records = session.ctx.store.read_log(snapshot.board.journal.length)?;
-    let about = |record: &Record| match &task {
+    // Where nothing else decides, only what is shown is put into words.
+    let enough = if task.is_none() && !args.follow { args.number } else { usize::MAX };
+    let records = records(session, &snapshot, enough, true)?;
+    let about = |record: &LooseRecord| match &task {
         None => true,
-        Some(task) => mentions(&serde_json::to_value(&record.what).unwrap_or_default(), task.as_str()),
+        Some(task) => mentions(&record.what, task.as_str()),
     };
-    let chosen: Vec<&Record> = records.iter().filter(|record| about(record)).collect();
-    let shown: Vec<&Record> = chosen[chosen.len().saturating_sub(args.number)..].to_vec();
+    let chosen: Vec<&LooseRecord> = records.iter().filter(|record| about(record)).collect();
+    let shown: Vec<&LooseRecord> = chosen[chosen.len().saturating_sub(args.number)..].to_vec();
     let Some(watch) = &mut watch else {
         let text: String = shown.iter().map(|record| format!("{}\n", line(record))).collect();
         let data = json!({ "records": shown.iter().map(|record| value(record)).collect::<Vec<_>>() });
         return Ok(Answer::new(data, text).at(snapshot.board.revision));
     };
-    let print = |record: &Record| {
+    let print = |record: &LooseRecord| {
         let text = if session.ui.json { to_json_line(&value(record)) } else { line(record) };
         session.ui.stream(&text)
     };
@@ -53,19 +57,55 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
             return Ok(Answer::default());
         }
     }
-    let mut seen = snapshot.board.revision;
+    let (mut seen, mut revision) = (records.len(), snapshot.board.revision);
     loop {
         watch.wait(std::time::Duration::from_secs(3600));
         let snapshot = session.ctx.store.read(&Needs::Nothing)?;
-        if snapshot.board.revision <= seen {
+        // Only an old board has no revision to tell by.
+        if snapshot.board.revision == revision && revision > 0 {
             continue;
         }
-        for record in session.ctx.store.read_log(snapshot.board.journal.length)? {
-            if record.revision > seen && about(&record) && !print(&record) {
+        revision = snapshot.board.revision;
+        let records = self::records(session, &snapshot, usize::MAX, false)?;
+        for record in records.iter().skip(seen).filter(|record| about(record)) {
+            if !print(record) {
                 return Ok(Answer::default());
             }
         }
-        seen = snapshot.board.revision;
+        // A migration begins a log of its own.
+        seen = records.len();
+    }
+}
+
+/// The last records of this board's log; where a newer liza wrote some of it, as far as it can be understood.
+fn records(
+    session: &Session,
+    snapshot: &Snapshot,
+    enough: usize,
+    tell: bool,
+) -> Result<Vec<LooseRecord>, Failure> {
+    let store = &session.ctx.store;
+    if snapshot.version != u64::from(VERSION) {
+        return Ok(store.read_other_log(snapshot)?);
+    }
+    let broken = match store.read_log(snapshot.board.journal.length) {
+        Ok(records) => {
+            let first = records.len().saturating_sub(enough);
+            return Ok(records[first..].iter().map(LooseRecord::of).collect());
+        }
+        Err(error) => error,
+    };
+    // What is merely unknown still chains; what does not is broken, and said so.
+    match store.read_other_log(snapshot) {
+        Ok(records) if records.iter().any(|record| !Transition::NAMES.contains(&record.event.as_str())) => {
+            if tell {
+                session.ctx.narrate(
+                    "the log holds records of a newer liza; they are shown as far as they are understood",
+                );
+            }
+            Ok(records)
+        }
+        _ => Err(broken.into()),
     }
 }
 
@@ -78,24 +118,22 @@ fn mentions(value: &Value, id: &str) -> bool {
     }
 }
 
-fn line(record: &Record) -> String {
-    let what = serde_json::to_value(&record.what).unwrap_or_default();
-    let inner = &what[record.what.name()];
-    let task =
-        inner["task"].as_str().or_else(|| inner["id"].as_str()).map_or_else(|| several(inner), str::to_owned);
-    let extra = ["reason", "text", "message", "answer", "goal", "summary"]
+fn line(record: &LooseRecord) -> String {
+    // The parts of a transition stand under its name; an entry of an old log has them itself.
+    let inner = record.what.get(&record.event).unwrap_or(&record.what);
+    let task = ["task", "id", "task_id"]
         .iter()
         .find_map(|key| inner[*key].as_str())
+        .map_or_else(|| several(inner), str::to_owned);
+    let extra = ["reason", "text", "message", "answer", "goal", "summary", "detail", "details"]
+        .iter()
+        .find_map(|key| inner[*key].as_str())
+        .filter(|text| !text.is_empty())
         .map_or(String::new(), |text| format!(": {}", shown_line(text)));
-    format!(
-        "{:>6} {} {} {} {task}{extra}",
-        record.revision,
-        record.at.wall,
-        record.by.id(),
-        record.what.name()
-    )
-    .trim_end()
-    .to_owned()
+    let revision = record.revision.map_or("-".to_owned(), |revision| revision.to_string());
+    format!("{revision:>6} {} {} {} {task}{extra}", record.time, record.by, record.event)
+        .trim_end()
+        .to_owned()
 }
 
 /// The first of several tasks, and how many more.
@@ -112,8 +150,8 @@ fn several(inner: &Value) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-fn value(record: &Record) -> Value {
+fn value(record: &LooseRecord) -> Value {
     json!({
-        "revision": record.revision, "time": record.at.wall, "by": record.by.id(), "event": record.what.name(), "do": record.what,
+        "revision": record.revision, "time": record.time, "by": record.by, "event": record.event, "do": record.what,
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod completions;
 pub mod demo;
 pub mod diff;
 pub mod gc;
@@ -11,6 +12,7 @@ pub mod hooks;
 pub mod init;
 pub mod integration;
 pub mod log;
+pub mod man;
 pub mod merge;
 pub mod next;
 pub mod plan;
@@ -65,6 +67,9 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Trash(command) => trash::run(session, &command),
         Command::Uninstall(args) => uninstall::run(session, &args),
         Command::Schema(args) => schema::run(&args),
+        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Man(args) => man::run(&args),
+        Command::Complete(args) => completions::complete(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
     }
 }

@@ -14,6 +14,8 @@ use super::super::{Session, view};
 use super::task::commit;
 
 /// Review what somebody else submitted
+///
+/// Example: liza review claim t1
 #[derive(Subcommand)]
 pub enum ReviewCommand {
     Claim(TaskArgs),
@@ -56,7 +58,7 @@ pub struct ShowArgs {
 
 /// Approve exactly this commit
 ///
-/// Example: liza review approve t1 --commit 1f0c… --summary "does what the spec says"
+/// Example: liza review approve t1 --commit "$(git rev-parse task/t1)" --summary "does what the spec says"
 #[derive(Args)]
 pub struct ApproveArgs {
     /// The task
@@ -80,7 +82,7 @@ pub struct ApproveArgs {
 
 /// Send the work back with issues to fix
 ///
-/// Example: liza review reject t1 --commit 1f0c… --reason "empty names crash" --issue "major:greet.sh:3:no default"
+/// Example: liza review reject t1 --commit "$(git rev-parse task/t1)" --reason "empty names crash" --issue "major:greet.sh:3:no default"
 #[derive(Args)]
 pub struct RejectArgs {
     /// The task
@@ -104,7 +106,7 @@ pub struct RejectArgs {
 
 /// Neither approve nor reject: somebody has to decide first
 ///
-/// Example: liza review discuss t1 --commit 1f0c… --reason "the spec is silent" --question "Is an empty name allowed?"
+/// Example: liza review discuss t1 --commit "$(git rev-parse task/t1)" --reason "the spec is silent" --question "Is an empty name allowed?"
 #[derive(Args)]
 pub struct DiscussArgs {
     /// The task

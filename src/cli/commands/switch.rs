@@ -96,6 +96,8 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
         return Err(Failure::new("refused.human_only", "only a person may resume")
             .hint("say what you need with `liza note`, and wait"));
     }
+    // Before anything is taken away: leases can be extended only on a board that may be changed.
+    ctx.read(&Needs::Nothing)?;
     let wanted = match (&args.task, &args.agent) {
         (None, None) => None,
         (task, agent) => task.clone().or_else(|| agent.clone()),

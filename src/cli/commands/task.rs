@@ -13,6 +13,8 @@ use super::super::{Session, exit, view};
 use super::task_write::{self, AddArgs, CheckpointArgs};
 
 /// Work on tasks: add, finalize, claim, checkpoint, submit and the ways out
+///
+/// Example: liza task list --ready
 #[derive(Subcommand)]
 #[expect(clippy::large_enum_variant, reason = "one value a process")]
 pub enum TaskCommand {

@@ -13,6 +13,8 @@ use super::super::ui::Answer;
 use super::people_only;
 
 /// Look at what was removed, bring it back, or delete it for good
+///
+/// Example: liza trash list
 #[derive(Subcommand)]
 pub enum TrashCommand {
     List(ListArgs),

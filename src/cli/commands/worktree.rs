@@ -10,6 +10,8 @@ use super::super::ui::Answer;
 use super::people_only;
 
 /// Look at the worktrees, and take away those nobody needs any more
+///
+/// Example: liza worktree list
 #[derive(Subcommand)]
 pub enum WorktreeCommand {
     List(ListArgs),

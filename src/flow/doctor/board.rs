@@ -24,10 +24,6 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         let why = "what was typed into the file is not on record yet";
         return Ok(vec![Finding::new("board.edited", broken, why, remedy)]);
     }
-    if broken.contains("newer liza") || broken.contains("older program") {
-        let remedy = "use the liza that wrote it";
-        return Ok(vec![Finding::new("board.version", broken, "this liza must not write it", remedy)]);
-    }
     let why = "no command can trust the board";
     Ok(vec![match store.rebuild(None) {
         Err(error) => Finding::new("board.broken", broken, why, error.to_string()),

@@ -44,7 +44,7 @@ pub struct Finding {
 
 impl Finding {
     /// Something a person has to see to.
-    fn new(
+    pub(super) fn new(
         code: &'static str,
         what: impl Into<String>,
         why: impl Into<String>,
@@ -130,6 +130,14 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
         return Err(error.into());
     }
     let mut all = Vec::new();
+    // Nothing else can be said of a board that this liza does not write.
+    if let Some(finding) = super::migrate::examine(ctx, fix)? {
+        let migrated = finding.fixed;
+        all.push(finding);
+        if !migrated {
+            return Ok(all);
+        }
+    }
     let mut scene = Scene { ctx, board: OnceCell::new() };
     for (name, look) in EXAMINATIONS {
         let mut found = look(&scene).unwrap_or_else(|failure| {

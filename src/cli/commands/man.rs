@@ -1,0 +1,58 @@
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command};
+use serde_json::json;
+
+use crate::flow::Failure;
+
+use super::super::ui::Answer;
+
+/// Print the manual page, or write the pages of all commands into a directory
+///
+/// The pages say what --help says. In a directory that `man` searches (its subdirectory `man1`), `man liza-task-claim`
+/// finds them.
+///
+/// Example: liza man --dir man1
+///
+/// Example: liza man
+#[derive(Args)]
+pub struct ManArgs {
+    /// Write one page a command into this directory; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
+    let mut root = super::super::command_line().disable_help_subcommand(true);
+    root.build();
+    let Some(dir) = &args.dir else {
+        let text = page(&root)?;
+        return Ok(Answer::new(json!({ "page": text }), text));
+    };
+    std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
+    let mut written = Vec::new();
+    write_pages(&root, dir, &mut written)?;
+    let text = format!("{} pages written to {}", written.len(), dir.display());
+    Ok(Answer::new(json!({ "dir": dir, "pages": written }), text))
+}
+
+fn write_pages(command: &Command, dir: &Path, written: &mut Vec<String>) -> Result<(), Failure> {
+    // `liza-task-claim`, as building the tree has named it.
+    let file = format!("{}.1", command.get_display_name().unwrap_or(command.get_name()));
+    let path = dir.join(&file);
+    std::fs::write(&path, page(command)?).map_err(|error| Failure::io("write", &path, &error))?;
+    written.push(file);
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+    {
+        write_pages(inner, dir, written)?;
+    }
+    Ok(())
+}
+
+fn page(command: &Command) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    clap_mangen::Man::new(command.clone())
+        .render(&mut bytes)
+        .map_err(|error| Failure::new("bug.man", format!("the page cannot be made: {error}")))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,317 @@
+//! What could stand at the end of a command line: found by walking the tree of commands, with the names that are on the
+//! board right now. The shells' scripts only ask and show.
+
+use clap::{Arg, ArgAction, Command};
+
+use crate::board::{Board, Status};
+
+/// One thing that could be typed, and a word about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    pub value: String,
+    pub about: String,
+}
+
+impl Candidate {
+    fn new(value: impl Into<String>, about: impl Into<String>) -> Self {
+        Self { value: value.into(), about: about.into() }
+    }
+}
+
+/// What fits.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Offer {
+    Candidates(Vec<Candidate>),
+    /// Names of files, which the shell knows best.
+    Files,
+}
+
+/// Where the cursor is.
+struct Place<'c> {
+    command: &'c Command,
+    path: Vec<&'c str>,
+    /// The option whose value is being typed.
+    option: Option<&'c Arg>,
+    positionals: usize,
+    /// After `--` there are no options any more.
+    only_values: bool,
+}
+
+/// The board named on the command line itself, if one is.
+pub fn named_board(words: &[String]) -> Option<&str> {
+    words.iter().enumerate().rev().find_map(|(at, word)| match word.strip_prefix("--board=") {
+        Some(dir) => Some(dir),
+        None => (word == "--board").then(|| words.get(at + 1).map(String::as_str)).flatten(),
+    })
+}
+
+/// `words` is what stands behind the program's name up to the cursor; the last one is being typed.
+pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Board>) -> Offer {
+    let (typed, before) = match words.split_last() {
+        Some((typed, before)) => (typed.as_str(), before),
+        None => ("", words),
+    };
+    let place = walk(root, before);
+    // Some shells cut `--option=value` into three words.
+    let typed = if typed == "=" { "" } else { typed };
+    if let Some(option) = place.option {
+        return values(&place, option, typed, board);
+    }
+    if !place.only_values
+        && let Some((name, value)) = typed.split_once('=')
+        && let Some(option) = option_named(&place, name)
+    {
+        let whole =
+            |candidate: Candidate| Candidate { value: format!("{name}={}", candidate.value), ..candidate };
+        return match values(&place, option, value, board) {
+            Offer::Candidates(found) => Offer::Candidates(found.into_iter().map(whole).collect()),
+            Offer::Files => Offer::Files,
+        };
+    }
+    if !place.only_values && typed.starts_with('-') {
+        return Offer::Candidates(starting_with(typed, flags(&place)));
+    }
+    if place.command.has_subcommands() {
+        let commands = place.command.get_subcommands().filter(|command| !command.is_hide_set());
+        let all = commands.map(|command| Candidate::new(command.get_name(), first_line(command.get_about())));
+        return Offer::Candidates(starting_with(typed, all));
+    }
+    let positionals: Vec<&Arg> = place.command.get_positionals().collect();
+    match positionals.get(place.positionals).or(positionals.last().filter(|last| repeats(last))) {
+        Some(arg) => values(&place, arg, typed, board),
+        None => Offer::Candidates(starting_with(typed, flags(&place))),
+    }
+}
+
+fn walk<'c>(root: &'c Command, words: &[String]) -> Place<'c> {
+    let mut place =
+        Place { command: root, path: Vec::new(), option: None, positionals: 0, only_values: false };
+    for word in words {
+        if word == "=" && place.option.is_some() {
+            continue;
+        }
+        if place.option.take().is_some() {
+            continue;
+        }
+        if word == "--" {
+            place.only_values = true;
+        } else if !place.only_values && word.starts_with('-') && word.len() > 1 {
+            place.option = option_named(&place, word).filter(|option| takes_value(option));
+        } else if let Some(command) = place.command.find_subcommand(word).filter(|_| place.positionals == 0) {
+            place.command = command;
+            place.path.push(command.get_name());
+        } else {
+            place.positionals += 1;
+        }
+    }
+    place
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
+}
+
+fn repeats(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Append)
+}
+
+fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
+    let mut options = place.command.get_arguments().filter(|arg| !arg.is_positional());
+    match word.strip_prefix("--") {
+        Some(name) => options.find(|arg| arg.get_long() == Some(name)),
+        // The last of a bundle such as `-qn` may take a value.
+        None => word.chars().last().and_then(|short| options.find(|arg| arg.get_short() == Some(short))),
+    }
+}
+
+fn flags<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
+    place
+        .command
+        .get_arguments()
+        .filter(|arg| !arg.is_positional() && !arg.is_hide_set())
+        .filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
+}
+
+fn first_line(text: Option<&clap::builder::StyledStr>) -> String {
+    text.map(ToString::to_string).unwrap_or_default().lines().next().unwrap_or_default().to_owned()
+}
+
+fn starting_with(typed: &str, all: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
+    all.into_iter().filter(|candidate| candidate.value.starts_with(typed)).collect()
+}
+
+fn words(values: &[&str]) -> Vec<Candidate> {
+    values.iter().map(|value| Candidate::new(*value, "")).collect()
+}
+
+fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Option<Board>) -> Offer {
+    let possible: Vec<Candidate> = arg
+        .get_possible_values()
+        .iter()
+        .filter(|value| !value.is_hide_set())
+        .map(|value| Candidate::new(value.get_name(), first_line(value.get_help())))
+        .collect();
+    if !possible.is_empty() {
+        return Offer::Candidates(starting_with(typed, possible));
+    }
+    let all = match meaning(place, arg) {
+        Meaning::Task => board().map(|board| tasks(&place.path, &board)).unwrap_or_default(),
+        Meaning::Agent => board().map(|board| agents(&board)).unwrap_or_default(),
+        Meaning::Revision => board().map(|board| revisions(&board)).unwrap_or_default(),
+        Meaning::Record => board().map(|board| records(&board)).unwrap_or_default(),
+        Meaning::Words(list) => words(list),
+        Meaning::File => return Offer::Files,
+        Meaning::Text => Vec::new(),
+    };
+    Offer::Candidates(starting_with(typed, all))
+}
+
+/// What is to be typed there.
+enum Meaning {
+    Task,
+    Agent,
+    Revision,
+    Record,
+    Words(&'static [&'static str]),
+    File,
+    Text,
+}
+
+static STATUSES: [&str; 11] = [
+    "DRAFT",
+    "IDLE",
+    "WORKING",
+    "READY_FOR_REVIEW",
+    "APPROVED",
+    "REJECTED",
+    "BLOCKED",
+    "INTEGRATION_FAILED",
+    "MERGED",
+    "SUPERSEDED",
+    "ABANDONED",
+];
+
+fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
+    let shown = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+    let about_agents = place.path.first() == Some(&"agent");
+    match (arg.get_id().as_str(), shown) {
+        (_, "TASK") | ("depends" | "parent", _) => Meaning::Task,
+        (_, "AGENT") => Meaning::Agent,
+        ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
+        ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
+        ("done", "ID") => Meaning::Record,
+        (_, "REVISION") => Meaning::Revision,
+        (_, "STATUS") => Meaning::Words(&STATUSES),
+        ("role", _) => Meaning::Words(&crate::board::agent::BUILT_IN_ROLES),
+        ("severity", _) => Meaning::Words(&["critical", "major", "minor", "nitpick"]),
+        ("urgency", _) => Meaning::Words(&["deferred", "immediate"]),
+        ("risk", _) => Meaning::Words(&["low", "medium", "high"]),
+        ("name", _) if place.path == ["schema"] => Meaning::Words(&crate::wire::schema::NAMES),
+        (_, "FILE" | "PATH" | "DIR") | ("file" | "dir" | "from", _) => Meaning::File,
+        _ => Meaning::Text,
+    }
+}
+
+/// Tasks in a state in which the command can do something; all of them, if there is none.
+fn tasks(path: &[&str], board: &Board) -> Vec<Candidate> {
+    let all = |fits: &dyn Fn(Status) -> bool| -> Vec<Candidate> {
+        board
+            .tasks
+            .iter()
+            .filter(|task| fits(task.status))
+            .map(|task| Candidate::new(task.id.as_str(), task.status.as_str()))
+            .collect()
+    };
+    let fitting = all(&|status| fits(path, status));
+    if fitting.is_empty() { all(&|_| true) } else { fitting }
+}
+
+fn fits(path: &[&str], status: Status) -> bool {
+    match path {
+        ["task", "finalize"] => status == Status::Draft,
+        ["task", "claim"] => matches!(status, Status::Idle | Status::Rejected | Status::IntegrationFailed),
+        ["task", "renew" | "checkpoint" | "submit" | "handoff" | "release" | "sync"] => {
+            status == Status::Working
+        }
+        ["task", "unblock"] => status == Status::Blocked,
+        ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
+        ["review", ..] => status == Status::ReadyForReview,
+        ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
+        ["archive"] => status.is_terminal(),
+        _ => true,
+    }
+}
+
+fn agents(board: &Board) -> Vec<Candidate> {
+    let named = board.rest.agents.iter().map(|(id, agent)| {
+        let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
+        Candidate::new(id.as_str(), roles.join(", "))
+    });
+    let mut all: Vec<Candidate> = named.collect();
+    // A board of the older implementation has no identities, but tasks that name their agents.
+    for task in &board.tasks {
+        if let Some(agent) = &task.assigned_to
+            && !all.iter().any(|known| known.value == agent.as_str())
+        {
+            all.push(Candidate::new(agent.as_str(), ""));
+        }
+    }
+    all
+}
+
+/// The last of them, newest first.
+fn revisions(board: &Board) -> Vec<Candidate> {
+    let oldest = board.revision.saturating_sub(63).max(1);
+    (oldest..=board.revision).rev().map(|revision| Candidate::new(revision.to_string(), "")).collect()
+}
+
+/// What waits to be dealt with.
+fn records(board: &Board) -> Vec<Candidate> {
+    let rest = &board.rest;
+    let notes = rest.human_notes.iter().filter(|note| note.processed_by.is_none()).map(|note| &note.id);
+    let anomalies = rest.anomalies.iter().filter(|found| found.processed_by.is_none()).map(|found| &found.id);
+    let found = rest.discovered.iter().filter(|found| found.processed_by.is_none()).map(|found| &found.id);
+    let specs =
+        rest.spec_changes.iter().filter(|change| change.processed_by.is_none()).map(|change| &change.id);
+    notes.chain(anomalies).chain(found).chain(specs).map(|id| Candidate::new(id.as_str(), "")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command_line;
+
+    fn offered(words: &[&str]) -> Vec<String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let mut root = command_line();
+        root.build();
+        match offer(&root, &words, || None) {
+            Offer::Candidates(found) => found.into_iter().map(|candidate| candidate.value).collect(),
+            Offer::Files => vec!["<files>".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_tree_is_walked() {
+        assert!(offered(&[""]).contains(&"task".to_owned()));
+        assert!(!offered(&["__"]).contains(&"__complete".to_owned()));
+        assert_eq!(offered(&["task", "cl"]), ["claim"]);
+        assert_eq!(offered(&["--board", "/x", "task", "cl"]), ["claim"]);
+        assert_eq!(offered(&["--json", "task", "cl"]), ["claim"]);
+        assert_eq!(offered(&["graph", "--format", "me"]), ["mermaid"]);
+        assert_eq!(offered(&["graph", "--format=me"]), ["--format=mermaid"]);
+        assert_eq!(offered(&["graph", "--format", "=", "me"]), ["mermaid"]);
+        assert_eq!(offered(&["task", "list", "--status", "READY"]), ["READY_FOR_REVIEW"]);
+        assert_eq!(offered(&["task", "list", "--re"]), ["--ready", "--request-id"]);
+        assert_eq!(offered(&["schema", "fe"]), ["feedback"]);
+        assert_eq!(offered(&["next", "--role", "code_"]), ["code_reviewer"]);
+        assert_eq!(offered(&["validate", ""]), ["<files>"]);
+        assert_eq!(offered(&["--board", ""]), ["<files>"]);
+        assert_eq!(offered(&["task", "claim", ""]), [""; 0]);
+    }
+
+    #[test]
+    fn every_state_is_offered() {
+        assert_eq!(STATUSES, Status::ALL.map(Status::as_str));
+    }
+}

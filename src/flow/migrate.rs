@@ -1,0 +1,237 @@
+//! Boards of other versions, as `doctor` sees them: an old one is migrated if a person asks for it, a newer one is left
+//! to the liza that wrote it.
+
+use std::fs;
+
+use crate::board::rules::Migrate;
+use crate::board::task::{Submission, Validation};
+use crate::board::{Board, Call, CommitId, World, transition::Rule};
+use crate::git::ChangeStatus;
+use crate::git::query::Query;
+use crate::policy::ProjectConfig;
+use crate::store::files;
+use crate::store::other_version::OtherVersion;
+use crate::wire::state::hash;
+use crate::wire::v1;
+
+use super::context::Context;
+use super::doctor::Finding;
+use super::evidence;
+use super::failure::Failure;
+use super::init::{self, InitOptions};
+
+/// What there is to say about a board of another version; nothing, if it is one of ours.
+pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>, Failure> {
+    let Some(other) = ctx.store.other_version()? else { return Ok(None) };
+    let finding = |what: String, why: &str, remedy: String, fixable: bool| {
+        let mut finding = Finding::new("board.version", what, why, remedy);
+        finding.fixable = fixable;
+        finding
+    };
+    if other.newer {
+        return Ok(Some(finding(
+            format!("this board was written by a newer liza (version {})", other.version),
+            "this one reads it and must not write it",
+            "use the newer liza".to_owned(),
+            false,
+        )));
+    }
+    let what =
+        format!("this board was written by the older shell implementation (version {})", other.version);
+    let why = "it can be read, but no command may change it";
+    if other.version != v1::VERSION {
+        let remedy = "this version is not known; nothing is done to it".to_owned();
+        return Ok(Some(finding(what, why, remedy, false)));
+    }
+    let old = match v1::read(&other.bytes, &ctx.now) {
+        Ok(old) => old,
+        Err(error) => {
+            let remedy = format!("it cannot be read ({error}); mend that place, then migrate it");
+            return Ok(Some(finding(what, why, remedy, false)));
+        }
+    };
+    let kept = ctx.store.kept_old_board(&other.bytes);
+    let mut found = finding(
+        what,
+        why,
+        format!(
+            "the board is written anew as version 2; state.yaml and log.yaml of before are kept in {}",
+            kept.display()
+        ),
+        true,
+    );
+    let remarks = if fix {
+        found.fixed = true;
+        migrate(ctx, &other, old)?
+    } else {
+        planned(ctx, old)?
+    };
+    for remark in remarks {
+        found.remedy.push_str(&format!("\n    {remark}"));
+    }
+    Ok(Some(found))
+}
+
+/// What a migration would say, without doing anything.
+fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
+    let query = ctx.query()?;
+    let branch = old.rest.config.integration_branch.clone();
+    let head = match query.head_of_branch(&branch)? {
+        Some(head) => Some(head),
+        None => query.head_commit()?,
+    };
+    let Some(head) = head else { return Ok(old.remarks) };
+    let (old, _) = v1::settle(
+        old,
+        &Repository { ctx, query, config: &ctx.project_config()?, head: &head },
+        &head,
+        &ctx.now,
+    );
+    Ok(old.remarks)
+}
+
+fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
+    let goal = old.rest.goal.clone();
+    let options = InitOptions {
+        goal: goal.description,
+        // A spec that the board names is the user's own, there or not: none is made up.
+        spec: Some(goal.spec_ref.clone()),
+        integration: old.rest.config.integration_branch.clone(),
+        allow_network_fs: true,
+    };
+    init::check_repository(ctx, &options)?;
+    let mut told = Vec::new();
+    let config = ctx.project_config()?;
+    // Asked before anything is made, as far as it can be: what cannot be taken over leaves nothing behind.
+    let before = match ctx.query()?.head_of_branch(&options.integration)? {
+        Some(head) => head,
+        None => ctx
+            .query()?
+            .head_commit()?
+            .ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
+    };
+    check(ctx, &transition(ctx, other, old.clone(), &config, &before)?)?;
+    let head = init::integration_branch(ctx, &options.integration, &mut told)?;
+    let kept = ctx.store.kept_old_board(&other.bytes);
+    for dir in ctx.store.layout().directories() {
+        files::make_private_dir(&dir)?;
+    }
+    keep_replaced_texts(ctx, &kept)?;
+    init::install_texts(ctx)?;
+    init::exclude(ctx)?;
+    init::install_project_files(ctx, &options, &goal.spec_ref, &mut told)?;
+    crate::host::crash::point("migrate.prepared");
+    let what = transition(ctx, other, old, &config, &head)?;
+    let mut remarks = what.remarks.clone();
+    ctx.store.migrate(what, &ctx.now)?;
+    remarks.extend(told);
+    remarks.push(
+        "agents of the old board are no identities here: `liza agent register` gives new ones".to_owned(),
+    );
+    Ok(remarks)
+}
+
+fn transition(
+    ctx: &Context,
+    other: &OtherVersion,
+    old: v1::OldBoard,
+    config: &ProjectConfig,
+    head: &CommitId,
+) -> Result<Migrate, Failure> {
+    let git = Repository { ctx, query: ctx.query()?, config, head };
+    let (old, _) = v1::settle(old, &git, head, &ctx.now);
+    let kept = ctx.store.kept_old_board(&other.bytes);
+    let kept = kept.strip_prefix(ctx.store.dir()).unwrap_or(&kept).display().to_string();
+    Ok(Migrate {
+        version: other.version,
+        source: hash(&other.bytes),
+        kept,
+        remarks: old.remarks,
+        rest: Box::new(old.rest),
+        tasks: old.tasks.into_iter().map(|task| task.whole).collect(),
+    })
+}
+
+fn check(ctx: &Context, what: &Migrate) -> Result<(), Failure> {
+    let world = World::default();
+    let actor = Board::nothing().identify(&ctx.credentials)?;
+    Ok(what.check(&Board::nothing(), &Call::new(actor, &ctx.now, &world))?)
+}
+
+/// Texts for agents that differ from ours and would be replaced.
+fn keep_replaced_texts(ctx: &Context, kept: &std::path::Path) -> Result<(), Failure> {
+    for (name, text) in init::AGENT_SPECS {
+        let path = ctx.store.layout().specs().join(name);
+        match fs::read(&path) {
+            Ok(bytes) if bytes != text.as_bytes() => {
+                ctx.store.keep_old_file(kept, &format!("specs/{name}"), &bytes)?;
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        }
+    }
+    Ok(())
+}
+
+/// The repository the old board speaks of.
+struct Repository<'c> {
+    ctx: &'c Context,
+    query: &'c Query,
+    config: &'c ProjectConfig,
+    head: &'c CommitId,
+}
+
+impl v1::Repository for Repository<'_> {
+    fn commit(&self, text: &str) -> Option<CommitId> {
+        // Only an id is meant: a name such as `main` would be another commit tomorrow.
+        let hex = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !hex {
+            return None;
+        }
+        self.query.resolve(text).ok().flatten()
+    }
+
+    fn head_of(&self, branch: &str) -> Option<CommitId> {
+        self.query.head_of_branch(branch).ok().flatten()
+    }
+
+    fn base_of(&self, commit: &CommitId) -> Option<CommitId> {
+        self.query.merge_base(self.head, commit).ok().flatten()
+    }
+
+    fn in_integration(&self, commit: &CommitId) -> bool {
+        self.query.is_ancestor(commit, self.head).unwrap_or(false)
+    }
+
+    fn parent_of(&self, commit: &CommitId) -> Option<CommitId> {
+        self.query.parents_of(commit).ok()?.into_iter().next()
+    }
+
+    fn submission(&self, commit: &CommitId) -> Option<Submission> {
+        let merge_base = self.base_of(commit)?;
+        let changed = self.query.changed_paths(&merge_base, commit).ok()?;
+        let kept = changed
+            .iter()
+            .filter(|change| change.status != ChangeStatus::Deleted)
+            .map(|change| change.path.as_str());
+        Some(Submission {
+            commit: commit.clone(),
+            time: self.ctx.now.wall,
+            tests: self.config.tests_among(kept),
+            protected: self.config.protected_among(changed.iter().map(|change| change.path.as_str())),
+            files: changed.iter().map(|change| change.path.clone()).collect(),
+            authors: evidence::authors(self.ctx, &merge_base, commit).ok()?,
+            merge_base,
+            validation: Validation {
+                command: String::new(),
+                expect: String::new(),
+                exit: None,
+                output_matched: false,
+                duration_ms: 0,
+                log: String::new(),
+                problem: Some("it was handed in on the older board; liza ran no validation".to_owned()),
+            },
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! Every command's help has an example, and every example does what it says: each is run in a shell, in a scene that
+//! this table sets for it.
+
+use crate::shells::shell;
+use crate::support::{HUMAN, Who, World};
+
+/// Who types the example.
+#[derive(Clone, Copy)]
+enum Me {
+    Human,
+    Coder,
+    Reviewer,
+}
+
+/// How the repository stands when it is typed.
+type Scene = fn() -> Stage;
+
+/// One line an example, or one for several that begin alike; the longest beginning that fits counts.
+const SCENES: &[(&str, Me, Scene)] = &[
+    ("liza abort", Me::Human, board),
+    ("liza agent heartbeat", Me::Coder, board),
+    ("liza agent list", Me::Human, board),
+    ("liza agent register", Me::Human, board),
+    ("liza agent retire", Me::Human, board),
+    ("liza archive", Me::Human, merged),
+    ("liza anomaly", Me::Coder, working),
+    ("liza checkpoint", Me::Human, board),
+    ("liza completions", Me::Human, bare),
+    ("liza deliver", Me::Human, merged_and_away),
+    ("liza demo", Me::Human, bare),
+    ("liza diff", Me::Human, ready),
+    ("liza discover", Me::Coder, working),
+    ("liza doctor", Me::Human, working),
+    ("liza gc", Me::Human, archived),
+    ("liza graph", Me::Human, working),
+    ("liza hooks install", Me::Human, board),
+    ("liza hooks run", Me::Coder, board),
+    ("liza hooks status", Me::Human, board),
+    ("liza hooks uninstall", Me::Human, board),
+    ("liza inbox", Me::Human, noted),
+    ("liza init", Me::Human, bare),
+    ("liza integration advance", Me::Human, main_went_on),
+    ("liza log", Me::Human, working),
+    ("liza man", Me::Human, bare),
+    ("liza merge", Me::Reviewer, approved),
+    ("liza next", Me::Coder, idle),
+    ("liza note", Me::Human, idle),
+    ("liza pause", Me::Human, board),
+    ("liza plan", Me::Human, planned),
+    ("liza resume", Me::Human, paused),
+    ("liza review approve", Me::Reviewer, reviewing),
+    ("liza review claim", Me::Reviewer, ready),
+    ("liza review discuss", Me::Reviewer, reviewing),
+    ("liza review reject", Me::Reviewer, reviewing),
+    ("liza review release", Me::Reviewer, reviewing),
+    ("liza review renew", Me::Reviewer, reviewing),
+    ("liza review show", Me::Reviewer, reviewing),
+    ("liza schema", Me::Human, bare),
+    ("liza spec-change", Me::Human, idle),
+    ("liza status", Me::Human, working),
+    ("liza task abandon", Me::Human, idle),
+    ("liza task add", Me::Human, board),
+    ("liza task block", Me::Coder, working),
+    ("liza task checkpoint", Me::Coder, working),
+    ("liza task claim", Me::Coder, idle),
+    ("liza task finalize", Me::Human, drafts),
+    ("liza task handoff", Me::Coder, working),
+    ("liza task list", Me::Human, ready),
+    ("liza task release", Me::Coder, working),
+    ("liza task renew", Me::Coder, working),
+    ("liza task rescope", Me::Human, planned),
+    ("liza task show", Me::Coder, working),
+    ("liza task submit", Me::Coder, finished),
+    ("liza task sync", Me::Coder, working),
+    ("liza task unblock", Me::Human, blocked),
+    ("liza trash", Me::Human, archived),
+    ("liza uninstall", Me::Human, board),
+    ("liza validate", Me::Human, working),
+    ("liza verify", Me::Human, working),
+    ("liza worktree", Me::Human, archived),
+];
+
+/// A repository, and who acts in it once there is a board.
+struct Stage {
+    world: World,
+    coder: Who,
+    reviewer: Who,
+}
+
+fn bare() -> Stage {
+    Stage { world: World::bare_repo_in_memory(), coder: HUMAN, reviewer: HUMAN }
+}
+
+fn board() -> Stage {
+    let world = World::in_memory();
+    let coder = world.register("coder", "coder-1");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    Stage { world, coder, reviewer }
+}
+
+fn add(stage: &Stage, id: &str, path: &str, finalize: &[&str]) {
+    let mut args =
+        vec!["task", "add", "--id", id, "--title", id, "--spec", "specs/vision.md", "--done", "it works"];
+    args.extend(["--in", path, "--in", "tests/"]);
+    args.extend(["--owns", path]);
+    args.extend(finalize);
+    stage.world.human(&args).ok();
+}
+
+fn drafts() -> Stage {
+    let stage = board();
+    add(&stage, "t1", "greet.sh", &[]);
+    add(&stage, "t2", "other.sh", &[]);
+    stage
+}
+
+fn idle() -> Stage {
+    let stage = board();
+    add(&stage, "t1", "greet.sh", &["--finalize"]);
+    stage
+}
+
+fn working() -> Stage {
+    let stage = idle();
+    stage.world.claim(&stage.coder, "t1");
+    stage
+}
+
+fn finished() -> Stage {
+    let stage = working();
+    stage.world.checkpoint(&stage.coder, "t1", &["greet.sh", "tests/test_greet.sh"]);
+    let files = [("greet.sh", "echo Hello\n"), ("tests/test_greet.sh", "echo ok\n")];
+    stage.world.write_and_commit(&stage.world.path(".worktrees/t1"), &files);
+    stage
+}
+
+fn ready() -> Stage {
+    let stage = finished();
+    stage.world.liza(&stage.coder, &["task", "submit", "t1"]).ok();
+    stage
+}
+
+fn reviewing() -> Stage {
+    let stage = ready();
+    stage.world.liza(&stage.reviewer, &["review", "claim", "t1"]).ok();
+    stage
+}
+
+fn approved() -> Stage {
+    let stage = ready();
+    let commit = stage.world.git(&["rev-parse", "task/t1"]);
+    stage.world.approve(&stage.reviewer, "t1", &commit);
+    stage
+}
+
+fn merged() -> Stage {
+    let stage = approved();
+    stage.world.liza(&stage.reviewer, &["merge", "t1"]).ok();
+    stage
+}
+
+/// Its worktree is in the trash.
+fn archived() -> Stage {
+    let stage = merged();
+    stage.world.human(&["archive", "--all"]).ok();
+    stage
+}
+
+/// A branch that is checked out is not moved, so the user is elsewhere.
+fn merged_and_away() -> Stage {
+    let stage = merged();
+    stage.world.git(&["switch", "-q", "-c", "elsewhere"]);
+    stage
+}
+
+fn blocked() -> Stage {
+    let stage = working();
+    let args =
+        ["task", "block", "t1", "--reason", "the spec is silent", "--question", "Is an empty name allowed?"];
+    stage.world.liza(&stage.coder, &args).ok();
+    stage
+}
+
+fn paused() -> Stage {
+    let stage = board();
+    stage.world.human(&["pause"]).ok();
+    stage
+}
+
+fn noted() -> Stage {
+    let stage = idle();
+    stage.world.human(&["note", "use argparse"]).ok();
+    for question in ["question=one", "question=two"] {
+        stage.world.human(&["anomaly", "spec_ambiguity", "--task", "t1", "--detail", question]).ok();
+    }
+    stage
+}
+
+fn main_went_on() -> Stage {
+    let stage = board();
+    stage.world.write("upstream.txt", "a fix\n");
+    stage.world.commit_all("upstream fix");
+    stage
+}
+
+/// The files that examples of plans name.
+fn planned() -> Stage {
+    let stage = idle();
+    let plan = "tasks:\n  - id: t7\n    title: Seven\n    spec_ref: specs/vision.md\n    done_when: [it works]\n    scope: {in: [seven/]}\n";
+    stage.world.write("plan.yaml", plan);
+    stage.world.write("new-tasks.yaml", plan);
+    stage
+}
+
+/// Every command a person sees, with its full name.
+pub fn visible(command: &clap::Command, name: &str, see: &mut dyn FnMut(&str, &clap::Command)) {
+    see(name, command);
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+    {
+        visible(inner, &format!("{name} {}", inner.get_name()), see);
+    }
+}
+
+/// The examples in a command's long help.
+fn examples_of(command: &clap::Command) -> Vec<String> {
+    let text = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().strip_prefix("Example: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_has_an_example_with_its_own_name() {
+    let mut missing = Vec::new();
+    visible(&liza::cli::command_line(), "liza", &mut |name, command| {
+        let examples = examples_of(command);
+        if !examples.iter().any(|example| example.contains(name)) {
+            missing.push(name.to_owned());
+        }
+    });
+    assert!(missing.is_empty(), "no example of its own in the help of: {}", missing.join(", "));
+}
+
+#[test]
+fn every_example_works() {
+    let mut examples: Vec<String> = Vec::new();
+    visible(&liza::cli::command_line(), "liza", &mut |_, command| {
+        for example in examples_of(command) {
+            if !examples.contains(&example) {
+                examples.push(example);
+            }
+        }
+    });
+    assert!(examples.len() > 45, "{examples:?}");
+    let unused: Vec<&str> = SCENES
+        .iter()
+        .map(|(start, ..)| *start)
+        .filter(|start| !examples.iter().any(|example| example.contains(start)))
+        .collect();
+    assert!(unused.is_empty(), "no example begins with {unused:?}");
+    let next = std::sync::Mutex::new(examples.iter());
+    let failures = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let Some(example) = next.lock().expect("the list").next() else { return };
+                    if let Err(why) = tried(example) {
+                        failures.lock().expect("the list").push(why);
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("the list");
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+fn tried(example: &str) -> Result<(), String> {
+    let scene =
+        SCENES.iter().filter(|(start, ..)| example.contains(start)).max_by_key(|(start, ..)| start.len());
+    let Some((_, me, set)) = scene else { return Err(format!("no scene is set for: {example}")) };
+    let stage = set();
+    let who = match me {
+        Me::Human => &HUMAN,
+        Me::Coder => &stage.coder,
+        Me::Reviewer => &stage.reviewer,
+    };
+    let ran = shell(&stage.world, who, &stage.world.root, example);
+    if ran.exit == 0 {
+        return Ok(());
+    }
+    Err(format!("{example}\nexit {}\n{}{}", ran.exit, ran.stdout, ran.stderr))
+}
