@@ -36,6 +36,7 @@ impl Story {
         for record in records {
             match &record.what {
                 Transition::Init(init) => story.start = Some(init.integration_head.clone()),
+                Transition::Migrate(migrate) => story.start = migrate.rest.integration.head.clone(),
                 // An intent has the number of the revision that began it.
                 Transition::BeginMerge(begin) => {
                     tasks.insert(record.revision, &begin.task);
@@ -94,7 +95,7 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
     let query = ctx.query().map_err(|failure| failure.message)?;
     let head = query.head_of_branch(branch).map_err(|error| error.to_string())?;
     let Some(mut at) = story.start.clone() else {
-        return Err("the log does not begin with init".to_owned());
+        return Err("the log does not say where it began".to_owned());
     };
     let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
         Ok(evidence) => evidence.told(),
