@@ -388,6 +388,8 @@ fn a_migration_may_die_anywhere() {
         }
         world.human(&["note", "after"]).ok();
         world.sound();
+        // What others could read of the old board is seen to by whoever mends next.
+        world.human(&["doctor", "--fix"]).ok();
         world.human(&["doctor"]).ok();
     }
 }
