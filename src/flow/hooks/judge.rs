@@ -14,6 +14,7 @@ use crate::store::layout::WORKTREES;
 use super::super::advance::is_private;
 use super::super::context::Context;
 use super::super::failure::Failure;
+use super::super::worktrees::task_of;
 use super::Hook;
 
 /// What git told the hook, and what its environment says about who acts.
@@ -121,22 +122,13 @@ fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf), Failure> {
     let worktree = parts.join("/");
     let site = match parts.as_slice() {
         [home, _, _] if home == WORKTREES => Site::Sealed(worktree),
-        [home, name] if home == WORKTREES => match task_named(name) {
+        [home, name] if home == WORKTREES => match task_of(name) {
             Some(task) => Site::Task { task, worktree },
             None => Site::Sealed(worktree),
         },
         _ => Site::Elsewhere,
     };
     Ok((site, top))
-}
-
-/// `t1` and `t1.3` are worktrees of `t1`.
-fn task_named(name: &str) -> Option<TaskId> {
-    let id = match name.rsplit_once('.') {
-        Some((id, epoch)) if epoch.parse::<u64>().is_ok() => id,
-        _ => name,
-    };
-    TaskId::new(id).ok()
 }
 
 fn sealed(worktree: &str) -> Failure {

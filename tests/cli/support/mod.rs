@@ -151,14 +151,7 @@ impl World {
 
     #[track_caller]
     pub fn git_in(&self, dir: &Path, args: &[&str]) -> String {
-        let mut command = self.command("git", dir);
-        command
-            .args(args)
-            .env("GIT_AUTHOR_NAME", "Somebody")
-            .env("GIT_AUTHOR_EMAIL", "somebody@example.org")
-            .env("GIT_COMMITTER_NAME", "Somebody")
-            .env("GIT_COMMITTER_EMAIL", "somebody@example.org");
-        let ran = Ran::of(command.output().expect("git runs"));
+        let ran = self.git_as(&HUMAN, dir, args, &[]);
         assert_eq!(ran.exit, 0, "git {args:?}: {}{}", ran.stdout, ran.stderr);
         ran.stdout.trim_end().to_owned()
     }
