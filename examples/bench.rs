@@ -165,6 +165,7 @@ impl Bench {
         for size in sizes {
             self.board(*size);
         }
+        self.hooks();
         self.archived(if self.quick { 500 } else { 9_900 });
         self.writers();
         self.rival();
@@ -316,6 +317,39 @@ impl Bench {
         results.push(("claim, worktree kept", (median(reclaim), median(base))));
         for (name, (ms, floor_ms)) in results {
             self.row(name, &label, ms, "start+log+replace", floor_ms);
+        }
+    }
+
+    /// What git's own commands cost with hooks installed, beside the same without.
+    fn hooks(&mut self) {
+        let (with, without) = (self.world(50), self.world(50));
+        with.run(&self.liza, &with.root, None, &["hooks", "install"]);
+        let moved = |world: &World, round: usize| {
+            let to = if round % 2 == 0 { "HEAD" } else { "HEAD~0" };
+            drop(world.git(&["update-ref", &format!("refs/heads/other-{round}"), to]));
+        };
+        // The one update that asks liza: to where the branch is, which is allowed.
+        let asked = |world: &World, _: usize| {
+            drop(world.git(&["update-ref", "refs/heads/integration", "integration"]));
+        };
+        let committed = |world: &World, round: usize| {
+            drop(world.git(&["commit", "-q", "--allow-empty", "-m", &format!("commit {round}")]));
+        };
+        let kinds: [(&str, &dyn Fn(&World, usize)); 3] =
+            [("another ref", &moved), ("integration", &asked), ("commit", &committed)];
+        for (name, act) in kinds {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            for round in 0..50 {
+                b.push(timed(|| act(&without, round)));
+                a.push(timed(|| act(&with, round)));
+            }
+            let p95 = |times: &[f64]| {
+                let mut times = times.to_vec();
+                times.sort_by(f64::total_cmp);
+                times[times.len() * 95 / 100]
+            };
+            eprintln(&format!("-- with hooks, {name}: p95 {:.2} ms, without {:.2} ms", p95(&a), p95(&b)));
+            self.row("with hooks", name, median(a), "without", median(b));
         }
     }
 
