@@ -82,7 +82,9 @@ fn usage_hint() -> String {
     root.build();
     let (mut command, mut path) = (&root, "liza".to_owned());
     for word in std::env::args().skip(1) {
-        if let Some(inner) = command.find_subcommand(&word).filter(|inner| !inner.is_hide_set()) {
+        if let Some(inner) =
+            command.find_subcommand(&word).filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+        {
             command = inner;
             path = format!("{path} {}", inner.get_name());
         }

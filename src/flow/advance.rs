@@ -28,6 +28,20 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
     if query.is_ancestor(&commit, &old)? && !accepts {
         return Err(Failure::new("refused.empty", format!("`{branch}` contains {} already", commit.short())));
     }
+    if let Some(moved) = super::moved::integration_was_moved(ctx, &snapshot.board)? {
+        // Accepted as it stands, or put back where it was; nothing is built on what nobody has looked at.
+        let returns = commit == moved.from && query.is_ancestor(&old, &commit)?;
+        if accepts && moved.lost > 0 {
+            return Err(Failure::new(
+                "refused.not_ancestor",
+                format!("accepting this would drop merged work: {}", moved.told()),
+            )
+            .hint(moved.remedy()));
+        }
+        if !accepts && !returns {
+            ctx.integration_in_place(&snapshot.board)?;
+        }
+    }
     let known = snapshot.board.rest.integration.head.as_ref().filter(|_| accepts).unwrap_or(&old);
     no_private_paths(ctx, known, &commit)?;
     not_checked_out(ctx, &branch)?;

@@ -68,15 +68,12 @@ impl Context {
     /// past review and gates, and a person has to look.
     pub fn integration_in_place(&self, board: &Board) -> Result<(), Failure> {
         let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
-        let (branch, from) = (&evidence.branch, &evidence.from);
         // That it is gone is said by whoever needs it.
-        let Some(to) = &evidence.to else { return Ok(()) };
-        let hint = format!(
-            "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`, or keeps it elsewhere (`git branch kept {}`) and puts `{branch}` back to {from}",
-            to.short()
-        );
+        if evidence.to.is_none() {
+            return Ok(());
+        }
         Err(Failure::new("board.integration_moved", evidence.told())
-            .hint(hint)
+            .hint(evidence.remedy())
             .detail("evidence", serde_json::to_value(&evidence).unwrap_or_default()))
     }
 }
@@ -127,6 +124,25 @@ pub fn evidence(
 }
 
 impl Evidence {
+    /// What a person can do about it, without anything being lost.
+    pub fn remedy(&self) -> String {
+        let (branch, from) = (&self.branch, &self.from);
+        let Some(to) = &self.to else { return format!("`git branch {branch} {from}` brings it back") };
+        let aside = format!(
+            "`git branch kept {}` keeps what is there, then put `{branch}` back to {from}",
+            to.short()
+        );
+        match (self.gained, self.lost) {
+            (0, _) => format!("`liza integration advance {from} --reason …` brings back what was there"),
+            (_, 0) => format!(
+                "look at it with `git log`; a person accepts it with `liza integration advance {branch} --reason …`; or {aside}"
+            ),
+            _ => format!(
+                "{aside}; `liza integration advance kept --reason …` then brings the other commits in"
+            ),
+        }
+    }
+
     /// In one line: from where to where, what it gained and lost, and who did it as far as git knows.
     pub fn told(&self) -> String {
         let Some(to) = &self.to else {

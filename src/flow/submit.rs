@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::board::history::Checkpoint;
 use crate::board::rules::{Submit, WriteCheckpoint, current_checkpoint};
-use crate::board::task::Validation;
+use crate::board::task::{Kind, Validation};
 use crate::board::{Needs, TaskId};
 use crate::git::refs;
 
@@ -21,7 +21,12 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Resul
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
     let write =
         WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found: handout(&path)? };
+    let announced = write.checkpoint.files_to_modify.clone();
     let committed = ctx.commit(write)?;
+    let is_code = committed.board.task(task).is_some_and(|task| task.kind == Kind::Code);
+    if is_code && ctx.project_config()?.tests_among(announced.iter().map(String::as_str)).is_empty() {
+        ctx.narrate("no test is among the files: code without tests cannot be approved, and files can only be announced now (release the task and claim it again to begin anew)");
+    }
     Ok((committed.outcome, committed.board.revision))
 }
 

@@ -274,7 +274,13 @@ fn inside(ctx: &Context, place: &mut Place) {
         (Ok(why), None) if !place.dirty => (true, why.clone()),
         (Ok(_), None) => {
             let some: Vec<&str> = place.uncommitted.iter().take(5).map(String::as_str).collect();
-            (false, format!("uncommitted work: {} (`--save` keeps it under a ref)", some.join(", ")))
+            (
+                false,
+                format!(
+                    "uncommitted work: {} (`liza worktree prune --save` keeps it under a ref)",
+                    some.join(", ")
+                ),
+            )
         }
     };
 }

@@ -18,6 +18,7 @@ const LOCK_MARK: &str = "liza: ";
 
 /// The file in the trash that says where a worktree was.
 const ORIGIN: &str = "origin";
+const TREE: &str = "tree";
 
 /// Why a worktree was not made or not removed.
 #[derive(Debug, Error)]
@@ -145,12 +146,16 @@ impl<'a> Worktrees<'a> {
             return Ok(None);
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let bin = self.bin(&name)?;
-        // Where it was, for whoever wants it back.
-        let origin = bin.join(ORIGIN);
-        fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
+        // `.review/t1` is another thing than `t1`.
+        let kind = path.parent().and_then(|home| home.file_name()?.to_str()?.strip_prefix('.'));
+        let below_home = path.parent() != Some(self.home);
+        let bin = match kind.filter(|_| below_home) {
+            Some(kind) => self.bin(&format!("{kind}-{name}"))?,
+            None => self.bin(&name)?,
+        };
+        note_origin(&bin, path)?;
         if present {
-            rename(path, &bin.join("tree"))?;
+            rename(path, &bin.join(TREE))?;
         }
         for (index, record) in records.iter().enumerate() {
             let kept_as = if index == 0 { "record".to_owned() } else { format!("record.{index}") };
@@ -180,10 +185,10 @@ impl<'a> Worktrees<'a> {
 
     /// Moves one file or directory into the trash, as it is; gives where.
     pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
-        let name = path.file_name().unwrap_or_default();
-        let kept_at = self.bin(&name.to_string_lossy())?.join(name);
-        rename(path, &kept_at)?;
-        Ok(kept_at)
+        let bin = self.bin(&path.file_name().unwrap_or_default().to_string_lossy())?;
+        note_origin(&bin, path)?;
+        rename(path, &bin.join(TREE))?;
+        Ok(bin)
     }
 
     /// Puts a worktree from the trash back to where it was, with git's record of it. What died halfway is finished.
@@ -251,6 +256,12 @@ impl<'a> Worktrees<'a> {
             }
         }
     }
+}
+
+/// Where it was, for whoever wants it back.
+fn note_origin(bin: &Path, path: &Path) -> Result<(), GitError> {
+    let origin = bin.join(ORIGIN);
+    fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))
 }
 
 /// Renames; that the source is gone already is fine, somebody was faster.

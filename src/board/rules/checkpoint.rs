@@ -41,7 +41,7 @@ impl Rule for WriteCheckpoint {
         }
         Refusal::new(
             Code::CheckpointLate,
-            format!("the worktree of `{}` is no longer as it was at the claim: work began before the checkpoint", self.task),
+            format!("the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work", self.task),
         )
         .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
         .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))

@@ -56,6 +56,7 @@ pub struct HeartbeatArgs {}
 /// Example: liza agent retire coder-1
 #[derive(Args)]
 pub struct RetireArgs {
+    /// The agent
     pub id: String,
 }
 

@@ -207,10 +207,13 @@ fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Ans
     if dry_run {
         return Ok(Answer::new(data, text).at(plan.on));
     }
+    let before = plan.on;
     let now = restore::carry_out(ctx, plan)?;
-    text.push_str(&format!(
-        "brought back as revision {now}; nothing of what happened since is lost: `liza log`"
-    ));
+    text.push_str(&if now == before {
+        "so nothing was to be brought back".to_owned()
+    } else {
+        format!("brought back as revision {now}; nothing of what happened since is lost: `liza log`")
+    });
     data["now"] = json!(now);
     Ok(Answer::new(data, text).at(now))
 }

@@ -92,12 +92,25 @@ pub fn install_now(ctx: &Context, beside: bool) -> Result<(serde_json::Value, St
     }
     if let Some(manager) = &installed.manager {
         text.push_str(&format!("{} owns the hooks: {}\n", manager.name, manager.why));
+        let left: Vec<&str> = manager.leaves.iter().map(|hook| hook.name()).collect();
+        match (installed.done.is_empty(), beside) {
+            (false, _) => text.push_str("For the others, "),
+            (true, true) => {
+                text.push_str(&format!("Nothing was installed: {} leaves none alone. ", manager.name))
+            }
+            (true, false) => text.push_str("Nothing was installed. "),
+        }
         if installed.done.is_empty() {
-            text.push_str("Nothing was installed. To have liza's checks, ");
-        } else {
-            text.push_str("For the others, ");
+            text.push_str("To have liza's checks, ");
         }
         text.push_str(&manager.lines);
+        if installed.done.is_empty() && !left.is_empty() {
+            text.push_str(&format!(
+                "`liza hooks install --beside` adds {}, which {} leaves alone.\n",
+                left.join(", "),
+                manager.name
+            ));
+        }
         text.push_str("`liza hooks status` says when they fire.\n");
     }
     let data = json!({

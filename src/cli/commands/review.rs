@@ -18,6 +18,9 @@ use super::task::commit;
 /// Example: liza review claim t1
 #[derive(Subcommand)]
 pub enum ReviewCommand {
+    /// Take a review: makes a sealed checkout of exactly the submitted commit
+    ///
+    /// Example: liza review claim t1
     Claim(TaskArgs),
     /// Extend your lease on a review
     ///
@@ -33,11 +36,6 @@ pub enum ReviewCommand {
     Discuss(DiscussArgs),
 }
 
-/// Take, extend or give back the review of a task
-///
-/// `claim` makes a sealed checkout of exactly the submitted commit.
-///
-/// Example: liza review claim t1
 #[derive(Args)]
 pub struct TaskArgs {
     /// The task

@@ -22,6 +22,11 @@ pub enum TaskCommand {
     Finalize(FinalizeArgs),
     List(ListArgs),
     Show(ShowArgs),
+    /// Take a task: you become its holder, with a worktree of your own
+    ///
+    /// Prints where to work. Yours again after a rejection or a block: the same worktree, one iteration on.
+    ///
+    /// Example: liza task claim t1
     Claim(IdArgs),
     /// Extend your lease on a task; any other command of yours does too
     ///
@@ -38,11 +43,6 @@ pub enum TaskCommand {
     Sync(SyncArgs),
 }
 
-/// Act on a task you hold or want to hold
-///
-/// `claim` makes you its holder with a worktree of your own; `renew` extends your lease.
-///
-/// Example: liza task claim t1
 #[derive(Args)]
 pub struct IdArgs {
     /// The task
@@ -353,7 +353,11 @@ fn list(session: &mut Session, args: &ListArgs) -> Result<Answer, Failure> {
         .filter(|task| !args.ready || picture.node(task) == crate::policy::NodeState::Ready)
         .collect();
     let rows: Vec<Value> = chosen.iter().map(|task| picture.row(task)).collect();
-    let text = if chosen.is_empty() { "no such task".to_owned() } else { picture.table(&chosen) };
+    let text = match (chosen.is_empty(), snapshot.board.tasks.is_empty()) {
+        (true, true) => "no task is on the board; `liza task add --help` says how one gets there".to_owned(),
+        (true, false) => "no task is like that; `liza task list` shows all".to_owned(),
+        _ => picture.table(&chosen),
+    };
     Ok(Answer::new(json!({ "tasks": rows }), text).at(snapshot.board.revision))
 }
 
@@ -433,10 +437,35 @@ pub fn claimed_text(data: &Value) -> String {
 fn submit(session: &mut Session, args: &SubmitArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.id)?;
     session.seal_request()?;
+    not_in_a_former_place(session, &id)?;
     let (data, revision) = crate::flow::submit::submit(&session.ctx, &id)?;
     let text =
         format!("{id} is READY_FOR_REVIEW at {}; somebody else reviews it", text_of(&data, "review_commit"));
     Ok(Answer::new(data, text).at(revision))
+}
+
+/// Whoever stands in a worktree that work has left means what is there, and it would not be looked at.
+pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failure> {
+    let Some(top) =
+        std::env::current_dir().ok().and_then(|dir| crate::git::repo::discover(&dir).ok()?.linked)
+    else {
+        return Ok(());
+    };
+    let (root, home) = (session.ctx.root(), session.ctx.worktrees_dir());
+    let name = top.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if top.path.parent() != Some(&home) || crate::flow::worktrees::task_of(&name).as_ref() != Some(id) {
+        return Ok(());
+    }
+    let snapshot = session.ctx.read(&Needs::task(id))?;
+    let Some(attempt) = snapshot.board.task(id).and_then(|task| task.body().attempt()) else { return Ok(()) };
+    if root.join(&attempt.worktree) == top.path {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "stale.lease_lost",
+        format!("you are in `{name}`, a former worktree of `{id}`; work goes on in {}", attempt.worktree),
+    )
+    .hint("go there; what is here stays, and its commits are kept under refs/liza/attempts"))
 }
 
 fn rescope(session: &mut Session, args: &RescopeArgs) -> Result<Answer, Failure> {

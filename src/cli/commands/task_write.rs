@@ -215,6 +215,7 @@ pub fn checkpoint(session: &mut Session, args: &CheckpointArgs) -> Result<Answer
         }
     };
     session.seal_request()?;
+    super::task::not_in_a_former_place(session, &id)?;
     let (data, revision) = submit::checkpoint(&session.ctx, &id, checkpoint)?;
     let text = if data["status"] == "BLOCKED" {
         format!(

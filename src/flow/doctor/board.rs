@@ -90,13 +90,12 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             continue;
         }
         let (code, remedy) = match check.name {
-            "integration" => (
-                "story.integration",
-                "look at what was put there; `liza integration advance` with that branch and a --reason accepts it",
-            ),
+            "integration" => {
+                ("story.integration", "look at what was put there with `git log`, then do as said above")
+            }
             "merged work" => (
                 "story.merged_work",
-                "look at the branch with `git log`; the merges are kept under refs/liza/merges",
+                "the merges are kept under refs/liza/merges; `liza integration advance` with the newest of them and a --reason brings the work back",
             ),
             "branches" => (
                 "story.branch",

@@ -13,7 +13,7 @@ pub fn unaccounted(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         let branch = name.starts_with(TASK_BRANCHES);
         let short = name.strip_prefix("refs/heads/").unwrap_or(&name);
         let why = if branch {
-            "a claim of a task of that name would be refused, and `liza verify` cannot tell whose work it is"
+            "`liza verify` cannot tell whose work it is"
         } else {
             "liza keeps work under such names, and nothing tells whose this is"
         };

@@ -182,7 +182,7 @@ fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Fin
     } else {
         format!("{shown} belongs to no task")
     };
-    let why = "it takes room, and a claim of that name would be refused";
+    let why = "it takes room, and nothing tells whose it is";
     let code = if left_by_merge { "worktree.merge_left" } else { "worktree.of_nobody" };
     match unique_content(ctx, &place.path) {
         None => {

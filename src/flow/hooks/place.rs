@@ -13,6 +13,8 @@ use super::Hook;
 pub struct Place {
     pub dir: PathBuf,
     pub manager: Option<Manager>,
+    /// Every worktree looks in this same directory.
+    pub is_shared: bool,
 }
 
 /// A program or a setting that owns the hooks: liza puts nothing there.
@@ -26,11 +28,18 @@ pub struct Manager {
     pub leaves: Vec<Hook>,
 }
 
+/// Where git looks from the main checkout.
 pub fn find(ctx: &Context) -> Result<Place, Failure> {
-    let text = Git::acting(ctx.root(), "rev-parse").args(["--git-path", "hooks"]).run_line()?;
-    let dir = ctx.root().join(text);
+    let dir = seen_from(ctx.root())?;
     let manager = manager(&dir, ctx.root(), &ctx.repo.common_dir);
-    Ok(Place { dir, manager })
+    let relative = ctx.query()?.setting("core.hookspath").is_some_and(|path| !path.starts_with(['/', '~']));
+    Ok(Place { dir, manager, is_shared: !relative })
+}
+
+/// Where git looks from some checkout: a relative `core.hooksPath` means another place in each.
+pub fn seen_from(checkout: &Path) -> Result<PathBuf, Failure> {
+    let text = Git::acting(checkout, "rev-parse").args(["--git-path", "hooks"]).run_line()?;
+    Ok(checkout.join(text))
 }
 
 fn manager(dir: &Path, root: &Path, common_dir: &Path) -> Option<Manager> {
@@ -93,6 +102,8 @@ fn owner_of_files(dir: &Path) -> Option<Manager> {
     None
 }
 
+const EVERYWHERE: &str = "A relative core.hooksPath is looked for in every worktree: commit those files, or make the setting an absolute path.\n";
+
 fn shell_lines(place: &str) -> String {
     let mut text = format!("add one line to each hook in {place}, before anything that may exit:\n");
     for hook in Hook::ALL {
@@ -113,6 +124,7 @@ fn husky(dir: &Path, why: String) -> Manager {
         "and, because husky hands no reference-transaction on, an executable file of your own:\n  {}:\n    #!/bin/sh\n    exec liza hooks run reference-transaction -- \"$@\"\n",
         dir.join(Hook::ReferenceTransaction.name()).display()
     ));
+    lines.push_str(EVERYWHERE);
     Manager { name: "husky", why, lines, leaves: Vec::new() }
 }
 

@@ -143,7 +143,7 @@ if [ -n "$liza_input" ]; then
     0) ;;
 {refused}    *)
       echo "liza: could not be asked (exit $liza_answer), so the integration branch stays where it is" >&2
-      echo "liza: 'liza hooks status' says more" >&2
+      echo "liza: is $liza_program still there? install liza again, or take the marked block out of $0" >&2
       exit 1
       ;;
     esac

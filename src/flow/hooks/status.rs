@@ -1,6 +1,6 @@
 //! Whether the hooks fire: git is asked to run them, nothing is guessed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -35,7 +35,9 @@ pub struct HooksStatus {
 
 pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
     let place = place::find(ctx)?;
-    let hooks: Vec<HookStatus> = Hook::ALL.into_iter().map(|hook| probe(ctx, &place, hook)).collect();
+    let checkouts = checkouts(ctx);
+    let hooks: Vec<HookStatus> =
+        Hook::ALL.into_iter().map(|hook| everywhere(ctx, &place, &checkouts, hook)).collect();
     let active = hooks.iter().all(|hook| hook.active);
     Ok(HooksStatus {
         active,
@@ -47,28 +49,70 @@ pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
     })
 }
 
+/// The main checkout and a few worktrees of tasks: commits are made there, too.
+fn checkouts(ctx: &Context) -> Vec<PathBuf> {
+    const ASKED: usize = 3;
+    let home = ctx.worktrees_dir();
+    let mut all = vec![ctx.root().to_owned()];
+    let known = crate::git::checkouts::list(&ctx.repo).unwrap_or_default();
+    let ours =
+        known.into_iter().filter_map(|checkout| checkout.path).filter(|path| path.parent() == Some(&home));
+    let sound = ours.filter(|path| crate::git::checkouts::check_sound(&ctx.repo, path).is_ok());
+    all.extend(sound.take(ASKED));
+    all
+}
+
+/// Active where it fires in every checkout.
+fn everywhere(ctx: &Context, place: &Place, checkouts: &[PathBuf], hook: Hook) -> HookStatus {
+    let mut first = None;
+    for checkout in checkouts {
+        let found = probe(ctx, place, checkout, hook);
+        if !found.active {
+            return found;
+        }
+        first = first.or(Some(found));
+    }
+    match first {
+        // Worktrees that are not made yet will see only what is committed.
+        Some(found) if !place.is_shared && !committed(ctx, &found.path) => HookStatus {
+            active: false,
+            detail:
+                "core.hooksPath is relative and this file is not committed: tasks' worktrees will not have it"
+                    .to_owned(),
+            ..found
+        },
+        Some(found) => found,
+        None => HookStatus { hook, active: false, path: place.dir.clone(), detail: "no checkout".to_owned() },
+    }
+}
+
+fn committed(ctx: &Context, path: &Path) -> bool {
+    let git = Git::reading(ctx.root(), "ls-files").args(["--error-unmatch", "--"]).arg(path);
+    git.output().is_ok_and(|output| output.status.success())
+}
+
 /// Runs the hook as git would, in a way that makes it say its name and do nothing else.
-fn probe(ctx: &Context, place: &Place, hook: Hook) -> HookStatus {
-    let path = place.dir.join(hook.name());
+fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatus {
+    let dir = place::seen_from(checkout).unwrap_or_else(|_| place.dir.clone());
+    let path = dir.join(hook.name());
     let told = |active: bool, detail: &str| HookStatus {
         hook,
         active,
         path: path.clone(),
         detail: detail.to_owned(),
     };
-    // What does not mention liza anywhere is somebody's own: firing it would run their checks, and settle nothing.
-    let text = std::fs::read(&path).unwrap_or_default();
-    let mentioned = String::from_utf8_lossy(&text).contains("liza") || configured(ctx, place);
     if std::fs::symlink_metadata(&path).is_err() {
         return told(false, "there is no such hook where git looks");
     }
-    if !mentioned {
+    // What does not mention liza anywhere is somebody's own: firing it would run their checks, and settle nothing.
+    let text = std::fs::read(&path).unwrap_or_default();
+    if !String::from_utf8_lossy(&text).contains("liza") && !configured(ctx, place) {
         return told(false, "the hook there does not ask liza");
     }
     let Ok(note) = tempfile::NamedTempFile::new() else {
         return told(false, "no temporary file for the probe");
     };
-    let mut git = Git::acting(ctx.root(), "hook").arg("run").arg("--ignore-missing");
+    let mut git = Git::acting(checkout, "hook").arg("run").arg("--ignore-missing");
     if hook.is_fed() {
         git = git.arg("--to-stdin=/dev/null");
     }
@@ -81,7 +125,9 @@ fn probe(ctx: &Context, place: &Place, hook: Hook) -> HookStatus {
     match ran {
         Err(error) => told(false, &format!("git could not run it: {error}")),
         Ok(_) if said.lines().any(|line| line == hook.name()) => told(true, "git runs it"),
-        Ok(_) => told(false, "git does not run it (is it executable?)"),
+        Ok(_) => {
+            told(false, "git runs it, but it does not ask liza; or it is not executable, or fails before")
+        }
     }
 }
 

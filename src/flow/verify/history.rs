@@ -98,8 +98,8 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
         return Err("the log does not say where it began".to_owned());
     };
     let explain = |from: &CommitId, to: Option<CommitId>| match moved::evidence(ctx, branch, from, to) {
-        Ok(evidence) => evidence.told(),
-        Err(failure) => failure.message,
+        Ok(evidence) => (evidence.told(), evidence.remedy()),
+        Err(failure) => (failure.message, accepting(branch)),
     };
     let mut merges = 0;
     let mut broken: Option<String> = None;
@@ -107,10 +107,12 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
         if step.task.is_none() && step.old.as_ref() == Some(&step.new) {
             // A person named the head as it stood and said why: what led to it is thereby on record.
             broken = None;
+        } else if step.task.is_none() && step.new == at {
+            // A person put it back to where liza had it.
         } else if broken.is_none() && !step.old.as_ref().is_some_and(|old| story.leads(&at, old)) {
             let what =
                 step.task.as_ref().map_or("an advance".to_owned(), |task| format!("the merge of {task}"));
-            let told = explain(&at, step.old.clone());
+            let (told, _) = explain(&at, step.old.clone());
             broken = Some(format!("before {what} (revision {}): {told}", step.revision));
         }
         if let Some(task) = &step.task {
@@ -131,8 +133,10 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
         Some(head) if moved::is_under_way(board, branch, &head) || story.leads(&at, &head) => {
             Ok(format!("`{branch}` is at {}, as a merge under way put it", head.short()))
         }
-        None => Err(explain(&at, None)),
-        head => Err(format!("{} ({})", explain(&at, head), accepting(branch))),
+        head => {
+            let (told, remedy) = explain(&at, head);
+            Err(format!("{told} ({remedy})"))
+        }
     }
 }
 
