@@ -6,7 +6,8 @@
 //! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
 //!    otherwise answer for the main checkout, which lies above it.
 //! 3. No fsmonitor program, no pager, no editor, no prompt, no background gc.
-//! 4. The agent's secret does not travel into git, its hooks or its filters.
+//! 4. Replaced objects and grafts are not followed: what was approved is what is merged.
+//! 5. The agent's secret does not travel into git, its hooks or its filters.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -213,6 +214,9 @@ fn scrub(command: &mut Command) {
     }
     command.env_remove("LIZA_AGENT_TOKEN");
     command
+        // What a commit is must not depend on who looks: libgit2 knows neither replacements nor grafts.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_EDITOR", ":")

@@ -52,6 +52,25 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let mut name = |what: String, why: &str, remedy: &str| {
         found.push(Finding::new("git.setting", what, why, remedy));
     };
+    let grafts = ctx.repo.common_dir.join("info/grafts");
+    if std::fs::metadata(&grafts).is_ok_and(|meta| meta.len() > 0) {
+        name(
+            format!("{} changes what commits seem to be", grafts.display()),
+            "liza does not follow it, so git shows people other histories than it merges",
+            "move the file away, unless you know why it is there",
+        );
+    }
+    let replaced = query.refs_below("refs/replace/")?;
+    if !replaced.is_empty() {
+        name(
+            format!(
+                "{} in refs/replace make objects seem to be others",
+                crate::text::plural(replaced.len(), "ref")
+            ),
+            "liza does not follow them, so git shows people other contents than it merges",
+            "look at them with `git replace -l`; keep them only if you know why they are there",
+        );
+    }
     for key in ["gc.pruneexpire", "gc.worktreepruneexpire"] {
         if setting(key).is_some_and(|value| ["now", "all", "0"].contains(&value.as_str())) {
             name(

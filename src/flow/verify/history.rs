@@ -116,7 +116,7 @@ pub fn line(ctx: &Context, board: &Board, records: &[Record]) -> Result<String, 
             broken = Some(format!("before {what} (revision {}): {told}", step.revision));
         }
         if let Some(task) = &step.task {
-            merge_is_ours(query, task, step)?;
+            merge_is_ours(ctx, query, task, step)?;
             merges += 1;
         }
         at = step.new.clone();
@@ -145,7 +145,7 @@ fn accepting(branch: &str) -> String {
 }
 
 /// The commit is there, stands on what it was merged onto, and says which task it merges.
-fn merge_is_ours(query: &crate::git::Query, task: &TaskId, step: &Move) -> Result<(), String> {
+fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: &Move) -> Result<(), String> {
     let commit = &step.new;
     let parents = query.parents_of(commit).map_err(|_| format!("the merge {commit} of {task} is gone"))?;
     if parents.first() != step.old.as_ref() {
@@ -155,7 +155,18 @@ fn merge_is_ours(query: &crate::git::Query, task: &TaskId, step: &Move) -> Resul
     if !message.lines().any(|line| line == format!("Liza-Task: {task}")) {
         return Err(format!("the commit {commit} does not say that it merges {task}"));
     }
-    Ok(())
+    let [onto, theirs] = &parents[..] else {
+        return Err(format!("the merge {commit} of {task} has {} parents, not two", parents.len()));
+    };
+    match super::patch::holds(ctx, onto, theirs, commit) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "the merge {commit} of {task} holds something else than {} and {} together",
+            onto.short(),
+            theirs.short()
+        )),
+        Err(failure) => Err(failure.message),
+    }
 }
 
 /// Every task that says MERGED is in the branch, with the very commit that was approved.

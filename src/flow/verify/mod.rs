@@ -1,6 +1,7 @@
 //! Whether board, log and repository still tell the same story.
 
 mod history;
+mod patch;
 
 use serde::Serialize;
 

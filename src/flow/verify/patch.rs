@@ -1,0 +1,39 @@
+//! Whether a merge holds exactly what its two sides make together, and nothing else.
+
+use std::collections::HashSet;
+
+use crate::board::CommitId;
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+use crate::git::merge::resolve_tree;
+use crate::git::{Class, MergeTree, classify, merge_tree};
+
+/// Looks at the trees alone where that settles it, and makes the merge once more where it does not (renames, conflicts
+/// that were resolved).
+pub fn holds(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+    Ok(by_paths(ctx, onto, theirs, merge)? || by_merging(ctx, onto, theirs, merge)?)
+}
+
+/// What only the task changed is as the task has it, and nothing else was changed.
+fn by_paths(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+    let query = ctx.query()?;
+    let Some(base) = query.merge_base(onto, theirs)? else { return Ok(false) };
+    let paths = |from: &CommitId, to: &CommitId| -> Result<HashSet<String>, Failure> {
+        Ok(query.changed_paths(from, to)?.into_iter().map(|change| change.path).collect())
+    };
+    let (of_task, of_others) = (paths(&base, theirs)?, paths(&base, onto)?);
+    let (made, differs) = (paths(onto, merge)?, paths(merge, theirs)?);
+    let both = of_task.intersection(&of_others).next().is_some();
+    Ok(!both && made.is_subset(&of_task) && of_task.is_disjoint(&differs))
+}
+
+fn by_merging(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+    let wanted = ctx.query()?.tree_of(merge)?;
+    Ok(match merge_tree(&ctx.repo, onto, theirs)? {
+        MergeTree::Clean(tree) => tree == wanted,
+        MergeTree::Conflict { tree, files } => match classify(&files) {
+            Class::Trivial(resolutions) => resolve_tree(&ctx.repo, &tree, &resolutions)? == wanted,
+            Class::Logic(_) => false,
+        },
+    })
+}
