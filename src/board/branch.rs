@@ -37,19 +37,23 @@ impl Wanted {
     }
 }
 
+impl BranchUpdate {
+    /// Whether the branch stays where it is: told to be where it is already, or packed.
+    pub fn moves_nothing(&self) -> bool {
+        let Some(current) = &self.current else { return false };
+        match (&self.old, &self.new) {
+            (_, Wanted::At(new)) => new == current,
+            // `pack-refs` takes the loose file away once the packed one says the same; it looks like a deletion.
+            (Wanted::At(old), Wanted::Zero) => old == current && self.packed.as_ref() == Some(old),
+            _ => false,
+        }
+    }
+}
+
 /// Lets through what moves nothing, what an open intent names, and the way back to where the board says it is.
 pub fn may_move_integration(board: &Board, update: &BranchUpdate) -> Result<(), Refusal> {
     let branch = &board.config().integration_branch;
-    if let (Wanted::At(new), Some(current)) = (&update.new, &update.current)
-        && new == current
-    {
-        return Ok(());
-    }
-    // `pack-refs` takes the loose file away once the packed one says the same; it looks like a deletion.
-    if let (Wanted::At(old), Wanted::Zero) = (&update.old, &update.new)
-        && update.current.as_ref() == Some(old)
-        && update.packed.as_ref() == Some(old)
-    {
+    if update.moves_nothing() {
         return Ok(());
     }
     if let Wanted::At(new) = &update.new {

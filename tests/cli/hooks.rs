@@ -128,6 +128,53 @@ fn a_refusal_of_the_hook_that_was_there_still_counts() {
     world.git(&["commit", "-q", "-m", "ticket 1"]);
 }
 
+/// Programs that many hooks link to tell by their name which one they are.
+#[test]
+fn a_linked_dispatcher_keeps_its_name_and_other_languages_their_first_line() {
+    let world = World::new();
+    let notes = world.home().join("notes");
+    let dispatcher = hook(&world, "_run.sh");
+    script(&dispatcher, &format!("#!/bin/sh\nbasename \"$0\" >> '{}'\n", notes.display()), 0o755);
+    std::os::unix::fs::symlink("_run.sh", hook(&world, "commit-msg")).expect("a link");
+    let polyglot = "#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n' '''\nimport sys\nsys.exit(0)\n";
+    script(&hook(&world, "pre-commit"), polyglot, 0o755);
+    let before = listing(&world.path(".git/hooks"));
+    world.human(&["hooks", "install"]).ok();
+    world.human(&["hooks", "install"]).ok();
+    world.write("a.txt", "a\n");
+    world.commit_all("both run");
+    assert_eq!(std::fs::read_to_string(&notes).expect("notes"), "commit-msg\n");
+    world.human(&["hooks", "uninstall"]).ok();
+    assert_eq!(listing(&world.path(".git/hooks")), before);
+}
+
+#[test]
+fn lines_that_somebody_adds_to_our_file_stay_and_the_earlier_hook_is_named() {
+    let world = World::new();
+    script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\n", 0o755);
+    world.human(&["hooks", "install"]).ok();
+    let with = std::fs::read_to_string(hook(&world, "pre-commit")).expect("the hook") + "echo mine\n";
+    script(&hook(&world, "pre-commit"), &with, 0o755);
+    world.human(&["hooks", "install"]).ok();
+    assert_eq!(std::fs::read_to_string(hook(&world, "pre-commit")).expect("the hook"), with);
+    let ran = world.human(&["hooks", "uninstall"]).ok();
+    assert!(ran.stdout.contains("pre-commit.before-liza"), "{}", ran.stdout);
+    assert_eq!(
+        std::fs::read_to_string(hook(&world, "pre-commit")).expect("the hook"),
+        "#!/bin/sh\necho mine\n"
+    );
+}
+
+#[test]
+fn a_hook_of_somebodys_own_is_never_fired() {
+    let world = World::new();
+    let note = world.home().join("fired");
+    let own = format!("#!/bin/sh\n# inicializa y normaliza\ntouch '{}'\n", note.display());
+    script(&hook(&world, "pre-commit"), &own, 0o755);
+    assert_eq!(status(&world)["active"], false);
+    assert!(!note.exists());
+}
+
 #[test]
 fn agents_do_not_touch_hooks() {
     let world = World::new();
@@ -351,7 +398,7 @@ fn the_environment_leads_no_hook_astray() {
     for env in [
         ("LIZA_DIR", elsewhere.to_str().unwrap()),
         ("LIZA_HOOK_PROBE", "/dev/null"),
-        ("LIZA_HOOK_TIMEOUT", "0.0001"),
+        ("LIZA_HOOK_TIMEOUT", "0"),
         ("LIZA_AGENT_ID", "nobody"),
     ] {
         let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[env]);
@@ -483,6 +530,12 @@ fn liza_files_are_never_staged_anywhere() {
     let ran = commit_as(&world, &HUMAN, &world.root, ".liza/x").exits(1);
     assert!(ran.stderr.contains(".liza/x"), "{}", ran.stderr);
     world.git(&["rm", "-q", "--cached", ".liza/x"]);
+    // Also as the first commit of a new history.
+    world.git(&["checkout", "-q", "--orphan", "fresh"]);
+    let orphan = commit_as(&world, &HUMAN, &world.root, ".liza/y").exits(1);
+    assert!(orphan.stderr.contains(".liza/y"), "{}", orphan.stderr);
+    world.git(&["rm", "-q", "--cached", ".liza/y"]);
+    world.git(&["checkout", "-q", "-f", "main"]);
     world.git_as(&HUMAN, &world.root, &["commit", "-q", "--allow-empty", "-m", "nothing staged"], &[]).ok();
 }
 
@@ -497,7 +550,9 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
     assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
     let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
     assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
-    // And nothing moves while nobody can tell what may.
+    // Housekeeping goes on, and nothing moves while nobody can tell what may.
+    world.git(&["pack-refs", "--all"]);
+    world.git(&["gc", "-q"]);
     world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
 }
 
@@ -572,11 +627,19 @@ fn without_liza_the_branch_stays_and_the_rest_passes() {
                 text.lines().find(|line| line.starts_with("liza_program='")).expect("the program").to_owned();
             script(&hook(&world, name), &text.replace(&at, &format!("liza_program='{program}'")), 0o755);
         }
-        let env = [("LIZA_HOOK_TIMEOUT", "0.2"), ("PATH", "/usr/bin:/bin")];
+        let env = [("LIZA_HOOK_TIMEOUT", "1"), ("PATH", "/usr/bin:/bin")];
         let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &env);
         assert_ne!(ran.exit, 0, "{what}");
         assert!(ran.stderr.contains("stays where it is"), "{what}: {}", ran.stderr);
         assert_eq!(world.git(&["rev-parse", "integration"]), head, "{what}");
+        // Git's own housekeeping leaves the branch where it is, and a branch renamed onto it is not lost.
+        for keeping in [["pack-refs", "--all"], ["gc", "-q"], ["branch", "renamed"]] {
+            world.git_as(&HUMAN, &world.root, &keeping, &env).ok();
+        }
+        let lost = world.git(&["rev-parse", "renamed"]);
+        let ran =
+            world.git_as(&HUMAN, &world.root, &["branch", "-M", "renamed", "integration"], &env).exits(128);
+        assert!(ran.stderr.contains(&format!("git branch NAME {lost}")), "{what}: {}", ran.stderr);
         world.write("more.txt", what);
         world.git_as(&HUMAN, &world.root, &["commit", "-q", "-am", what], &env).ok();
         world.git_as(&HUMAN, &world.root, &["branch", "-f", "other", "main~1"], &env).ok();
@@ -671,6 +734,16 @@ fn a_hooks_path_of_somebodys_own_is_left_alone_and_the_lines_work() {
                 0o755,
             );
         }
+        // Relative, it is another place in every worktree, and there is nothing there.
+        assert_eq!(status(&world)["active"], false, "{}", status(&world));
+        let coder = world.register("coder", "coder-1");
+        let worktree = working(&world, &coder);
+        let found = status(&world);
+        assert!(
+            found["hooks"][0]["path"].as_str().unwrap().starts_with(worktree.to_str().unwrap()),
+            "{found}"
+        );
+        world.git(&["config", "core.hooksPath", dir.to_str().unwrap()]);
         assert_eq!(status(&world)["active"], true, "{}", status(&world));
         world.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
         world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);

@@ -209,3 +209,84 @@ fn archived_tasks_are_held_to_their_word() {
     std::fs::write(&archive, "id: [\n").expect("written");
     assert!(scene.broken().contains("old.yaml"));
 }
+
+/// What was approved is what lands, whatever git is told to show in its place.
+#[test]
+fn replaced_objects_and_grafts_change_nothing() {
+    let world = World::new();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    let commit = world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
+    let base = world.git(&["rev-parse", "integration"]);
+    world.git(&["checkout", "-q", "--detach", &commit]);
+    world.write("out-of-scope.txt", "evil\n");
+    world.commit_all("other");
+    let other = world.git(&["rev-parse", "HEAD"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["replace", &commit, &other]);
+    std::fs::write(world.path(".git/info/grafts"), format!("{commit} {base}\n")).expect("grafts");
+    let found = world.json(&HUMAN, &["doctor"]).exits(1).data()["findings"].to_string();
+    assert!(found.contains("refs/replace") && found.contains("grafts"), "{found}");
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    world.git(&["replace", "-d", &commit]);
+    std::fs::remove_file(world.path(".git/info/grafts")).expect("removed");
+    let files = world.git(&["ls-tree", "-r", "--name-only", "integration"]);
+    assert!(files.contains("a.sh") && !files.contains("out-of-scope.txt"), "{files}");
+    world.human(&["verify"]).ok();
+}
+
+/// A merge that holds more than its two sides, whatever its message says.
+#[test]
+fn a_merge_with_something_else_in_it_is_named() {
+    let world = World::new();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
+    // A git that forges: it puts one more file into the merge.
+    let bin = world.home().join("bin");
+    std::fs::create_dir(&bin).expect("a directory");
+    let forging = r#"#!/bin/sh
+PATH=$REAL
+for word; do [ "$word" != merge-tree ] || forge=1; done
+[ -n "$forge" ] || exec git "$@"
+tree=$(git "$@" | tr '\0' '\n' | head -n 1)
+blob=$(echo evil | git hash-object -w --stdin)
+new=$( (git ls-tree "$tree"; printf '100644 blob %s\tevil.txt\n' "$blob") | git mktree)
+printf '%s\0' "$new"
+"#;
+    std::fs::write(bin.join("git"), forging).expect("a program");
+    let mode: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bin.join("git"), mode).expect("a mode");
+    let real = std::env::var("PATH").expect("a path");
+    let path = format!("{}:{real}", bin.display());
+    world.json_env(&reviewer, &["merge", "t1"], &[("PATH", &path), ("REAL", &real)]).ok();
+    assert!(world.git(&["ls-tree", "--name-only", "integration"]).contains("evil.txt"), "the control forges");
+    let verify = world.human(&["verify"]).exits(6);
+    assert!(verify.stderr.contains("holds something else"), "{}", verify.stderr);
+}
+
+#[test]
+fn merged_work_is_neither_dropped_nor_built_over() {
+    let world = World::new();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    let start = world.git(&["rev-parse", "integration"]);
+    let merge = world.merge_task(&coder, &reviewer, "t1", "a.sh", "echo a\n");
+    // Rewound below merged work: accepting that is refused, and the way back works as it is printed.
+    world.git(&["branch", "-f", "integration", &start]);
+    let accept = ["integration", "advance", "integration", "--reason", "fine"];
+    let error = world.refused(&HUMAN, &accept, 1, "refused.not_ancestor");
+    let hint = format!("liza integration advance {merge} --reason");
+    assert!(error["hint"].as_str().unwrap().contains(&hint), "{error}");
+    assert!(world.human(&["doctor"]).exits(1).stdout.contains(&hint));
+    world.human(&["integration", "advance", &merge, "--reason", "back"]).ok();
+    world.human(&["verify"]).ok();
+    // Something foreign on top: nothing is built on it unseen.
+    world.git(&["checkout", "-q", "integration"]);
+    world.write("foreign.txt", "x\n");
+    world.commit_all("foreign");
+    world.git(&["checkout", "-q", "main"]);
+    world.write("other.txt", "x\n");
+    world.commit_all("other");
+    world.refused(&HUMAN, &["integration", "advance", "main", "--reason", "x"], 6, "board.integration_moved");
+    world.human(&["integration", "advance", "integration", "--reason", "seen"]).ok();
+    world.human(&["integration", "advance", "main", "--reason", "x"]).ok();
+    world.human(&["verify"]).ok();
+}

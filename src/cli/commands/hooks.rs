@@ -64,6 +64,9 @@ pub struct RunArgs {
     /// The hook's own file, by which the repository is found
     #[arg(long, value_name = "PATH")]
     pub hook: Option<PathBuf>,
+    /// The integration branch, as the hook's file has it
+    #[arg(long, value_name = "BRANCH", hide = true)]
+    pub branch: Option<String>,
     /// What git gave the hook
     #[arg(last = true)]
     pub args: Vec<String>,
@@ -189,7 +192,8 @@ pub fn run_hook(args: &RunArgs, ui: Ui) -> Result<Answer, Failure> {
 
 /// A hook that hangs would hang everybody's git: after its time this process ends as one that gave no answer.
 fn bound() {
-    let seconds = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_TIMEOUT);
+    let told = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok());
+    let seconds = told.filter(|seconds| (1..100).contains(seconds)).unwrap_or(DEFAULT_TIMEOUT);
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(seconds));
         std::process::exit(124);
@@ -223,6 +227,7 @@ fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
     let asked = Asked {
         args: args.args.clone(),
         stdin: stdin_of(hook)?,
+        branch: args.branch.clone(),
         cwd,
         index: std::env::var_os("GIT_INDEX_FILE"),
         agent: text("LIZA_AGENT_ID").and_then(|id| AgentId::new(&id).ok()),

@@ -12,14 +12,14 @@ use super::super::context::Context;
 use super::super::failure::Failure;
 use super::Hook;
 use super::place::{self, Manager, Place};
-use super::script::{self, Facts, KEPT};
+use super::script::{self, ALIASES, Facts, KEPT, Then};
 
 /// What was done about one hook.
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
     pub hook: Hook,
     pub path: PathBuf,
-    pub what: &'static str,
+    pub what: String,
 }
 
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ fn human(ctx: &Context, verb: &str) -> Result<(), Failure> {
 
 fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
     let path = place.dir.join(hook.name());
-    let done = |what| Ok(Done { hook, path: path.clone(), what });
+    let done = |what: &str| Ok(Done { hook, path: path.clone(), what: what.to_owned() });
     let found = match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(Failure::io("look at", &path, &error)),
@@ -81,11 +81,8 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
         && script::has_block(text)
     {
         let kept = kept(&path);
-        let fresh = if fs::symlink_metadata(&kept).is_ok() {
-            Some(script::whole_before_kept(hook, facts))
-        } else {
-            script::with_block(text, hook, facts)
-        };
+        let then = if fs::symlink_metadata(&kept).is_ok() { Then::Kept } else { Then::Rest };
+        let fresh = script::with_block(text, hook, facts, then);
         return match fresh {
             Some(fresh) if &fresh == text && mode & 0o100 != 0 => done("there already"),
             Some(fresh) => {
@@ -98,7 +95,7 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
     // A link leads to somebody's own file, and what git does not run must not begin to run.
     let executable = mode & 0o100 != 0;
     if let Some(text) = text.filter(|_| executable)
-        && let Some(with) = script::with_block(&text, hook, facts)
+        && let Some(with) = script::with_block(&text, hook, facts, Then::Rest)
     {
         write(&path, &with, mode)?;
         return done("added to the hook that was there");
@@ -108,6 +105,7 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
     if let Ok(other) = fs::symlink_metadata(&kept) {
         use std::os::unix::fs::MetadataExt;
         if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) {
+            alias(&path, &meta)?;
             write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
             return done("put before the hook that was there");
         }
@@ -118,8 +116,27 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
     fs::hard_link(&path, &kept)
         .or_else(|_| fs::rename(&path, &kept))
         .map_err(|error| Failure::io("keep", &path, &error))?;
+    alias(&path, &meta)?;
     write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
     done("put before the hook that was there")
+}
+
+/// A kept link can still be run under its own name.
+fn alias(path: &Path, meta: &fs::Metadata) -> Result<(), Failure> {
+    let Some((dir, name)) = path.parent().zip(path.file_name()).filter(|_| meta.is_symlink()) else {
+        return Ok(());
+    };
+    let aliases = dir.join(ALIASES);
+    let failed = |error: std::io::Error| Failure::io("keep", path, &error);
+    match fs::create_dir(&aliases) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
+    }
+    let target = Path::new("..").join(kept(Path::new(name)));
+    match std::os::unix::fs::symlink(target, aliases.join(name)) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
+        _ => Ok(()),
+    }
 }
 
 fn kept(path: &Path) -> PathBuf {
@@ -158,6 +175,7 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>, Failure> {
                 done.push(Done { hook, path: dir.join(hook.name()), what });
             }
         }
+        let _ = fs::remove_dir(dir.join(ALIASES));
         // Only what is empty goes; `init` of git makes it with samples.
         let _ = fs::remove_dir(&dir);
     }
@@ -169,7 +187,7 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>, Failure> {
     }
 }
 
-fn take(path: &Path) -> Result<Option<&'static str>, Failure> {
+fn take(path: &Path) -> Result<Option<String>, Failure> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
     let text = if meta.is_file() {
         fs::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
@@ -180,14 +198,23 @@ fn take(path: &Path) -> Result<Option<&'static str>, Failure> {
     let rest = script::without_block(&text);
     let failed = |error: &std::io::Error| Failure::io("take the block out of", path, error);
     let kept = kept(path);
-    if fs::symlink_metadata(&kept).is_ok() && script::is_only_ours(&rest) {
+    let is_kept = fs::symlink_metadata(&kept).is_ok();
+    if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
+        let _ = fs::remove_file(dir.join(ALIASES).join(name));
+    }
+    if is_kept && script::is_only_ours(&rest) {
         fs::rename(&kept, path).map_err(|error| failed(&error))?;
-        return Ok(Some("the hook that was there is back"));
+        return Ok(Some("the hook that was there is back".to_owned()));
     }
     if script::is_only_ours(&rest) {
         fs::remove_file(path).map_err(|error| failed(&error))?;
-        return Ok(Some("removed"));
+        return Ok(Some("removed".to_owned()));
     }
     write(path, &rest, meta.permissions().mode() & 0o7777)?;
-    Ok(Some("the block is out"))
+    Ok(Some(if is_kept {
+        // Somebody wrote into our file: two hooks, and only their owner can make one of them.
+        format!("the block is out; your earlier hook is in {}, and no longer runs", kept.display())
+    } else {
+        "the block is out".to_owned()
+    }))
 }

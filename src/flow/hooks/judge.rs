@@ -22,6 +22,8 @@ use super::Hook;
 pub struct Asked {
     pub args: Vec<String>,
     pub stdin: String,
+    /// The branch to guard, as the hook's own file has it.
+    pub branch: Option<String>,
     /// Where git stands: the top of a worktree, or the git directory.
     pub cwd: PathBuf,
     /// The index that would be committed, if it is not the usual one.
@@ -45,9 +47,25 @@ fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
     if asked.args.first().map(String::as_str) != Some("prepared") {
         return Ok(());
     }
-    let board = ctx.store.read(&Needs::Nothing)?.board;
-    let branch = &board.config().integration_branch;
-    let refname = refs::of_branch(branch)?;
+    let mut deleted = false;
+    moves(ctx, asked, &mut deleted).map_err(|mut failure| {
+        if let Some(taken) = taken_by_rename(ctx).filter(|_| deleted) {
+            failure.message.push_str(&format!(
+                "; git was renaming a branch onto it and has taken that one away already: it was at {taken}, and `git branch NAME {taken}` brings it back"
+            ));
+        }
+        failure
+    })
+}
+
+/// Asks the board only about what would move the branch: git's own housekeeping works while it cannot be read.
+fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<(), Failure> {
+    let mut board = None;
+    let branch = match &asked.branch {
+        Some(branch) => branch.clone(),
+        None => board.insert(ctx.store.read(&Needs::Nothing)?.board).config().integration_branch.clone(),
+    };
+    let refname = refs::of_branch(&branch)?;
     for line in asked.stdin.lines() {
         let mut words = line.splitn(3, ' ');
         let (Some(old), Some(new), Some(name)) = (words.next(), words.next(), words.next()) else { continue };
@@ -58,27 +76,35 @@ fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
             return Err(Failure::new("git.hook", format!("git says `{line}`, which cannot be read"))
                 .hint("`liza doctor` says whether this git is too new or too old"));
         };
+        *deleted = new == Wanted::Zero;
         // Git names no old value when it is forced, so the branch is looked up.
-        let current = ctx.query()?.head_of_branch(branch)?;
+        let current = ctx.query()?.head_of_branch(&branch)?;
         let packed = packed(&ctx.repo.common_dir, &refname);
-        let deleted = new == Wanted::Zero;
-        may_move_integration(&board, &BranchUpdate { old, new, current, packed }).map_err(|refusal| {
-            let mut failure = Failure::from(refusal);
-            if let Some(taken) = taken_by_rename(&ctx.repo.common_dir).filter(|_| deleted) {
-                failure.message.push_str(&format!(
-                    "; git was renaming a branch onto it and has taken that one away already: it was at {taken}, and `git branch NAME {taken}` brings it back"
-                ));
-            }
-            failure
-        })?;
+        let update = BranchUpdate { old, new, current, packed };
+        if update.moves_nothing() {
+            continue;
+        }
+        if board.is_none() {
+            board = Some(ctx.store.read(&Needs::Nothing)?.board);
+        }
+        if let Some(board) = &board {
+            may_move_integration(board, &update)?;
+        }
     }
     Ok(())
 }
 
 /// Where a branch was that git is renaming: it goes before its new name is free, and git does not bring it back when
-/// that is refused. Its log stands under this name meanwhile.
-fn taken_by_rename(common_dir: &Path) -> Option<CommitId> {
-    let log = std::fs::read_to_string(common_dir.join("logs/refs/.tmp-renamed-log")).ok()?;
+/// that is refused. Its log stands under this name meanwhile, and is left there by a rename that was refused before.
+fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
+    use std::os::unix::fs::MetadataExt;
+    const FRESH: i64 = 60;
+    let path = ctx.repo.common_dir.join("logs/refs/.tmp-renamed-log");
+    let moved = std::fs::metadata(&path).ok()?.ctime();
+    if ctx.now.wall.0 - moved > FRESH {
+        return None;
+    }
+    let log = std::fs::read_to_string(path).ok()?;
     CommitId::new(log.lines().last()?.split(' ').nth(1)?).ok()
 }
 
@@ -185,8 +211,12 @@ fn valid_board(ctx: &Context) -> Result<Board, Failure> {
 
 /// The paths that would be committed, compared with the other side in a merge.
 fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
-    let against =
-        content::merge_head(top)?.map_or_else(|| "HEAD".to_owned(), |other| other.as_str().to_owned());
+    let against = match content::merge_head(top)? {
+        Some(other) => other.as_str().to_owned(),
+        None if content::head(top).is_ok() => "HEAD".to_owned(),
+        // The first commit of a branch: everything is new.
+        None => Git::reading(top, "hash-object").args(["-t", "tree", "--stdin"]).stdin("").run_line()?,
+    };
     let mut git = Git::reading(top, "diff-index")
         .args(["--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z"])
         .end_of_options()

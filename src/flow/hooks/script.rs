@@ -9,6 +9,15 @@ const END: &str = "# <<< liza hooks <<<";
 const SHEBANG: &str = "#!/bin/sh\n";
 /// Where a hook that cannot hold the block itself is kept, beside it.
 pub const KEPT: &str = ".before-liza";
+/// Where a kept link has its own name again: programs that many hooks link to tell by it which one they are.
+pub const ALIASES: &str = "before-liza";
+
+/// What the block goes on to, beside the rest of its own file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Then {
+    Rest,
+    Kept,
+}
 
 /// What the block needs to know when liza itself cannot be asked.
 #[derive(Debug, Clone)]
@@ -27,7 +36,7 @@ pub fn has_block(text: &str) -> bool {
 ///
 /// After the first line, so that an early `exit` or `exec` of the owner's cannot skip it. Whatever stood there stays, byte
 /// for byte.
-pub fn with_block(text: &str, hook: Hook, facts: &Facts) -> Option<String> {
+pub fn with_block(text: &str, hook: Hook, facts: &Facts, then: Then) -> Option<String> {
     let clean = without_block(text);
     let (first, rest) = match clean.split_once('\n') {
         Some((first, rest)) if first.starts_with("#!") => {
@@ -41,17 +50,21 @@ pub fn with_block(text: &str, hook: Hook, facts: &Facts) -> Option<String> {
         // Git runs a file without an interpreter line with `sh`.
         _ => (String::new(), clean.as_str()),
     };
-    Some(format!("{first}{}{rest}", block(hook, facts, false)))
+    // Shell only to begin with: the rest is another language's, which would stumble over the block.
+    if rest.lines().take(10).any(|line| line.contains("exec") && line.contains("$0")) {
+        return None;
+    }
+    Some(format!("{first}{}{rest}", block(hook, facts, then)))
 }
 
 /// A file of our own.
 pub fn whole(hook: Hook, facts: &Facts) -> String {
-    format!("{SHEBANG}{}", block(hook, facts, false))
+    format!("{SHEBANG}{}", block(hook, facts, Then::Rest))
 }
 
 /// A file of our own that goes on to the one kept beside it.
 pub fn whole_before_kept(hook: Hook, facts: &Facts) -> String {
-    format!("{SHEBANG}{}", block(hook, facts, true))
+    format!("{SHEBANG}{}", block(hook, facts, Then::Kept))
 }
 
 /// The text without the block: what stood there before.
@@ -86,10 +99,14 @@ fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
-fn block(hook: Hook, facts: &Facts, then_kept: bool) -> String {
+fn block(hook: Hook, facts: &Facts, then: Then) -> String {
     let name = hook.name();
     let program = word(facts.program);
-    let branch = facts.integration_branch;
+    let reference = format!("refs/heads/{}", facts.integration_branch);
+    let about = match hook {
+        Hook::ReferenceTransaction => format!(" --branch {}", word(facts.integration_branch)),
+        _ => String::new(),
+    };
     // Safe under `set -e`, `-u` and pipefail, because the owner's interpreter line may ask for them.
     let head = format!(
         r#"{BEGIN}
@@ -98,10 +115,11 @@ liza_program={program}
 [ -x "$liza_program" ] || liza_program=$(command -v liza 2>/dev/null) || liza_program=
 liza_ask() {{
   [ -n "$liza_program" ] || return 127
+  case ${{{TIMEOUT}:-}} in [1-9]|[1-9][0-9]) liza_limit=${TIMEOUT} ;; *) liza_limit={DEFAULT_TIMEOUT} ;; esac
   if command -v timeout >/dev/null 2>&1; then
-    timeout -k 1 "${{{TIMEOUT}:-{DEFAULT_TIMEOUT}}}" "$liza_program" hooks run {name} --hook "$0" -- "$@"
+    timeout -k 1 "$liza_limit" "$liza_program" hooks run {name} --hook "$0"{about} -- "$@"
   else
-    "$liza_program" hooks run {name} --hook "$0" -- "$@"
+    "$liza_program" hooks run {name} --hook "$0"{about} -- "$@"
   fi
 }}
 liza_answer=0
@@ -131,35 +149,63 @@ if [ -n "$liza_input" ]; then
 {feed_on}fi
 "#
         ),
-        Hook::ReferenceTransaction => format!(
-            r#"if [ "${{1:-}}" = prepared ]; then
+        Hook::ReferenceTransaction => {
+            guard(&word(&reference), &word(&format!(" {reference}")), refused, feed_on)
+        }
+    };
+    let tail = match then {
+        Then::Rest => String::new(),
+        Then::Kept => format!(
+            r#"if [ -x "${{0%/*}}/{ALIASES}/{name}" ]; then exec "${{0%/*}}/{ALIASES}/{name}" "$@"; fi
+if [ -x "$0{KEPT}" ]; then exec "$0{KEPT}" "$@"; fi
+"#
+        ),
+    };
+    format!("{head}{body}{tail}{END}\n")
+}
+
+/// The guard of the branch. Without an answer only what leaves the branch where it is may pass, so that git's own
+/// housekeeping works: the same rule as the board's, in shell.
+fn guard(reference: &str, at_end: &str, refused: &str, feed_on: &str) -> String {
+    format!(
+        r#"liza_stays() {{
+  while read -r liza_old liza_new liza_ref; do
+    [ "$liza_ref" = {reference} ] || continue
+    liza_now=$(git rev-parse -q --verify "$liza_ref") || return 1
+    [ "$liza_new" != "$liza_now" ] || continue
+    case $liza_new in *[!0]*) return 1 ;; esac
+    [ "$liza_old" = "$liza_now" ] || return 1
+    [ ! -e "${{0%/*}}/../packed-refs.lock" ] || return 1
+    grep -qxF "$liza_now $liza_ref" "${{0%/*}}/../packed-refs" 2>/dev/null || return 1
+  done
+}}
+if [ "${{1:-}}" = prepared ]; then
   liza_input=$(cat)
   liza_line='
 '
   case "$liza_input$liza_line" in
-  *{reference}"$liza_line"*)
+  *{at_end}"$liza_line"*)
     printf '%s\n' "$liza_input" | liza_ask "$@" || liza_answer=$?
     case $liza_answer in
     0) ;;
 {refused}    *)
-      echo "liza: could not be asked (exit $liza_answer), so the integration branch stays where it is" >&2
-      echo "liza: is $liza_program still there? install liza again, or take the marked block out of $0" >&2
-      exit 1
+      if liza_stays <<LIZA_INPUT
+$liza_input
+LIZA_INPUT
+      then :; else
+        echo "liza: could not be asked (exit $liza_answer), so the integration branch stays where it is" >&2
+        echo "liza: is it still at $liza_program? install liza again, or take the marked block out of $0" >&2
+        liza_taken=$(find "${{0%/*}}/../logs/refs/.tmp-renamed-log" -cmin -1 -exec tail -n 1 {{}} \; 2>/dev/null | cut -d ' ' -f 2) || liza_taken=
+        [ -z "$liza_taken" ] || echo "liza: git had taken away a branch it was renaming; 'git branch NAME $liza_taken' brings it back" >&2
+        exit 1
+      fi
       ;;
     esac
     ;;
   esac
 {feed_on}fi
-"#,
-            reference = word(&format!(" refs/heads/{branch}")),
-        ),
-    };
-    let tail = if then_kept {
-        format!("if [ -x \"$0{KEPT}\" ]; then exec \"$0{KEPT}\" \"$@\"; fi\n")
-    } else {
-        String::new()
-    };
-    format!("{head}{body}{tail}{END}\n")
+"#
+    )
 }
 
 #[cfg(test)]
@@ -180,12 +226,20 @@ mod tests {
             "#!/bin/sh\n",
         ] {
             for hook in Hook::ALL {
-                let with = with_block(text, hook, &FACTS).expect(text);
+                let with = with_block(text, hook, &FACTS, Then::Rest).expect(text);
                 assert!(has_block(&with) && !has_block(text));
                 assert_eq!(without_block(&with), text);
-                assert_eq!(with_block(&with, hook, &FACTS).as_ref(), Some(&with), "twice is once");
+                assert_eq!(
+                    with_block(&with, hook, &FACTS, Then::Rest).as_ref(),
+                    Some(&with),
+                    "twice is once"
+                );
                 let other = Facts { integration_branch: "trunk", ..FACTS };
-                assert_eq!(without_block(&with_block(&with, hook, &other).unwrap()), text, "and renewed");
+                assert_eq!(
+                    without_block(&with_block(&with, hook, &other, Then::Rest).unwrap()),
+                    text,
+                    "and renewed"
+                );
             }
         }
         for hook in Hook::ALL {
@@ -196,19 +250,26 @@ mod tests {
 
     #[test]
     fn only_a_shell_script_can_hold_the_block() {
-        for text in
-            ["#!/usr/bin/env python3\nprint()\n", "#!/usr/bin/node\n", "#!/bin/sh", "#!/usr/bin/env perl\n"]
-        {
-            assert_eq!(with_block(text, Hook::PreCommit, &FACTS), None, "{text}");
+        for text in [
+            "#!/usr/bin/env python3\nprint()\n",
+            "#!/usr/bin/node\n",
+            "#!/bin/sh",
+            "#!/usr/bin/env perl\n",
+            "#!/bin/sh\n'''exec' python3 \"$0\" \"$@\"\n",
+        ] {
+            assert_eq!(with_block(text, Hook::PreCommit, &FACTS, Then::Rest), None, "{text}");
         }
         for first in ["#!/bin/sh", "#! /bin/bash -e", "#!/usr/bin/env zsh", "#!/usr/bin/env -S LANG=C dash"] {
-            assert!(with_block(&format!("{first}\n"), Hook::PrePush, &FACTS).is_some(), "{first}");
+            assert!(
+                with_block(&format!("{first}\n"), Hook::PrePush, &FACTS, Then::Rest).is_some(),
+                "{first}"
+            );
         }
     }
 
     #[test]
     fn a_cut_block_is_left_alone() {
-        let with = with_block("#!/bin/sh\nmine\n", Hook::PreCommit, &FACTS).unwrap();
+        let with = with_block("#!/bin/sh\nmine\n", Hook::PreCommit, &FACTS, Then::Rest).unwrap();
         let cut = with.replace(END, "");
         assert_eq!(without_block(&cut), cut);
     }

@@ -9,7 +9,7 @@ use crate::git::Git;
 use super::super::context::Context;
 use super::super::failure::Failure;
 use super::place::{self, Place};
-use super::{Hook, PROBE};
+use super::{Hook, PROBE, script};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct HookStatus {
@@ -104,10 +104,17 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
     if std::fs::symlink_metadata(&path).is_err() {
         return told(false, "there is no such hook where git looks");
     }
-    // What does not mention liza anywhere is somebody's own: firing it would run their checks, and settle nothing.
+    // What does not ask liza is somebody's own: firing it would run their checks, and settle nothing.
     let text = std::fs::read(&path).unwrap_or_default();
-    if !String::from_utf8_lossy(&text).contains("liza") && !configured(ctx, place) {
-        return told(false, "the hook there does not ask liza");
+    let text = String::from_utf8_lossy(&text);
+    if !asks(&text, hook) && !script::has_block(&text) {
+        return match configured(ctx, place, hook) {
+            // Their program runs everything it has, and some of it changes files.
+            Some(file) => {
+                told(true, &format!("{file} asks liza (not fired: that would run everything else, too)"))
+            }
+            None => told(false, "the hook there does not ask liza"),
+        };
     }
     let Ok(note) = tempfile::NamedTempFile::new() else {
         return told(false, "no temporary file for the probe");
@@ -131,19 +138,29 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
     }
 }
 
-/// Whether a manager's configuration names liza.
-fn configured(ctx: &Context, place: &Place) -> bool {
-    let files: &[&str] = match place.manager.as_ref().map(|manager| manager.name) {
-        Some("lefthook") => {
+/// Whether a script calls `liza hooks run` for this hook, by whatever path.
+fn asks(text: &str, hook: Hook) -> bool {
+    let call = format!(" hooks run {}", hook.name());
+    text.lines().any(|line| {
+        line.split_once(&call)
+            .is_some_and(|(before, _)| before.trim_end_matches(['\'', '"']).ends_with("liza"))
+    })
+}
+
+/// The file of a manager's configuration that asks liza for this hook.
+fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
+    let own = format!(".husky/{}", hook.name());
+    let files: &[&str] = match place.manager.as_ref()?.name {
+        "lefthook" => {
             &["lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml"]
         }
-        Some("pre-commit") => &[".pre-commit-config.yaml"],
-        Some("overcommit") => &[".overcommit.yml"],
-        Some("husky") => &[".husky/pre-commit", ".husky/commit-msg", ".husky/pre-push"],
+        "pre-commit" => &[".pre-commit-config.yaml"],
+        "overcommit" => &[".overcommit.yml"],
+        "husky" => &[&own],
         _ => &[],
     };
-    files.iter().any(|file| {
-        std::fs::read(ctx.root().join(file))
-            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains("liza hooks run"))
-    })
+    let named = |file: &&&str| {
+        std::fs::read(ctx.root().join(file)).is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
+    };
+    files.iter().find(named).map(|file| (*file).to_owned())
 }
