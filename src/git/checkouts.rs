@@ -236,11 +236,11 @@ mod tests {
         let fixture = Fixture::new();
         let path = linked(&fixture, "t1");
         fs::remove_file(path.join(".git")).unwrap();
-        let error = super::super::content::status(&path).unwrap_err();
+        let error = super::super::content::status(&path, super::super::content::Filters::Run).unwrap_err();
         assert!(matches!(error, GitError::NoCheckout { .. }), "{error:?}");
         // And where the check is passed by a broken link, the ceiling still holds.
         std::os::unix::fs::symlink("/no/such/place", path.join(".git")).unwrap();
-        assert!(matches!(super::super::content::status(&path), Err(GitError::Failed { .. })));
+        assert!(matches!(super::super::content::status(&path, super::super::content::Filters::Run), Err(GitError::Failed { .. })));
     }
 
     #[test]

@@ -205,7 +205,7 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
         let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
         return (!empty).then(|| "files that git does not know".to_owned());
     }
-    let dirty = match content::status(path) {
+    let dirty = match content::status(path, content::Filters::Skip) {
         Ok(dirty) => dirty,
         Err(error) => return Some(format!("what git cannot tell ({error})")),
     };
