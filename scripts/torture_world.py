@@ -328,11 +328,12 @@ class World:
 
 class Op:
     """`again`: what it left is ended by saying the same again; elsewhere by any plain command. `atomic`: one commit of
-    the board and nothing else, so that a failure means that the board is byte for byte what it was."""
+    the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
+    words with which it says, and ends well, that it left something alone."""
 
-    def __init__(self, name, stage, args, done, who=None, again=False, atomic=False, env=None):
+    def __init__(self, name, stage, args, done, who=None, again=False, atomic=False, env=None, unless_said=None):
         self.name, self.stage, self.args, self.done, self.who = name, stage, args, done, who
-        self.again, self.atomic, self.env = again, atomic, env
+        self.again, self.atomic, self.env, self.unless_said = again, atomic, env, unless_said
 
     def args_in(self, world):
         return [world.words.get(arg, arg) for arg in self.args]
@@ -450,7 +451,8 @@ OPS = [
     Op("halt", "claimed", ["checkpoint", "--reason", "end of the day"], lambda w: w.there(".liza/CHECKPOINT")),
     Op("resume", "paused", ["resume"], lambda w: not w.there(".liza/PAUSE")),
     Op("archive", "merged", ["archive", "--all"], gone_from_board("t1")),
-    Op("prune", "prunable", ["worktree", "prune", "--save"], lambda w: not w.there(".worktrees/t1")),
+    Op("prune", "prunable", ["worktree", "prune", "--save"], lambda w: not w.there(".worktrees/t1"),
+       unless_said="it cannot be looked into"),
     Op("gc", "archived", ["gc", "--keep-days", "0"], no_refs_of("t1")),
     Op("trash restore", "archived", ["trash", "restore", "TRASHED"], restored),
     Op("trash empty", "archived", ["trash", "empty", "--older-than", "0"], trash_is_empty),

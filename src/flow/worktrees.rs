@@ -251,7 +251,11 @@ fn inside(ctx: &Context, place: &mut Place, filters: Filters) {
     let gone = place.path.symlink_metadata().is_err();
     let mut fault = None;
     if sound.is_ok() {
-        match (content::head(&place.path), content::status(&place.path, filters), content::merge_head(&place.path)) {
+        match (
+            content::head(&place.path),
+            content::status(&place.path, filters),
+            content::merge_head(&place.path),
+        ) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
                 place.uncommitted = dirty.into_iter().map(|found| found.path).collect();

@@ -240,7 +240,10 @@ mod tests {
         assert!(matches!(error, GitError::NoCheckout { .. }), "{error:?}");
         // And where the check is passed by a broken link, the ceiling still holds.
         std::os::unix::fs::symlink("/no/such/place", path.join(".git")).unwrap();
-        assert!(matches!(super::super::content::status(&path, super::super::content::Filters::Run), Err(GitError::Failed { .. })));
+        assert!(matches!(
+            super::super::content::status(&path, super::super::content::Filters::Run),
+            Err(GitError::Failed { .. })
+        ));
     }
 
     #[test]

@@ -175,7 +175,9 @@ impl Git {
         command.envs(env);
         command.env("GIT_CONFIG_COUNT", emptied.len().to_string());
         for (number, key) in emptied.into_iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{number}"), key).env(format!("GIT_CONFIG_VALUE_{number}"), "");
+            command
+                .env(format!("GIT_CONFIG_KEY_{number}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), "");
         }
         command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -300,7 +302,11 @@ mod tests {
         assert!(!env.contains("hostile") && !env.contains("LIZA_AGENT_TOKEN="), "{env}");
         let query = super::super::Query::open(&fixture.repo()).unwrap();
         assert!(query.head_of_branch("main").unwrap().is_some());
-        assert!(super::super::content::status(&fixture.root, super::super::content::Filters::Run).unwrap().is_empty());
+        assert!(
+            super::super::content::status(&fixture.root, super::super::content::Filters::Run)
+                .unwrap()
+                .is_empty()
+        );
         super::super::content::fingerprint(&fixture.root).unwrap();
     }
 

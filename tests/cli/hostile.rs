@@ -65,7 +65,9 @@ impl Traps {
     /// Files look as if they had changed, so that whoever asks git has them read and filtered again.
     fn touch(&self) {
         let later = SystemTime::now() + Duration::from_secs(5);
-        for dir in [self.world.root.clone(), self.world.path(".worktrees/w1"), self.world.path(".worktrees/s1")] {
+        for dir in
+            [self.world.root.clone(), self.world.path(".worktrees/w1"), self.world.path(".worktrees/s1")]
+        {
             for name in ["README.md", "specs/vision.md", "a.clean", "a.process", "a.conv", "a.driver"] {
                 let file = std::fs::File::options().append(true).open(dir.join(name)).expect(name);
                 file.set_modified(later).expect("touched");
