@@ -322,7 +322,7 @@ pub fn snapshot_worktree(
     path: &std::path::Path,
     refname: &str,
 ) -> Result<Option<(Vec<String>, String)>, Failure> {
-    let dirty = content::status(path)?;
+    let dirty = content::status(path, content::Filters::Run)?;
     if dirty.is_empty() {
         return Ok(None);
     }

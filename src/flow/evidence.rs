@@ -28,7 +28,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         .iter()
         .filter(|change| change.status != ChangeStatus::Deleted)
         .map(|change| change.path.as_str());
-    let mut dirty: Vec<String> = content::status(worktree)?
+    let mut dirty: Vec<String> = content::status(worktree, content::Filters::Run)?
         .into_iter()
         .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
         .collect();

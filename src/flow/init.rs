@@ -1,7 +1,7 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -272,7 +272,7 @@ pub(super) fn install_project_files(
 ) -> Result<(), Failure> {
     let config = ctx.root().join("liza.yaml");
     if fs::symlink_metadata(&config).is_err() {
-        write_shared(&config, PROJECT_CONFIG)?;
+        write_shared(ctx, &config, PROJECT_CONFIG)?;
         told.push("liza.yaml (yours to edit and commit)".to_owned());
     }
     if options.spec.is_none() && !ctx.spec_found(spec)? {
@@ -280,21 +280,26 @@ pub(super) fn install_project_files(
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
         }
-        write_shared(&path, &VISION.replace("{{goal}}", &options.goal))?;
+        write_shared(ctx, &path, &VISION.replace("{{goal}}", &options.goal))?;
         told.push(format!("{spec} from the template (fill it in and commit it)"));
     }
     Ok(())
 }
 
-/// A file of the user's project: ordinary rights, and never over one that is there.
-fn write_shared(path: &PathBuf, text: &str) -> Result<(), Failure> {
-    use std::io::Write as _;
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| Failure::io("create", path, &error))?;
-    file.write_all(text.as_bytes()).map_err(|error| Failure::io("write", path, &error))
+/// A file of the user's project: ordinary rights, there whole or not at all, and never over one that is there.
+fn write_shared(ctx: &Context, path: &Path, text: &str) -> Result<(), Failure> {
+    // Made in our own directory: the user's would show what a dead process left.
+    let temp = files::beside(&ctx.store.dir().join(path.file_name().unwrap_or_default()));
+    let _ = fs::remove_file(&temp);
+    let made = fs::write(&temp, text)
+        .and_then(|()| fs::File::open(&temp)?.sync_all())
+        .map_err(|error| Failure::io("write", &temp, &error));
+    crate::host::crash::point("init.file");
+    // A link, unlike a rename, leaves alone what somebody else put there meanwhile.
+    let linked =
+        made.and_then(|()| fs::hard_link(&temp, path).map_err(|error| Failure::io("create", path, &error)));
+    let _ = fs::remove_file(&temp);
+    linked
 }
 
 /// Names that `--role` and ids are checked with before anything is opened.

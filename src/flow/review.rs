@@ -43,7 +43,7 @@ pub fn make_checkout(ctx: &Context, task: &TaskId, commit: &CommitId) -> Result<
     let path = home.join(".review").join(task.as_str());
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
-        && content::status(&path).is_ok_and(|dirty| dirty.is_empty());
+        && content::status(&path, content::Filters::Run).is_ok_and(|dirty| dirty.is_empty());
     if sound {
         return Ok(path);
     }

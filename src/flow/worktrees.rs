@@ -11,7 +11,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::board::{Board, CommitId, Needs, Status, Task, TaskId};
-use crate::git::{Checkout, Worktrees, checkouts, content, refs};
+use crate::git::content::{self, Filters};
+use crate::git::{Checkout, Worktrees, checkouts, refs};
 use crate::host::crash;
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
@@ -203,7 +204,7 @@ fn look(
     {
         place.over = Err(format!("somebody locked it: {reason}"));
     }
-    inside(ctx, &mut place);
+    inside(ctx, &mut place, Filters::Skip);
     Ok(place)
 }
 
@@ -245,12 +246,16 @@ fn over(
 }
 
 /// Looks into the worktree and says whether it may go.
-fn inside(ctx: &Context, place: &mut Place) {
+fn inside(ctx: &Context, place: &mut Place, filters: Filters) {
     let sound = checkouts::check_sound(&ctx.repo, &place.path);
     let gone = place.path.symlink_metadata().is_err();
     let mut fault = None;
     if sound.is_ok() {
-        match (content::head(&place.path), content::status(&place.path), content::merge_head(&place.path)) {
+        match (
+            content::head(&place.path),
+            content::status(&place.path, filters),
+            content::merge_head(&place.path),
+        ) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
                 place.uncommitted = dirty.into_iter().map(|found| found.path).collect();
@@ -301,6 +306,10 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
             continue;
         }
         place.bytes = bytes_of(&place.path);
+        // Whoever acts wants to know what git itself would say of files that pass through a filter.
+        if place.dirty && !options.dry_run {
+            inside(ctx, &mut place, Filters::Run);
+        }
         if !place.prunable_with(options.save) {
             report.stay.push(place);
             continue;

@@ -170,6 +170,24 @@ pub fn check_sound(repo: &Repo, path: &Path) -> Result<(), WorktreeFault> {
     }
 }
 
+/// What the `.git` file of a worktree with this record says.
+pub(super) fn git_file_of(record: &Checkout) -> String {
+    format!("gitdir: {}\n", record.admin_dir.display())
+}
+
+/// Whether the worktree at `path` has no `.git`, or one that whoever wrote it again did not finish.
+pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
+    let dot_git = path.join(".git");
+    match dot_git.symlink_metadata() {
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
+            let whole = git_file_of(record);
+            text.len() < whole.len() && whole.as_bytes().starts_with(&text)
+        }),
+        Ok(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::Fixture;
@@ -218,11 +236,14 @@ mod tests {
         let fixture = Fixture::new();
         let path = linked(&fixture, "t1");
         fs::remove_file(path.join(".git")).unwrap();
-        let error = super::super::content::status(&path).unwrap_err();
+        let error = super::super::content::status(&path, super::super::content::Filters::Run).unwrap_err();
         assert!(matches!(error, GitError::NoCheckout { .. }), "{error:?}");
         // And where the check is passed by a broken link, the ceiling still holds.
         std::os::unix::fs::symlink("/no/such/place", path.join(".git")).unwrap();
-        assert!(matches!(super::super::content::status(&path), Err(GitError::Failed { .. })));
+        assert!(matches!(
+            super::super::content::status(&path, super::super::content::Filters::Run),
+            Err(GitError::Failed { .. })
+        ));
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub struct Git {
     dir: PathBuf,
     subcommand: &'static str,
     config: Vec<OsString>,
+    emptied: Vec<String>,
     args: Vec<OsString>,
     env: Vec<(&'static str, OsString)>,
     stdin: Option<Vec<u8>>,
@@ -76,6 +77,7 @@ impl Git {
             dir: dir.to_owned(),
             subcommand,
             config: Vec::new(),
+            emptied: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
             stdin: None,
@@ -89,6 +91,12 @@ impl Git {
     pub fn config(mut self, setting: &str) -> Self {
         self.config.push("-c".into());
         self.config.push(setting.into());
+        self
+    }
+
+    /// Sets these keys to nothing for this call only, whatever characters they contain.
+    pub fn without(mut self, keys: Vec<String>) -> Self {
+        self.emptied.extend(keys);
         self
     }
 
@@ -159,13 +167,19 @@ impl Git {
     }
 
     fn spawn(self) -> Result<Output, GitError> {
-        let Self { dir, subcommand, config, args, env, stdin } = self;
+        let Self { dir, subcommand, config, emptied, args, env, stdin } = self;
         let mut command = Command::new("git");
         command.args(config).arg(subcommand).args(args).current_dir(&dir);
         scrub(&mut command);
         isolate_in_tests(&mut command);
         command.env("GIT_CEILING_DIRECTORIES", ceiling_of(&dir));
         command.envs(env);
+        command.env("GIT_CONFIG_COUNT", emptied.len().to_string());
+        for (number, key) in emptied.into_iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{number}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
         command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
 
@@ -292,7 +306,11 @@ mod tests {
         assert!(!env.contains("hostile") && !env.contains("LIZA_AGENT_TOKEN="), "{env}");
         let query = super::super::Query::open(&fixture.repo()).unwrap();
         assert!(query.head_of_branch("main").unwrap().is_some());
-        assert!(super::super::content::status(&fixture.root).unwrap().is_empty());
+        assert!(
+            super::super::content::status(&fixture.root, super::super::content::Filters::Run)
+                .unwrap()
+                .is_empty()
+        );
         super::super::content::fingerprint(&fixture.root).unwrap();
     }
 

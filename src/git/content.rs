@@ -92,12 +92,44 @@ pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) ->
     Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out })
 }
 
+/// Whether the filters of the repository's configuration (`filter.*.clean`) are run on files that seem to have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Filters {
+    /// As git itself would: what it calls clean is clean.
+    Run,
+    /// They are programs of somebody's choice, and whoever only looks runs none. A filtered file that was touched then
+    /// counts as changed.
+    Skip,
+}
+
 /// The paths that keep this worktree from being clean, untracked but not ignored files included.
-pub fn status(worktree: &Path) -> Result<Vec<DirtyPath>, GitError> {
+pub fn status(worktree: &Path, filters: Filters) -> Result<Vec<DirtyPath>, GitError> {
+    let skipped = if filters == Filters::Skip { filters_of(worktree)? } else { Vec::new() };
     let bytes = Git::reading(worktree, "status")
+        .without(skipped)
         .args(["--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"])
         .run()?;
     bytes.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()).map(dirty_path).collect()
+}
+
+/// Every setting that makes a filter run or makes its absence an error.
+fn filters_of(worktree: &Path) -> Result<Vec<String>, GitError> {
+    let output = Git::reading(worktree, "config")
+        .args(["-z", "--name-only", "--get-regexp"])
+        .arg(r"^filter\..*\.(clean|smudge|process|required)$")
+        .output()?;
+    match output.status.code() {
+        Some(0) => {}
+        // None is set.
+        Some(1) => return Ok(Vec::new()),
+        _ => return Err(failed("config", &output)),
+    }
+    let keys = output.stdout.split(|&byte| byte == 0).filter(|key| !key.is_empty());
+    keys.map(|key| match std::str::from_utf8(key) {
+        Ok(key) => Ok(key.to_owned()),
+        Err(_) => Err(GitError::unexpected("config", "a filter whose name is not UTF-8")),
+    })
+    .collect()
 }
 
 fn dirty_path(entry: &[u8]) -> Result<DirtyPath, GitError> {

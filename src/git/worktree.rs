@@ -173,12 +173,10 @@ impl<'a> Worktrees<'a> {
         if record.is_half_made() {
             return Err(WorktreeError::NoRecord { path: path.to_owned() });
         }
-        let text = format!("gitdir: {}\n", record.admin_dir.display());
-        let written = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&dot_git)
-            .and_then(|mut file| io::Write::write_all(&mut file, text.as_bytes()));
+        if !checkouts::has_lost_git_file(record, path) {
+            return Err(WorktreeError::PathTaken { path: dot_git });
+        }
+        let written = fs::write(&dot_git, checkouts::git_file_of(record));
         written.map_err(GitError::io(&dot_git))?;
         Ok(())
     }

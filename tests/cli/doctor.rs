@@ -303,6 +303,13 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     mended(&world, "worktree.no_git_file");
     assert_eq!(std::fs::read_to_string(worktree.join("x.sh")).expect("text"), "precious\n");
     world.git_in(&worktree, &["status"]);
+    // Whoever wrote it again may have died before or while writing.
+    let whole = std::fs::read(worktree.join(".git")).expect("a file");
+    for length in [0, 3, 20, whole.len() - 4] {
+        std::fs::write(worktree.join(".git"), &whole[..length]).expect("cut");
+        mended(&world, "worktree.no_git_file");
+        assert_eq!(std::fs::read(worktree.join(".git")).expect("a file"), whole, "{length}");
+    }
 
     // Records whose directory is gone.
     world.git(&["worktree", "add", "-q", "--lock", "-b", "ghost", ".worktrees/ghost"]);

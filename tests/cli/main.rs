@@ -15,6 +15,7 @@ mod escapes;
 mod gc;
 mod help_examples;
 mod hooks;
+mod hostile;
 mod identity;
 mod init;
 mod leases;

@@ -506,3 +506,19 @@ fn records_of_a_newer_liza_are_shown() {
     world.human(&["log"]).exits(6);
     assert!(Path::new(&world.path(".liza/log.yaml")).exists());
 }
+
+#[test]
+fn a_migration_that_dies_over_the_users_files_leaves_none_half_written() {
+    let world = old(FRESH);
+    world.dies_at("init.file", &HUMAN, &["doctor", "--fix"]);
+    assert!(!world.path("liza.yaml").exists(), "half a file would stop every command");
+    migrated(&world);
+    assert!(world.read("liza.yaml").contains("version: 1"));
+    assert_eq!(world.git(&["status", "--porcelain"]), "?? liza.yaml");
+    // The same when a board begins.
+    let world = World::bare_repo();
+    world.dies_at("init.file", &HUMAN, &["init", "A greeting program"]);
+    assert!(!world.path("liza.yaml").exists());
+    world.human(&["init", "A greeting program"]).ok();
+    world.sound();
+}

@@ -4,15 +4,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{HUMAN, Who, World};
+use crate::support::{HUMAN, World};
 
-struct Scene {
-    world: World,
-    coder: Who,
-    reviewer: Who,
-}
-
-fn scene() -> Scene {
+fn scene() -> World {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -28,12 +22,12 @@ fn scene() -> Scene {
     world.human(&["task", "block", "b1", "--reason", "r", "--question", "q"]).ok();
     world.task("x1", &["x1/"]);
     world.human(&["task", "abandon", "x1", "--reason", "r"]).ok();
-    Scene { world, coder, reviewer }
+    world
 }
 
 #[test]
 fn status_says_what_waits_for_whom_and_why() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let ran = world.json(&HUMAN, &["status"]).ok();
     let answer = ran.json();
     assert_eq!((&answer["liza"], &answer["ok"]), (&json!(1), &json!(true)));
@@ -95,7 +89,7 @@ fn status_says_what_waits_for_whom_and_why() {
 
 #[test]
 fn the_log_tells_who_did_what() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let records = world.json(&HUMAN, &["log", "-n", "1000"]).ok().data()["records"].clone();
     let records = records.as_array().unwrap();
     let revisions: Vec<u64> = records.iter().map(|record| record["revision"].as_u64().unwrap()).collect();
@@ -137,7 +131,7 @@ fn log_follows_what_happens() {
 
 #[test]
 fn the_graph_in_every_format() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     world.task_with("q1", &["q1/"], &["--desc", "x", "--depends", "i1"]);
     let text = world.human(&["graph"]).ok().stdout;
     assert!(text.contains("i2 [pending]") && text.contains("after w1, s1"), "{text}");
@@ -155,7 +149,7 @@ fn the_graph_in_every_format() {
 
 #[test]
 fn diff_shows_what_a_task_changes() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let data = world.json(&HUMAN, &["diff", "m1"]).ok().data();
     assert_eq!(data["files"], json!(["m1.sh", "tests/test_m1.sh"]));
     assert!(data["diff"].as_str().unwrap().contains("+echo merged"));
@@ -171,7 +165,7 @@ fn diff_shows_what_a_task_changes() {
 
 #[test]
 fn validate_names_path_and_line() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let good = world.state();
     let copy = world.home().join("copy.yaml");
     let check = |text: &str| {
@@ -225,7 +219,7 @@ fn every_schema_is_json() {
 
 #[test]
 fn verify_finds_a_changed_or_missing_record() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let log = world.read(".liza/log.yaml");
     let lines: Vec<&str> = log.lines().collect();
     let put = |lines: &[String]| {
@@ -260,7 +254,7 @@ fn verify_finds_a_changed_or_missing_record() {
 
 #[test]
 fn verify_finds_a_forged_board() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     // Changed with a checksum to match, as a knowing forger would.
     let forged = world.state().replacen("    status: READY_FOR_REVIEW", "    status: IDLE", 1);
     let content = forged.find("\ngoal:").unwrap() + 1;
@@ -278,7 +272,7 @@ fn verify_finds_a_forged_board() {
 
 #[test]
 fn verify_finds_integration_moved_by_hand() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     let head = world.git(&["rev-parse", "integration"]);
     world.git(&["update-ref", "refs/heads/integration", "main"]);
     let ran = world.json(&HUMAN, &["verify"]).exits(6);
@@ -295,7 +289,7 @@ fn verify_finds_integration_moved_by_hand() {
 
 #[test]
 fn a_reader_that_went_away_is_no_crash() {
-    let Scene { world, .. } = scene();
+    let world = scene();
     for args in [
         ["status"].as_slice(),
         &["--json", "status"],
@@ -379,58 +373,4 @@ fn every_command_explains_itself_with_an_example() {
         open.extend(below.into_iter().map(|name| [path.clone(), vec![name]].concat()));
     }
     assert!(leaves > 40, "{leaves}");
-}
-
-#[test]
-fn hostile_settings_of_the_repository_run_nothing() {
-    let Scene { world, coder, reviewer } = scene();
-    let canary = world.home().join("canary");
-    let script = world.home().join("trap.sh");
-    std::fs::write(
-        &script,
-        format!("#!/bin/sh\necho \"$0 $@\" >> '{}'\ncat 2>/dev/null\n", canary.display()),
-    )
-    .unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let trap = script.to_str().unwrap();
-    for key in [
-        "core.fsmonitor",
-        "core.sshCommand",
-        "core.pager",
-        "core.editor",
-        "diff.external",
-        "diff.trap.textconv",
-        "diff.trap.command",
-        "core.askPass",
-        "gpg.program",
-        "pager.diff",
-        "pager.log",
-        "credential.helper",
-        "sequence.editor",
-    ] {
-        world.git(&["config", key, trap]);
-    }
-    std::fs::write(world.path(".git/info/attributes"), "* diff=trap\n").unwrap();
-    for args in [
-        ["status"].as_slice(),
-        &["task", "show", "s1"],
-        &["review", "show", "s1"],
-        &["--color", "always", "review", "show", "s1"],
-        &["diff", "m1"],
-        &["verify"],
-        &["validate"],
-        &["doctor"],
-        &["log"],
-        &["graph"],
-        &["task", "list"],
-    ] {
-        world.human(args).ok();
-        assert!(!canary.exists(), "{args:?} ran {}", std::fs::read_to_string(&canary).unwrap_or_default());
-    }
-    // Nor do the commands that change things.
-    let commit = world.show("s1")["review_commit"].as_str().unwrap().to_owned();
-    world.approve(&reviewer, "s1", &commit);
-    world.liza(&reviewer, &["merge", "s1"]).ok();
-    world.liza(&coder, &["task", "sync", "w1"]).ok();
-    assert!(!canary.exists(), "{}", std::fs::read_to_string(&canary).unwrap_or_default());
 }

@@ -301,3 +301,28 @@ fn a_disk_that_is_nearly_full_begins_nothing_new() {
     world.write("liza.yaml", "disk: {min_free_byte: 0}\n");
     world.refused(&one, &["task", "claim", "t2"], 2, "usage.config");
 }
+
+#[test]
+fn a_file_that_passes_through_a_filter_is_no_uncommitted_work() {
+    let world = World::bare_repo();
+    world.write(".gitattributes", "*.up filter=up\n");
+    world.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
+    world.git(&["config", "filter.up.smudge", "tr A-Z a-z"]);
+    world.write("a.up", "text\n");
+    world.commit_all("filtered");
+    assert_eq!(world.git(&["show", "HEAD:a.up"]), "TEXT");
+    world.human(&["init", "A greeting program"]).ok();
+    let (one, _, reviewer) = team(&world);
+    world.merge_task(&one, &reviewer, "t1", "t1.sh", "echo a\n");
+    let place_of = world.path(".worktrees/t1");
+    let file = std::fs::File::options().append(true).open(place_of.join("a.up")).unwrap();
+    file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
+    drop(file);
+    // Whoever only looks runs no filter, and says so rather too much than too little.
+    assert_eq!(place(&world, &place_of)["dirty"], true);
+    // Whoever acts asks git.
+    let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();
+    assert!(data["worktrees"]["pruned"].to_string().contains("/.worktrees/t1"), "{data}");
+    assert!(!place_of.exists());
+    world.sound();
+}

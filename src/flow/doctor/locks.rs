@@ -124,6 +124,15 @@ fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
     let revision = scene.board()?.revision;
     let renewed = move |ctx: &Context| {
         let kept = ctx.store.renew_lock_note(revision, &ctx.now)?;
+        // Elsewhere the note may be lost without a word; here it is all that was promised.
+        let path = ctx.store.layout().lock();
+        if !LockNote::is_readable(&path) {
+            return Err(Failure::io(
+                "write",
+                &path,
+                &std::io::Error::other("it does not hold what was written"),
+            ));
+        }
         Ok(kept.map(|kept| format!("what stood there is kept as {}", kept.display())))
     };
     let Ok(meta) = std::fs::symlink_metadata(&path) else {

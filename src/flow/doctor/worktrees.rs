@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::{WorktreeFault, Worktrees, checkouts, content};
+use crate::git::{Worktrees, checkouts, content};
 
 use super::{Finding, Scene};
 use crate::flow::accounts::{self, Accounts, MERGES, Place};
@@ -71,7 +71,7 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         let path = ctx.root().join(&attempt.worktree);
         let Err(fault) = checkouts::check_sound(&ctx.repo, &path) else { continue };
         let what = format!("the worktree of {}: {fault}", task.id);
-        if let Some(finding) = lost_git_file(ctx, &path, &fault, &what)? {
+        if let Some(finding) = lost_git_file(ctx, &path, &what)? {
             found.push(finding);
             continue;
         }
@@ -89,17 +89,13 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 }
 
 /// Where git still has the record, a lost `.git` file can be written again; what is in the directory is not touched.
-fn lost_git_file(
-    ctx: &Context,
-    path: &Path,
-    fault: &WorktreeFault,
-    what: &str,
-) -> Result<Option<Finding>, Failure> {
-    let recorded = checkouts::list(&ctx.repo)?
-        .into_iter()
-        .any(|record| record.path.as_deref() == Some(path) && !record.is_half_made());
-    let gone = path.join(".git").symlink_metadata().is_err();
-    if !matches!(fault, WorktreeFault::NoGitFile { .. }) || !recorded || !gone {
+fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Finding>, Failure> {
+    let lost = checkouts::list(&ctx.repo)?.into_iter().any(|record| {
+        record.path.as_deref() == Some(path)
+            && !record.is_half_made()
+            && checkouts::has_lost_git_file(&record, path)
+    });
+    if !lost {
         return Ok(None);
     }
     let path = path.to_owned();
@@ -209,7 +205,7 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
         let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
         return (!empty).then(|| "files that git does not know".to_owned());
     }
-    let dirty = match content::status(path) {
+    let dirty = match content::status(path, content::Filters::Skip) {
         Ok(dirty) => dirty,
         Err(error) => return Some(format!("what git cannot tell ({error})")),
     };

@@ -9,7 +9,7 @@ fn linked(fixture: &Fixture) -> PathBuf {
 }
 
 fn kinds(worktree: &Path) -> Vec<(String, DirtyKind)> {
-    status(worktree).unwrap().into_iter().map(|dirty| (dirty.path, dirty.kind)).collect()
+    status(worktree, Filters::Run).unwrap().into_iter().map(|dirty| (dirty.path, dirty.kind)).collect()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn reading_leaves_index_objects_and_locks_alone() {
     let lock = index.with_extension("lock");
     fs::write(&lock, "").unwrap();
     fingerprint(&path).unwrap();
-    status(&path).unwrap();
+    status(&path, Filters::Run).unwrap();
     assert!(lock.exists());
     assert_eq!(fs::read(&index).unwrap(), bytes);
     assert_eq!(objects(), count);
@@ -131,14 +131,14 @@ fn a_snapshot_saves_everything_and_touches_nothing() {
     let path = linked(&fixture);
     write_in(&path, "new", "unsaved\n");
     write_in(&path, "base.txt", "changed\n");
-    let (head_before, before) = (head(&path).unwrap(), status(&path).unwrap());
+    let (head_before, before) = (head(&path).unwrap(), status(&path, Filters::Run).unwrap());
     let who = Identity::fallback().at(1_700_000_000);
     let saved = snapshot(&fixture.repo(), &path, "wip", &who).unwrap();
     assert_eq!(saved.left_out, "");
     assert_eq!(fixture.git(&["show", &format!("{}:new", saved.commit)]), "unsaved");
     assert_eq!(fixture.id(&format!("{}^", saved.commit)), head_before);
     assert_eq!(head(&path).unwrap(), head_before);
-    assert_eq!(status(&path).unwrap(), before);
+    assert_eq!(status(&path, Filters::Run).unwrap(), before);
     assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who).unwrap(), saved, "again is the same");
 
     // A nested repository without a commit cannot be added; the rest is saved all the same.

@@ -144,7 +144,7 @@ fn reads_run_nothing_that_was_configured() {
     let text = diff_text(&repo, &from, &to, Color::Never).unwrap();
     assert!(text.contains("-base\n+changed\n"), "{text}");
     assert!(diff_text(&repo, &from, &to, Color::Always).unwrap().contains("\u{1b}["));
-    assert_eq!(content::status(&fixture.root).unwrap().len(), 1);
+    assert_eq!(content::status(&fixture.root, content::Filters::Run).unwrap().len(), 1);
     content::fingerprint(&fixture.root).unwrap();
     super::super::merge_tree(&repo, &from, &to).unwrap();
     super::super::identity(&repo.root).unwrap();

@@ -1,0 +1,487 @@
+"""The worlds that `scripts/torture` breaks: a repository at every stage of its life, and every command that changes
+something, each with the stage it needs and how to tell that it was done."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FIXTURES = os.path.join(HERE, "tests/cli/fixtures")
+PLAN = """tasks:
+  - {id: p1, title: One, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p1/]}}
+  - {id: p2, title: Two, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p2/]}, depends_on: [p1]}
+"""
+CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "make it work as it should", "--risks", "none that matter",
+              "--validate", "echo ok", "--expect", "ok", "--file", "t1/a.txt", "--file", "t1/tests/test_a.sh"]
+
+
+class Failed(Exception):
+    pass
+
+
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+
+
+class World:
+    """A repository with a board at every stage of one task's life, each stage saved to be put back."""
+
+    def __init__(self, options, parent):
+        self.binary = options.binary
+        self.home = tempfile.mkdtemp(prefix="torture-", dir=parent)
+        self.root = os.path.join(self.home, "repo")
+        self.tokens = {}
+        self.saved = {}
+        # What commands are told that only this world knows: COMMIT, PLAN and so on.
+        self.words = {"PLAN": os.path.join(self.home, "plan.yaml")}
+        put(self.words["PLAN"], PLAN)
+        os.mkdir(os.path.join(self.home, "tmp"))
+        self.env = {
+            "PATH": os.environ["PATH"], "HOME": self.home, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C",
+            "XDG_CONFIG_HOME": os.path.join(self.home, "config"), "TMPDIR": os.path.join(self.home, "tmp"),
+        }
+
+    def run(self, argv, who=None, env=None, cwd=None, timeout=120):
+        full = dict(self.env, **(env or {}))
+        if who:
+            full.update(LIZA_AGENT_ID=who, LIZA_AGENT_TOKEN=self.tokens[who])
+        return subprocess.run(argv, cwd=cwd or self.root, env=full, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+
+    def liza(self, *args, who=None, env=None, wrap=()):
+        return self.run([*wrap, self.binary, *args], who=who, env=env)
+
+    def must(self, *args, who=None, env=None):
+        ran = self.liza(*args, who=who, env=env)
+        if ran.returncode != 0:
+            said = (ran.stdout + ran.stderr).decode(errors="replace").strip()
+            raise Failed(f"liza {' '.join(args)}: exit {ran.returncode}: {said}")
+        return ran.stdout
+
+    def data(self, *args, who=None):
+        return json.loads(self.must("--json", *args, who=who))["data"]
+
+    def git(self, *args, cwd=None):
+        identity = {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        ran = self.run(["git", *args], env=identity, cwd=cwd)
+        if ran.returncode != 0:
+            raise Failed(f"git {' '.join(args)}: {ran.stderr.decode(errors='replace').strip()}")
+        return ran.stdout.decode().strip()
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def there(self, *parts):
+        return os.path.lexists(self.path(*parts))
+
+    def write(self, relative, text):
+        put(self.path(relative), text)
+
+    def save(self, stage):
+        self.saved[stage] = os.path.join(self.home, f"saved-{stage}")
+        subprocess.run(["cp", "-a", self.root, self.saved[stage]], check=True)
+
+    def restore(self, stage):
+        shutil.rmtree(self.root, ignore_errors=True)
+        subprocess.run(["cp", "-a", self.saved[stage], self.root], check=True)
+
+    def commit_in(self, directory, files):
+        for name in files:
+            put(os.path.join(directory, name), "true\n")
+        self.git("add", "-A", cwd=directory)
+        self.git("commit", "-q", "-m", "work", cwd=directory)
+
+    def prepare(self):
+        self.prepare_bare()
+        self.prepare_task()
+        self.prepare_ends()
+        self.prepare_faults()
+        self.prepare_old()
+        self.prepare_dead()
+        self.restore("idle")
+        return self
+
+    def prepare_bare(self):
+        os.mkdir(self.root)
+        self.git("init", "-q", "-b", "main")
+        for name in os.listdir(self.path(".git/hooks")):
+            os.remove(self.path(".git/hooks", name))
+        for name in ("specs/vision.md", "README.md"):
+            self.write(name, "text\n")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "start")
+        self.git("branch", "release")
+        self.save("bare")
+
+    def prepare_task(self):
+        self.must("init", "A goal")
+        agents = (("coder", "coder-1"), ("coder", "coder-2"), ("code_reviewer", "reviewer-1"), ("planner", "planner-1"))
+        for role, who in agents:
+            self.tokens[who] = self.data("agent", "register", "--role", role, "--id", who)["token"]
+        for task in ("t1", "t2"):
+            self.must("task", "add", "--id", task, "--title", task, "--spec", "specs/vision.md", "--done", "it works",
+                      "--finalize", "--in", f"{task}/")
+        self.must("task", "add", "--id", "d1", "--title", "d1", "--spec", "specs/vision.md", "--done", "it works",
+                  "--in", "d1/")
+        self.words["REVISION"] = str(json.loads(self.must("--json", "status"))["revision"])
+        self.save("idle")
+        self.must("pause", "--reason", "a break")
+        self.save("paused")
+        self.restore("idle")
+        self.must("note", "an answer")
+        self.words["NOTE"] = self.data("inbox")["human_notes"][0]["id"]
+        self.save("noted")
+        self.restore("idle")
+        self.must("task", "abandon", "t2", "--reason", "no use")
+        self.save("changed")
+        self.restore("idle")
+        worktree = self.data("task", "claim", "t1", who="coder-1")["worktree"]
+        self.save("claimed")
+        self.must("task", "block", "t1", "--reason", "unclear", "--question", "which?", who="coder-1")
+        self.save("blocked")
+        self.restore("claimed")
+        self.must(*CHECKPOINT, who="coder-1")
+        self.commit_in(worktree, ["t1/a.txt", "t1/tests/test_a.sh"])
+        self.save("worked")
+        # Uncommitted as well: what is let go must be saved first.
+        put(os.path.join(worktree, "t1/more.txt"), "only here\n")
+        self.save("dirty")
+        self.must("task", "release", "t1", who="coder-1")
+        self.save("released")
+        self.restore("worked")
+        self.commit_in(self.root, ["upstream.txt"])
+        self.save("upstream")
+        self.must("integration", "advance", "main", "--reason", "needed")
+        self.save("behind")
+        self.restore("worked")
+        self.words["COMMIT"] = self.data("task", "submit", "t1", who="coder-1")["review_commit"]
+        self.save("submitted")
+        self.must("review", "claim", "t1", who="reviewer-1")
+        self.save("reviewing")
+        self.must("review", "approve", "t1", "--commit", self.words["COMMIT"], "--summary", "fine", who="reviewer-1")
+        self.save("approved")
+
+    def prepare_ends(self):
+        self.restore("approved")
+        self.must("merge", "t1", who="reviewer-1")
+        self.save("merged")
+        self.must("archive", "--all")
+        self.save("archived")
+        thing = next(thing for thing in self.data("trash", "list")["trash"] if thing["origin"].endswith("/.worktrees/t1"))
+        self.words["TRASHED"], self.words["BACK"] = thing["name"], thing["origin"]
+        # Two worktrees nobody needs: of a review that is over, and of a finished task with uncommitted work.
+        self.restore("merged")
+        put(self.path(".worktrees/t1/t1/thoughts.txt"), "only here\n")
+        self.must("archive", "--all")
+        self.save("prunable")
+        self.restore("idle")
+        self.must("hooks", "install")
+        self.save("hooked")
+        # Two worktrees with uncommitted work, hooks, a merged task: all that an uninstall takes away.
+        self.restore("released")
+        self.must("task", "claim", "t2", who="coder-2")
+        self.write(".worktrees/t2/t2/x.txt", "only here\n")
+        self.must("task", "release", "t2", who="coder-2")
+        self.must("hooks", "install")
+        self.save("leaving")
+
+    def prepare_faults(self):
+        """What the doctor mends, planted all at once."""
+        self.restore("worked")
+        for name in (".liza/state.yaml", ".liza/log.yaml"):
+            os.chmod(self.path(name), 0o644)
+        os.chmod(self.path(".liza/tokens"), 0o755)
+        self.old_file(".git/packed-refs.lock", 3600)
+        self.old_file(".git/refs/heads/task/t1.lock", 3600)
+        self.old_file(".liza/images/.some.yaml.999999.tmp", 3600)
+        os.remove(self.path(".liza/state.yaml.lock"))
+        self.git("worktree", "add", "-q", "--detach", ".worktrees/stranger", "main")
+        self.git("worktree", "add", "-q", "--lock", "-b", "ghost", ".worktrees/ghost")
+        shutil.rmtree(self.path(".worktrees/ghost"))
+        os.mkdir(self.path(".worktrees/empty"))
+        self.save("ill")
+        # A worktree without its `.git`, and a half-made record, which breaks git in the whole repository.
+        self.restore("worked")
+        os.remove(self.path(".worktrees/t1/.git"))
+        self.save("ill-worktree")
+        self.restore("worked")
+        for name, text in (("gitdir", self.path(".worktrees/ghost/.git") + "\n"), ("HEAD", "ref: refs/heads/main\n"),
+                           ("commondir", "")):
+            self.write(f".git/worktrees/ghost/{name}", text)
+        self.save("ill-git")
+        # A board that is gone, and one that is torn: made again from image and log.
+        self.restore("worked")
+        os.remove(self.path(".liza/state.yaml"))
+        self.save("ill-gone")
+        self.restore("worked")
+        os.truncate(self.path(".liza/state.yaml"), os.path.getsize(self.path(".liza/state.yaml")) // 2)
+        self.save("ill-torn")
+
+    def old_file(self, relative, seconds):
+        self.write(relative, "")
+        os.chmod(self.path(relative), 0o600)
+        then = time.time() - seconds
+        os.utime(self.path(relative), (then, then))
+
+    def prepare_old(self):
+        """The board of the older shell implementation in the middle of a sprint, with the repository it speaks of."""
+        def worktree(task, name):
+            path = f".worktrees/{task}"
+            self.git("worktree", "add", "-q", path, "-b", f"task/{task}", "integration")
+            self.commit_in(self.path(path), [name, f"tests/test_{task}.sh"])
+            return self.git("rev-parse", f"task/{task}")
+
+        self.restore("bare")
+        self.git("branch", "integration")
+        base = self.git("rev-parse", "integration")
+        first = worktree("task-1", "users.txt")
+        self.git("worktree", "remove", ".worktrees/task-1")
+        self.git("worktree", "add", "-q", ".worktrees/merge", "integration")
+        self.git("merge", "-q", "--no-ff", "-m", "Merge task-1", "task/task-1", cwd=self.path(".worktrees/merge"))
+        merged = self.git("rev-parse", "integration")
+        self.git("worktree", "remove", ".worktrees/merge")
+        second = worktree("task-2", "orders.txt")
+        worktree("task-3", "payments.txt")
+        self.write(".worktrees/task-3/unsaved.txt", "not committed\n")
+        fifth, seventh = worktree("task-5", "limits.txt"), worktree("task-7", "metrics.txt")
+        with open(os.path.join(FIXTURES, "v1-mid-sprint.yaml")) as file:
+            text = file.read()
+        for name, value in (("BASE", base), ("REVIEW1", first[:8]), ("MERGE1", merged[:10]), ("REVIEW2", second),
+                            ("REVIEW5", fifth[:7]), ("REVIEW7", seventh)):
+            text = text.replace(f"@{name}@", value)
+        self.write(".liza/state.yaml", text)
+        shutil.copy(os.path.join(FIXTURES, "v1-log.yaml"), self.path(".liza/log.yaml"))
+        self.write(".liza/state.yaml.lock", "")
+        self.write(".liza/alerts.log", "")
+        self.write(".git/info/exclude", "/.liza/\n/.worktrees/\n")
+        self.save("old")
+
+    def prepare_dead(self):
+        """What commands leave that died at a named point."""
+        for what, start, who, args, points in (
+            ("merge", "approved", "reviewer-1", ["merge", "t1"], ["merge.moved", "merge.recorded"]),
+            ("claim", "approved", "coder-2", ["task", "claim", "t2"], ["claim.added"]),
+            ("record", "approved", None, ["note", "never published"], ["commit.5"]),
+            ("advance", "upstream", None, ["integration", "advance", "main", "--reason", "needed"], ["move.moved"]),
+            ("archive", "merged", None, ["archive", "--all"],
+             ["archive.written", "archive.committed", "archive.files", "prune.moved", "commit.5"]),
+            ("gc", "archived", None, ["gc", "--keep-days", "0"], ["gc.pruned", "gc.kept", "gc.refs", "trash.going"]),
+            ("prune", "prunable", None, ["worktree", "prune", "--save"], ["prune.saved", "prune.moved"]),
+            ("migration", "old", None, ["doctor", "--fix"], ["migrate.prepared", "migrate.kept", "commit.5", "commit.7"]),
+            ("doctor", "ill", None, ["doctor", "--fix"], ["prune.moved", "commit.5"]),
+            ("doctor-torn", "ill-torn", None, ["doctor", "--fix"], ["commit.5", "recover.taken"]),
+            ("uninstall", "leaving", None, ["uninstall", "--yes"],
+             ["uninstall.paused", "uninstall.hooks", "uninstall.worktree", "uninstall.excludes", "uninstall.tokens",
+              "uninstall.renamed"]),
+        ):
+            for at in points:
+                self.restore(start)
+                died = self.liza(*args, who=who, env={"LIZA_CRASH_AT": at})
+                if died.returncode == -9:
+                    self.save(f"dead-{what}-{at}")
+
+    def state(self):
+        try:
+            with open(self.path(".liza/state.yaml"), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def task(self, task):
+        return self.data("task", "show", task)
+
+    def sound(self):
+        self.must("validate")
+        self.must("verify")
+        if b"\nintents: []\n" not in self.state():
+            raise Failed("an intent is left open")
+
+    def recovers(self, op):
+        """One plain command mends everything; then the operation is done, or can be done."""
+        if op.again:
+            # Whoever mends a broken board, or leaves it, says the same again.
+            self.must(*op.args_in(self), who=op.who, env=op.env)
+            if not op.done(self):
+                raise Failed("it was done again without effect")
+            if self.there(".liza"):
+                self.must("note", "afterwards")
+                self.sound()
+            return
+        if op.name == "init" and self.state() is None:
+            self.must(*op.args)
+        self.must("note", "afterwards")
+        self.sound()
+        if not op.done(self):
+            self.must(*op.args_in(self), who=op.who, env=op.env)
+            if not op.done(self):
+                raise Failed("it was done again without effect")
+            self.sound()
+
+    def close(self):
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+class Op:
+    """`again`: what it left is ended by saying the same again; elsewhere by any plain command. `atomic`: one commit of
+    the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
+    words with which it says, and ends well, that it left something alone."""
+
+    def __init__(self, name, stage, args, done, who=None, again=False, atomic=False, env=None, unless_said=None):
+        self.name, self.stage, self.args, self.done, self.who = name, stage, args, done, who
+        self.again, self.atomic, self.env, self.unless_said = again, atomic, env, unless_said
+
+    def args_in(self, world):
+        return [world.words.get(arg, arg) for arg in self.args]
+
+
+def status_is(task, *wanted):
+    return lambda world: world.task(task)["status"] in wanted
+
+
+def told(text):
+    return lambda world: text.encode() in world.state()
+
+
+def gone_from_board(task):
+    return lambda world: f"\n- id: {task}\n".encode() not in world.state() and world.there(".liza/archive") \
+        and any(task in name for name in os.listdir(world.path(".liza/archive")))
+
+
+def healthy(world):
+    return world.liza("doctor").returncode == 0
+
+
+def migrated(world):
+    return b"\nversion: 1\n" not in b"\n" + world.state() and world.task("task-1")["status"] == "MERGED"
+
+
+def hooks_of(world):
+    return os.listdir(world.path(".git/hooks")) if world.there(".git/hooks") else []
+
+
+def uninstalled(world):
+    with open(world.path(".git/info/exclude")) as file:
+        excluded = file.read()
+    saved = [world.git("for-each-ref", "--format=%(refname)", f"refs/liza/wip/{task}").splitlines()[:1] for task in ("t1", "t2")]
+    kept = [world.git("show", f"{refs[0]}:{name}") for refs, name in zip(saved, ("t1/more.txt", "t2/x.txt")) if refs]
+    return not world.there(".liza") and not world.there(".worktrees") and "liza" not in excluded \
+        and kept == ["only here"] * 2 and not hooks_of(world) and len(world.git("worktree", "list").splitlines()) == 1
+
+
+def restored(world):
+    return os.path.exists(os.path.join(world.words["BACK"], ".git")) \
+        and world.run(["git", "status"], cwd=world.words["BACK"]).returncode == 0
+
+
+def trash_is_empty(world):
+    return not world.data("trash", "list")["trash"]
+
+
+def no_refs_of(task):
+    return lambda world: not world.git("for-each-ref", f"refs/heads/task/{task}", f"refs/liza/submitted/{task}")
+
+
+def hooked(world):
+    return all(world.there(".git/hooks", name) for name in ("pre-commit", "commit-msg", "pre-push", "reference-transaction")) \
+        and world.liza("hooks", "status").returncode == 0
+
+
+def delivered(world):
+    return world.git("rev-parse", "release") == world.git("rev-parse", "integration")
+
+
+OPS = [
+    Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
+    Op("note", "idle", ["note", "something to say"], told("something to say"), atomic=True),
+    Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
+       told("spec_ambiguity"), "coder-1", atomic=True),
+    Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],
+       told("something found"), "coder-1", atomic=True),
+    Op("spec-change", "claimed", ["spec-change", "--spec", "specs/vision.md", "names may be empty", "--affects", "t1"],
+       told("names may be empty"), atomic=True),
+    Op("inbox", "noted", ["inbox", "--done", "NOTE"],
+       lambda w: w.words["NOTE"] not in [note["id"] for note in w.data("inbox")["human_notes"]], atomic=True),
+    Op("agent register", "idle", ["agent", "register", "--role", "coder", "--id", "coder-9"], told("coder-9")),
+    Op("agent heartbeat", "claimed", ["agent", "heartbeat"], lambda w: True, "coder-1", atomic=True),
+    Op("agent retire", "claimed", ["agent", "retire", "coder-1"], lambda w: "retired" in json.dumps(
+        [one for one in w.data("agent", "list")["agents"] if one["id"] == "coder-1"]).lower()),
+    Op("task add", "idle", ["task", "add", "--id", "t9", "--title", "x", "--spec", "specs/vision.md", "--done", "d",
+                            "--in", "t9/", "--finalize"], told("id: t9"), atomic=True),
+    Op("finalize", "idle", ["task", "finalize", "d1"], status_is("d1", "IDLE"), atomic=True),
+    Op("plan", "idle", ["plan", "PLAN"], told("id: p2"), atomic=True),
+    Op("claim", "idle", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-1"),
+    Op("claim again", "released", ["task", "claim", "t1"], status_is("t1", "WORKING"), "coder-2"),
+    Op("next", "idle", ["next", "--role", "coder"], status_is("t1", "WORKING"), "coder-1"),
+    Op("renew", "claimed", ["task", "renew", "t1"], lambda w: True, "coder-1", atomic=True),
+    Op("checkpoint", "claimed", CHECKPOINT, told("pre_execution_checkpoint"), "coder-1", atomic=True),
+    Op("block", "claimed", ["task", "block", "t1", "--reason", "unclear", "--question", "which?"],
+       status_is("t1", "BLOCKED"), "coder-1"),
+    Op("unblock", "blocked", ["task", "unblock", "t1", "--answer", "this one"], status_is("t1", "IDLE"), atomic=True),
+    Op("handoff", "dirty", ["task", "handoff", "t1", "--summary", "half", "--next", "the rest"], status_is("t1", "IDLE"),
+       "coder-1"),
+    Op("release", "dirty", ["task", "release", "t1", "--reason", "out of time"], status_is("t1", "IDLE"), "coder-1"),
+    Op("rescope", "dirty", ["task", "rescope", "t1", "--into", "PLAN", "--reason", "two features in one"],
+       status_is("t1", "SUPERSEDED")),
+    Op("abandon", "dirty", ["task", "abandon", "t1", "--reason", "no use"], status_is("t1", "ABANDONED")),
+    Op("sync", "behind", ["task", "sync", "t1"], lambda w: os.path.exists(w.path(".worktrees/t1/upstream.txt")), "coder-1"),
+    Op("submit", "worked", ["task", "submit", "t1"], status_is("t1", "READY_FOR_REVIEW"), "coder-1"),
+    Op("review claim", "submitted", ["review", "claim", "t1"],
+       lambda w: w.liza("review", "claim", "t1", who="reviewer-1").returncode == 0
+       and os.path.exists(w.path(".worktrees/.review/t1/README.md")), "reviewer-1"),
+    Op("review renew", "reviewing", ["review", "renew", "t1"], lambda w: True, "reviewer-1", atomic=True),
+    Op("review release", "reviewing", ["review", "release", "t1"], lambda w: not w.task("t1").get("reviewing_by"), "reviewer-1"),
+    Op("approve", "reviewing", ["review", "approve", "t1", "--commit", "COMMIT", "--summary", "fine"],
+       status_is("t1", "APPROVED"), "reviewer-1", atomic=True),
+    Op("reject", "reviewing", ["review", "reject", "t1", "--commit", "COMMIT", "--reason", "wrong", "--issue",
+                               "major:t1/a.txt:1:it is wrong"], status_is("t1", "REJECTED"), "reviewer-1", atomic=True),
+    Op("discuss", "reviewing", ["review", "discuss", "t1", "--commit", "COMMIT", "--reason", "silent", "--question",
+                                "which?"], status_is("t1", "BLOCKED"), "reviewer-1", atomic=True),
+    Op("merge", "approved", ["merge", "t1"], status_is("t1", "MERGED"), "reviewer-1"),
+    Op("advance", "upstream", ["integration", "advance", "main", "--reason", "needed"],
+       lambda w: w.git("rev-parse", "integration") == w.git("rev-parse", "main")),
+    Op("deliver", "merged", ["deliver", "--to", "release"], delivered),
+    Op("pause", "idle", ["pause", "--reason", "r"], lambda w: w.there(".liza/PAUSE")),
+    Op("pause task", "claimed", ["pause", "--task", "t1"], lambda w: b"t1" in w.must("status")),
+    Op("abort", "claimed", ["abort", "--reason", "wrong goal"], lambda w: w.there(".liza/ABORT")),
+    Op("halt", "claimed", ["checkpoint", "--reason", "end of the day"], lambda w: w.there(".liza/CHECKPOINT")),
+    Op("resume", "paused", ["resume"], lambda w: not w.there(".liza/PAUSE")),
+    Op("archive", "merged", ["archive", "--all"], gone_from_board("t1")),
+    Op("prune", "prunable", ["worktree", "prune", "--save"], lambda w: not w.there(".worktrees/t1"),
+       unless_said="it cannot be looked into"),
+    Op("gc", "archived", ["gc", "--keep-days", "0"], no_refs_of("t1")),
+    Op("trash restore", "archived", ["trash", "restore", "TRASHED"], restored),
+    Op("trash empty", "archived", ["trash", "empty", "--older-than", "0"], trash_is_empty),
+    Op("hooks install", "idle", ["hooks", "install"], hooked),
+    Op("hooks uninstall", "hooked", ["hooks", "uninstall"], lambda w: not hooks_of(w)),
+    Op("doctor restore", "changed", ["doctor", "--restore", "REVISION"], status_is("t2", "IDLE")),
+    Op("doctor faults", "ill", ["doctor", "--fix"], healthy, again=True),
+    Op("doctor worktree", "ill-worktree", ["doctor", "--fix"], healthy, again=True),
+    Op("doctor git", "ill-git", ["doctor", "--fix"], healthy, again=True),
+    Op("doctor gone", "ill-gone", ["doctor", "--fix"], healthy, again=True),
+    Op("doctor torn", "ill-torn", ["doctor", "--fix"], healthy, again=True),
+    Op("migration", "old", ["doctor", "--fix"], migrated, again=True),
+    Op("uninstall", "leaving", ["uninstall", "--yes"], uninstalled, again=True),
+]
+
+
+def recoveries(world):
+    """Commands that end what a dead one left behind."""
+    for stage in sorted(world.saved):
+        if not stage.startswith("dead-"):
+            continue
+        kind = stage.split("-")[1]
+        if kind == "uninstall":
+            yield Op(f"uninstall after {stage}", stage, ["uninstall", "--yes"], uninstalled, again=True)
+        elif kind in ("migration", "doctor"):
+            done = migrated if kind == "migration" else healthy
+            yield Op(f"doctor after {stage}", stage, ["doctor", "--fix"], done, again=True)
+        else:
+            yield Op(f"note after {stage}", stage, ["note", "something to say"], told("something to say"), atomic=True)
+            for op in OPS:
+                if op.name == kind and kind in ("archive", "gc", "prune"):
+                    yield Op(f"{kind} after {stage}", stage, op.args, op.done)
