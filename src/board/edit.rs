@@ -4,10 +4,21 @@ use super::rules::{AdoptEdit, TaskEdit};
 use super::state::Board;
 use super::task::Status;
 
+/// What a person may change with an editor, for whoever has to be told.
+pub const EDITABLE: &str = "human_notes, the limits in config, the goal's description and spec_ref, and title, description, spec_ref, done_when, scope, owns and priority of DRAFT and IDLE tasks";
+
+/// What somebody changed.
+pub struct Compared {
+    /// The part in places where a person may change something.
+    pub edit: AdoptEdit,
+    /// The places where only liza does.
+    pub beyond: Vec<String>,
+}
+
 /// Compares the last good board with an edited one. Both must have all bodies loaded.
 ///
-/// Everything that is not expressly allowed is refused, by making the allowed change and comparing what is left.
-pub fn edit_between(good: &Board, edited: &Board) -> Result<AdoptEdit, Vec<String>> {
+/// Everything that is not expressly allowed is beyond it, found by making the allowed change and comparing what is left.
+pub fn edit_between(good: &Board, edited: &Board) -> Compared {
     let mut edit = AdoptEdit::default();
     if edited.rest.goal.description != good.rest.goal.description {
         edit.goal_description = Some(edited.rest.goal.description.clone());
@@ -35,8 +46,8 @@ pub fn edit_between(good: &Board, edited: &Board) -> Result<AdoptEdit, Vec<Strin
     }
     let mut reached = good.clone();
     edit.write_into(&mut reached);
-    let left = differences(&reached, edited);
-    if left.is_empty() { Ok(edit) } else { Err(left) }
+    let beyond = differences(&reached, edited);
+    Compared { edit, beyond }
 }
 
 /// Names the places in which two boards differ.

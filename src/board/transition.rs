@@ -83,6 +83,7 @@ macro_rules! transitions {
 transitions! {
     Init "init",
     Migrate "migrate",
+    RefoundLog "refound_log",
     AddTasks "add_tasks",
     Finalize "finalize",
     BeginClaim "begin_claim",

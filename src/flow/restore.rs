@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::board::rules::RestoreRevision;
 use crate::board::{Board, Needs, Status, TaskId};
 use crate::store::StoreError;
-use crate::store::read::{LARGEST_STATE, invalid};
+use crate::store::read::{EDITED_BY_HAND, LARGEST_STATE, invalid};
 use crate::store::rebuild::Rebuilt;
 use crate::wire::state::Decoded;
 
@@ -103,7 +103,7 @@ fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Fa
     let broken = match ctx.store.read(&Needs::Everything) {
         Ok(snapshot) => match snapshot.warning {
             None => return Ok((snapshot.board, None, None)),
-            Some(warning) if warning.contains("edited by hand") => {
+            Some(warning) if warning.starts_with(EDITED_BY_HAND) => {
                 return Err(Failure::new("board.edited", warning).hint(
                     "settle that first: `liza note` is enough, and `liza doctor` says what became of it",
                 ));
@@ -113,7 +113,7 @@ fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Fa
         Err(StoreError::Invalid { message, .. }) if ctx.store.other_version()?.is_none() => message,
         Err(error) => return Err(error.into()),
     };
-    let rebuilt = ctx.store.rebuild(None)?;
+    let rebuilt = ctx.store.rebuild_published()?;
     let board = whole(&rebuilt)?;
     Ok((board, Some(rebuilt), Some(broken)))
 }

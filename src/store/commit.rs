@@ -375,7 +375,7 @@ impl Store {
     }
 }
 
-fn cannot_write(error: crate::wire::EmitError) -> StoreError {
+pub(super) fn cannot_write(error: crate::wire::EmitError) -> StoreError {
     StoreError::Invalid {
         message: format!("the board cannot be written: {error}"),
         hint: "nothing was changed; please report this".to_owned(),

@@ -3,8 +3,10 @@
 
 use std::path::PathBuf;
 
-use crate::board::edit::edit_between;
-use crate::board::{Actor, Credentials, Needs, Stamp, SwitchKind, Switches, Transition};
+use crate::board::edit::{Compared, edit_between};
+use crate::board::rules::AdoptEdit;
+use crate::board::transition::Rule;
+use crate::board::{Actor, Board, Call, Credentials, Needs, Stamp, SwitchKind, Switches, Transition, World};
 use crate::wire::flat::read_edited;
 use crate::wire::state::{Decoded, StateError};
 
@@ -12,9 +14,10 @@ use super::commit::{Locked, Proposal, Written};
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, make_private_dir, replace, write_new};
 use super::handle::Store;
-use super::lock::BoardLock;
+use super::lock::{BoardLock, LockNote};
 use super::log_file::LogFile;
-use super::read::invalid;
+use super::read::{LARGEST_STATE, invalid};
+use super::rebuild::Rebuilt;
 
 /// How the names of kept files begin: whatever stood in place of the board, edits that were refused, and those of them
 /// that a person has seen.
@@ -56,16 +59,7 @@ impl Store {
             Ok(kept) => kept,
             Err(error) => return error,
         };
-        let restored = self.rebuild(None).and_then(|rebuilt| {
-            if rebuilt.board.revision < mark {
-                return Err(StoreError::Invalid {
-                    message: format!(
-                        "the log ends at revision {}, but {mark} was published",
-                        rebuilt.board.revision
-                    ),
-                    hint: "restore log.yaml from a backup".to_owned(),
-                });
-            }
+        let restored = self.rebuild_published().and_then(|rebuilt| {
             replace(&self.layout().state(), rebuilt.text.as_bytes()).map(|()| rebuilt.board.revision)
         });
         match restored {
@@ -93,18 +87,15 @@ impl Store {
         if *why != StateError::Edited {
             return Err(invalid(why));
         }
+        // Before anything is kept: without a good board nothing can be done about the edit.
+        let good = self.last_good(lock.mark())?;
         let kept = self.keep_edit(bytes, now)?;
-        // The mark may be behind after a power cut; then the newest board the log knows is the good one.
-        let good = self.rebuild(Some(lock.mark())).or_else(|_| self.rebuild(None))?;
         let text = good.text.clone();
         let mut decoded = Decoded::new(good.text.into_bytes()).map_err(|why| invalid(&why))?;
         decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
-        let edit = read_edited(bytes, now)
-            .map_err(|error| vec![error.to_string()])
-            .and_then(|edited| edit_between(&decoded.board, &edited));
-        let edit = match edit {
-            Ok(edit) => edit,
-            Err(places) => return Err(self.refuse_edit(&text, &kept, &places)),
+        let edit = match judge(&decoded.board, bytes, now) {
+            Judged::Adoptable(edit) => edit,
+            Judged::Refused(why) => return Err(self.refuse_edit(&text, &kept, &why)),
         };
         let mut locked =
             Locked { lock, log, decoded, identity, image_text: Some(text.clone()), warnings: Vec::new() };
@@ -127,7 +118,7 @@ impl Store {
                 Ok((_, Written::Published(published))) => published,
                 Ok(_) => text,
                 Err(StoreError::Refused(refusal)) => {
-                    return Err(self.refuse_edit(&text, &kept, &[refusal.message]));
+                    return Err(self.refuse_edit(&text, &kept, &refusal.message));
                 }
                 Err(other) => return Err(other),
             }
@@ -137,6 +128,29 @@ impl Store {
             FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
         locked.image_text = None;
         Ok(locked)
+    }
+
+    /// The board that an edited file is compared with. The mark may be behind after a power cut; then it is the newest
+    /// board the log knows.
+    fn last_good(&self, mark: u64) -> Result<Rebuilt, StoreError> {
+        self.rebuild(Some(mark)).or_else(|_| self.rebuild_published())
+    }
+
+    /// What a person's next command would make of an edit that nobody has dealt with yet. Changes nothing.
+    pub fn judge_edit(&self, now: &Stamp) -> Result<Judged, StoreError> {
+        let state = self.layout().state();
+        let (bytes, _) = super::files::read_whole(&state, LARGEST_STATE).doing("read", &state)?;
+        let good = self.last_good(LockNote::read(&self.layout().lock()).revision)?;
+        let mut decoded = Decoded::new(good.text.into_bytes()).map_err(|why| invalid(&why))?;
+        decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        Ok(judge(&decoded.board, &bytes, now))
+    }
+
+    /// The board that a kept edit was made from, as far as it is still there.
+    pub fn origin_of_edit(&self, edit: &str) -> Option<String> {
+        let revision = edit.lines().find_map(|line| line.strip_prefix("revision:"))?.trim().parse().ok()?;
+        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
+        Decoded::new(bytes).ok().map(|image| image.text().to_owned())
     }
 
     /// Edits that were refused and that no person has been seen to look at, oldest first.
@@ -158,7 +172,7 @@ impl Store {
         Ok(())
     }
 
-    fn refuse_edit(&self, good: &str, kept: &std::path::Path, places: &[String]) -> StoreError {
+    fn refuse_edit(&self, good: &str, kept: &std::path::Path, why: &str) -> StoreError {
         let kept = match rename_start(kept, KEPT, REFUSED) {
             Ok(kept) => kept,
             Err(error) => return error,
@@ -172,13 +186,43 @@ impl Store {
         }
         StoreError::Invalid {
             message: format!(
-                "state.yaml was edited in places that only liza may change ({}); the last good board is restored and PAUSE is set",
-                places.join("; ")
+                "state.yaml was edited, and the edit is refused as a whole: {why}; the last good board is restored and PAUSE is set"
             ),
             hint: format!(
-                "the edit is kept as {}; `liza doctor` shows the difference, `liza resume` goes on",
+                "the edit is kept as {}; `liza doctor` shows the difference and what may be edited, `liza resume` goes on",
                 kept.display()
             ),
         }
     }
+}
+
+/// What becomes of an edit.
+pub enum Judged {
+    /// Empty, if only comments or layout differ.
+    Adoptable(AdoptEdit),
+    /// Everything that is wrong with it, and what is dropped along with that.
+    Refused(String),
+}
+
+fn judge(good: &Board, bytes: &[u8], now: &Stamp) -> Judged {
+    let edited = match read_edited(bytes, now) {
+        Ok(edited) => edited,
+        Err(error) => return Judged::Refused(format!("it cannot be read ({error})")),
+    };
+    let Compared { edit, beyond } = edit_between(good, &edited);
+    let mut wrong = Vec::new();
+    if !beyond.is_empty() {
+        wrong.push(format!("only liza changes {}", beyond.join("; ")));
+    }
+    let world = World::default();
+    if let Err(refusal) = edit.check(good, &Call::new(Actor::Human, now, &world)) {
+        wrong.push(refusal.message);
+    }
+    if wrong.is_empty() {
+        return Judged::Adoptable(edit);
+    }
+    if !edit.is_empty() {
+        wrong.push(format!("nothing was taken over of {}", edit.summary().join(", ")));
+    }
+    Judged::Refused(wrong.join("; "))
 }

@@ -1,8 +1,7 @@
 //! The journal on disk: appended before the board is replaced, cut only where nothing was published.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use crate::board::Board;
@@ -22,12 +21,12 @@ pub(super) struct LogFile {
 impl LogFile {
     pub fn open(store: &Store) -> Result<Self, StoreError> {
         let path = store.layout().log();
-        let file = open_no_follow(
-            &path,
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
-        )
-        .doing("open", &path)?;
-        Ok(Self { file, path, length: 0 })
+        // Never made here: a board without its log is not to be taken for one whose log is empty.
+        match open_no_follow(&path, OpenOptions::new().read(true).write(true)) {
+            Ok(file) => Ok(Self { file, path, length: 0 }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(log_gone()),
+            Err(error) => Err(error).doing("open", &path),
+        }
     }
 
     /// Makes the file end where the board says it does. Returns what was set aside, for the person to see.
@@ -38,14 +37,7 @@ impl LogFile {
             return Ok(None);
         }
         if actual < self.length {
-            return Err(StoreError::Invalid {
-                message: format!(
-                    "log.yaml is {actual} bytes long, but the board's log has {}: records are gone",
-                    self.length
-                ),
-                hint: "restore log.yaml from a backup; `liza verify` says how far the records reach"
-                    .to_owned(),
-            });
+            return Err(log_invalid(records_gone(actual, self.length)));
         }
         let tail = String::from_utf8_lossy(&self.tail()?).into_owned();
         // Exactly one record, or the beginning of one, that was never published: a crash between append and rename.
@@ -60,7 +52,7 @@ impl LogFile {
                     "log.yaml goes on beyond revision {} of state.yaml: the board was rolled back, or the log changed by hand",
                     board.revision
                 ),
-                hint: "`liza doctor --fix` restores the newest board the log knows".to_owned(),
+                hint: "`liza doctor` says which, and what `liza doctor --fix` does about it".to_owned(),
             });
         }
         let aside = store.layout().edits().join(format!(
@@ -128,29 +120,34 @@ impl Store {
 
     pub fn read_log_text(&self, length: u64) -> Result<String, StoreError> {
         let path = self.layout().log();
-        let file = open_no_follow(&path, OpenOptions::new().read(true)).doing("open", &path)?;
+        let file = match open_no_follow(&path, OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(log_gone()),
+            opened => opened.doing("open", &path)?,
+        };
         let mut bytes = Vec::new();
         file.take(length).read_to_end(&mut bytes).doing("read", &path)?;
         if (bytes.len() as u64) < length {
-            return Err(StoreError::Invalid {
-                message: format!(
-                    "log.yaml is {} bytes long, but the board's log has {length}: records are gone",
-                    bytes.len()
-                ),
-                hint: "restore log.yaml from a backup".to_owned(),
-            });
+            return Err(log_invalid(records_gone(bytes.len() as u64, length)));
         }
-        String::from_utf8(bytes).map_err(|_| StoreError::Invalid {
-            message: "log.yaml is not valid UTF-8".to_owned(),
-            hint: "restore log.yaml from a backup".to_owned(),
-        })
+        String::from_utf8(bytes).map_err(|_| log_invalid("log.yaml is not valid UTF-8".to_owned()))
     }
 }
 
+pub(super) fn records_gone(actual: u64, length: u64) -> String {
+    format!("log.yaml is {actual} bytes long, but the board's log has {length}: records are gone")
+}
+
+pub(super) const LOG_GONE: &str = "log.yaml is gone, and with it every record of the board's log";
+
+fn log_gone() -> StoreError {
+    log_invalid(LOG_GONE.to_owned())
+}
+
 pub(super) fn log_broken(error: &LogError) -> StoreError {
-    StoreError::Invalid {
-        message: format!("log.yaml: {error}"),
-        hint: "somebody changed the log; restore log.yaml from a backup. The board itself goes on working"
-            .to_owned(),
-    }
+    log_invalid(format!("log.yaml: {error}"))
+}
+
+fn log_invalid(message: String) -> StoreError {
+    let hint = "put a backup of log.yaml back; where there is none, `liza doctor --fix` begins a new log and keeps what is left of this one";
+    StoreError::Invalid { message, hint: hint.to_owned() }
 }

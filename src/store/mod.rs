@@ -14,6 +14,7 @@ mod log_file;
 pub mod other_version;
 pub mod read;
 pub mod rebuild;
+pub mod refound;
 mod switches;
 pub mod trash;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::board::state::VERSION;
 use crate::board::{Board, Needs};
-use crate::wire::state::{Decoded, StateError};
+use crate::wire::state::{Decoded, StateError, is_relabelled};
 
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, read_whole};
@@ -15,6 +15,9 @@ use super::other_version;
 
 /// Larger than any board that works; a file above it is not read at all.
 pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
+
+/// How the warning begins that a reader gets of an edited file.
+pub const EDITED_BY_HAND: &str = "state.yaml was edited by hand";
 
 /// What `state.yaml` turned out to be.
 pub enum Found {
@@ -58,6 +61,9 @@ impl Store {
                 let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
                 match Decoded::new(bytes.clone()) {
                     Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+                    Err(StateError::Older(version) | StateError::Newer(version)) if is_relabelled(&bytes) => {
+                        Ok((Found::Bad { bytes, why: StateError::Relabelled(version) }, identity))
+                    }
                     Err(StateError::Older(version)) if self.was_published() => {
                         Ok((Found::Bad { bytes, why: StateError::Replaced(version) }, identity))
                     }
@@ -124,9 +130,9 @@ impl Store {
                     return Ok(Snapshot {
                         board,
                         text: String::from_utf8_lossy(&bytes).into_owned(),
-                        warning: Some(
-                            "state.yaml was edited by hand; the next command that changes the board adopts the edit or refuses it".to_owned(),
-                        ),
+                        warning: Some(format!(
+                            "{EDITED_BY_HAND}; the next command that changes the board adopts the edit or refuses it"
+                        )),
                         version: VERSION.into(),
                     });
                 }
@@ -150,6 +156,7 @@ pub fn invalid(why: &StateError) -> StoreError {
         | StateError::NotText
         | StateError::Edited
         | StateError::Replaced(_)
+        | StateError::Relabelled(_)
         | StateError::Malformed { .. } => {
             "`liza doctor --fix` restores the last good board and keeps this file"
         }

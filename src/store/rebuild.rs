@@ -1,7 +1,9 @@
 //! The last good board can always be made again: from an image, and the records since.
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
+use crate::board::state::JournalMark;
 use crate::board::{Board, Call, Stamp, apply, bodies_needed};
 use crate::wire::log::Record;
 use crate::wire::state::{Decoded, encode_content};
@@ -79,6 +81,7 @@ impl Store {
             message,
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         };
+        let began = self.log_begins_at();
         for start in self
             .image_revisions()
             .into_iter()
@@ -86,6 +89,13 @@ impl Store {
             .filter(|image| revision.is_none_or(|wanted| *image <= wanted))
         {
             let Some(image) = self.image(start) else { continue };
+            if revision == Some(start) {
+                return replay(image, &[], revision).map_err(nothing);
+            }
+            // Between it and the first record the log says nothing.
+            if start + 1 < began {
+                break;
+            }
             let records = self.records_after(&image.board)?;
             match replay(image, &records, revision) {
                 Ok(rebuilt) => return Ok(rebuilt),
@@ -94,24 +104,70 @@ impl Store {
             }
         }
         Err(nothing(match revision {
+            Some(revision) if revision < began => format!(
+                "the log was refounded at revision {began}: of those before only the ones kept as images can be shown ({}), and {revision} is not among them",
+                listed(self.image_revisions().into_iter().filter(|image| *image < began))
+            ),
             Some(revision) => format!("no image at or below revision {revision} is kept"),
             None => "no image of the board is kept".to_owned(),
         }))
+    }
+
+    /// As [`Store::rebuild`], but only if it reaches what was published.
+    pub fn rebuild_published(&self) -> Result<Rebuilt, StoreError> {
+        let published = super::lock::LockNote::read(&self.layout().lock()).revision;
+        let rebuilt = self.rebuild(None)?;
+        if rebuilt.board.revision >= published {
+            return Ok(rebuilt);
+        }
+        let newest = rebuilt.board.revision;
+        Err(StoreError::Invalid {
+            message: format!(
+                "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
+            ),
+            hint: format!(
+                "put state.yaml or log.yaml back from a backup; `liza doctor --image {newest}` prints the newest board there is; task branches and refs in git are untouched"
+            ),
+        })
+    }
+
+    /// The revision of the first record of the log; 1 unless the log was refounded.
+    pub fn log_begins_at(&self) -> u64 {
+        let mut line = String::new();
+        let read = super::lock::open_no_follow(&self.layout().log(), std::fs::OpenOptions::new().read(true))
+            .and_then(|file| BufReader::new(file.take(LARGEST_STATE)).read_line(&mut line));
+        match read.ok().and_then(|_| Record::parse(&line, 1).ok()) {
+            Some(record) if record.refounds().is_some() => record.revision,
+            _ => 1,
+        }
     }
 
     /// The whole records of the log behind a board; a torn end is left out, it was never published.
     pub fn records_after(&self, board: &Board) -> Result<Vec<Record>, StoreError> {
         let path = self.layout().log();
         let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
-        if length <= board.journal.length {
+        // A log that was refounded on this board begins behind it.
+        let behind = self.log_begins_at() == board.revision + 1;
+        let mark = if behind { JournalMark::default() } else { board.journal.clone() };
+        if length <= mark.length {
             return Ok(Vec::new());
         }
         let text = self.read_log_text(length)?;
-        let start = usize::try_from(board.journal.length).unwrap_or(usize::MAX);
+        let start = usize::try_from(mark.length).unwrap_or(usize::MAX);
         let Some(tail) = text.get(start..) else { return Ok(Vec::new()) };
         let whole = tail.rfind('\n').map_or(0, |at| at + 1);
-        crate::wire::log::read_chain(&tail[..whole], board.journal.hash.clone())
+        crate::wire::log::read_chain(&tail[..whole], mark.hash)
             .map_err(|error| super::log_file::log_broken(&error))
+    }
+}
+
+fn listed(revisions: impl Iterator<Item = u64>) -> String {
+    let all: Vec<u64> = revisions.collect();
+    match &all[..] {
+        [] => "there are none".to_owned(),
+        [one] => one.to_string(),
+        // Images are kept one after the other.
+        [first, .., last] => format!("{first} to {last}"),
     }
 }
 
@@ -144,6 +200,9 @@ pub fn step(mut decoded: Decoded, record: &Record) -> Result<Decoded, String> {
         return Err(say("replaying it gives another board".to_owned()));
     }
     let (line, hash) = record.line();
+    if record.refounds().is_some() {
+        board.journal.length = 0;
+    }
     board.journal.length += line.len() as u64;
     board.journal.hash = hash;
     let text = content.under(board.revision, &board.journal).map_err(|error| say(error.to_string()))?;

@@ -77,21 +77,30 @@ impl Store {
     }
 
     /// Takes a switch away. What stands there is moved to the trash rather than removed, in case it is more than a
-    /// marker. Returns how many seconds it was set, if it was.
-    pub fn clear_switch(&self, kind: SwitchKind, subject: Option<&str>) -> Result<Option<u64>, StoreError> {
+    /// marker. One that is gone already is no error.
+    pub fn clear_switch(&self, kind: SwitchKind, subject: Option<&str>) -> Result<(), StoreError> {
         let path = self.switch_path(kind, subject);
-        let meta = match fs::symlink_metadata(&path) {
-            Ok(meta) => meta,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).doing("look at", &path),
-        };
-        let since = meta.modified().ok().and_then(|at| at.elapsed().ok()).map_or(0, |age| age.as_secs());
         let trash = self.layout().trash();
         super::files::make_private_dir(&trash)?;
         let stamp = crate::host::now().monotonic;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        fs::rename(&path, trash.join(format!("{name}.{stamp}"))).doing("remove", &path)?;
-        super::files::sync_parent(&path)?;
-        Ok(Some(since))
+        match fs::rename(&path, trash.join(format!("{name}.{stamp}"))) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).doing("remove", &path),
+            Ok(()) => super::files::sync_parent(&path),
+        }
+    }
+
+    /// For how many seconds a switch has been set; none, if it is not.
+    pub fn switch_age(&self, kind: SwitchKind, subject: Option<&str>) -> Result<Option<u64>, StoreError> {
+        let path = self.switch_path(kind, subject);
+        match fs::symlink_metadata(&path) {
+            Ok(meta) => {
+                let age = meta.modified().ok().and_then(|at| at.elapsed().ok());
+                Ok(Some(age.map_or(0, |age| age.as_secs())))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing("look at", &path),
+        }
     }
 }

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::board::call::{Actor, World};
 use crate::board::intent::RequestKey;
+use crate::board::rules::RefoundLog;
 use crate::board::{Stamp, Transition};
 
 use super::state::hash;
@@ -54,6 +55,14 @@ impl Record {
         (line, hash)
     }
 
+    /// Whether it begins a log that was lost or broken before.
+    pub fn refounds(&self) -> Option<&RefoundLog> {
+        match &self.what {
+            Transition::RefoundLog(refound) if self.prev == NO_RECORD => Some(refound),
+            _ => None,
+        }
+    }
+
     /// Reads one line, with or without its line end.
     pub fn parse(line: &str, number: u64) -> Result<Self, LogError> {
         let json = line.trim_end_matches('\n').strip_prefix("- ").ok_or_else(|| LogError::Malformed {
@@ -91,6 +100,37 @@ pub fn read_chain(text: &str, mut prev: String) -> Result<Vec<Record>, LogError>
         records.push(record);
     }
     Ok(records)
+}
+
+/// Whether whole lines follow one another, whatever they say: a record that only a newer liza knows is not broken.
+///
+/// `prev` and `revision` are what the first line must follow; without a revision it may have any.
+pub fn check_chain(text: &str, mut prev: String, mut revision: Option<u64>) -> Result<(), LogError> {
+    #[derive(Deserialize)]
+    struct Link {
+        revision: u64,
+        prev: String,
+    }
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let number = revision.map_or(at as u64 + 1, |revision| revision + 1);
+        if !line.ends_with('\n') {
+            return Err(LogError::Torn(number));
+        }
+        let malformed = |message: String| LogError::Malformed { number, message };
+        let json =
+            line.strip_prefix("- ").ok_or_else(|| malformed("it does not begin with `- `".to_owned()))?;
+        let link: Link = serde_json::from_str(json).map_err(|error| malformed(error.to_string()))?;
+        let broken = |message: String| LogError::Broken { number, message };
+        if link.prev != prev {
+            return Err(broken("it does not follow the line before".to_owned()));
+        }
+        if revision.is_some() && link.revision != number {
+            return Err(broken(format!("revision {} stands where {number} should", link.revision)));
+        }
+        prev = hash(line.as_bytes());
+        revision = Some(link.revision);
+    }
+    Ok(())
 }
 
 /// A line of a log as far as this program understands it: of a newer liza, or of the older shell implementation.

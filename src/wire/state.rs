@@ -45,6 +45,10 @@ pub enum StateError {
         "it is a board of the older shell implementation (version {0}), but liza has published boards here since: somebody put an old copy in place"
     )]
     Replaced(u64),
+    #[error(
+        "its line `version:` says {0}, but everything else is a board that this liza wrote (version {VERSION}): that line was changed"
+    )]
+    Relabelled(u64),
     #[error("line {line}: {message}")]
     Malformed { line: usize, message: String },
 }
@@ -137,6 +141,15 @@ fn not_ours(text: &str) -> StateError {
 
 fn other_version(version: u64) -> StateError {
     if version > u64::from(VERSION) { StateError::Newer(version) } else { StateError::Older(version) }
+}
+
+/// Whether these bytes are a board of our own but for the line that names the version.
+pub fn is_relabelled(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Some(at) = find_line(text, "version:") else { return false };
+    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let ours = format!("{}version: {VERSION}{}", &text[..at], &text[end..]);
+    Decoded::new(ours.into_bytes()).is_ok()
 }
 
 /// As liza or a person writes it: with quotes or without, perhaps with a remark behind.

@@ -273,3 +273,22 @@ fn former_boards_can_be_seen() {
     }
     world.refused(&HUMAN, &["doctor", "--image", "9999"], 6, "board.invalid");
 }
+
+#[test]
+fn a_flipped_version_is_damage_and_no_other_lizas_board() {
+    let world = board();
+    let good = world.state();
+    for version in ["3", "1", "0", "12"] {
+        put(&world, good.replacen("version: 2", &format!("version: {version}"), 1).as_bytes());
+        let ran = world.json(&HUMAN, &["note", "x"]).exits(6);
+        assert_eq!(ran.code(), "board.invalid", "{version}: {}", ran.stdout);
+        assert!(ran.stdout.contains("doctor --fix") && !ran.stdout.contains("newer"), "{}", ran.stdout);
+        mended(&world, &good);
+    }
+    // One that a newer liza may have written stays what it is.
+    let other = good.replacen("version: 2", "version: 3", 1).replacen("revision: ", "revision: 1", 1);
+    put(&world, other.as_bytes());
+    assert_eq!(world.json(&HUMAN, &["note", "x"]).exits(6).code(), "board.newer");
+    put(&world, good.as_bytes());
+    world.sound();
+}

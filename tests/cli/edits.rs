@@ -222,3 +222,68 @@ fn a_command_that_is_refused_still_deals_with_the_edit() {
     assert!(world.state().contains("max_review_cycles: 6"));
     world.sound();
 }
+
+/// The one finding of that code.
+fn finding(world: &World, code: &str) -> serde_json::Value {
+    let data = world.json(&HUMAN, &["doctor"]).data();
+    let found: Vec<_> = data["findings"].as_array().unwrap().iter().filter(|f| f["code"] == code).cloned().collect();
+    assert_eq!(found.len(), 1, "{code} in {data:#}");
+    found[0].clone()
+}
+
+#[test]
+fn a_refusal_says_what_is_wrong_with_the_edit_and_what_is_dropped_with_it() {
+    let (world, _) = board();
+    // A place that may be edited, with a value that is not possible, beside one that would have been adopted.
+    world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
+    world.edit_state("human_notes: []", "human_notes:\n  - a remark");
+    let remedy = finding(&world, "board.edited")["remedy"].as_str().unwrap().to_owned();
+    assert!(remedy.contains("refuses it") && remedy.contains("config.lease_seconds must be"), "{remedy}");
+    let message = world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("config.lease_seconds must be at least"), "{message}");
+    assert!(!message.contains("only liza"), "{message}");
+    assert!(message.contains("human_notes"), "dropped, too: {message}");
+    let remedy = finding(&world, "edit.refused")["remedy"].as_str().unwrap().to_owned();
+    for allowed in ["human_notes", "config", "goal", "scope", "priority", "DRAFT and IDLE", "liza resume"] {
+        assert!(remedy.contains(allowed), "{allowed} in {remedy}");
+    }
+    world.human(&["resume"]).ok();
+
+    // A place where only liza writes, beside a value that is not possible: both are named.
+    world.edit_state("tier0_violations: 0", "tier0_violations: 9");
+    world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
+    let message = world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
+    for wrong in ["only liza changes circuit_breaker", "config.lease_seconds must be"] {
+        assert!(message.contains(wrong), "{wrong} in {message}");
+    }
+    world.human(&["resume"]).ok();
+    world.sound();
+}
+
+#[test]
+fn doctor_says_once_what_would_become_of_an_edit() {
+    let (world, _) = board();
+    world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
+    let edited = world.state();
+    let ran = world.human(&["doctor"]).exits(1);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert_eq!(said.matches("was edited by hand").count(), 1, "{said}");
+    assert!(said.contains("adopts it: config"), "{said}");
+    assert_eq!(world.state(), edited, "a look changes nothing");
+    assert!(kept(&world).is_empty());
+    world.human(&["note", "x"]).ok();
+    assert!(world.state().contains("max_review_cycles: 7"));
+}
+
+#[test]
+fn the_difference_of_a_refused_edit_is_that_to_the_board_it_was_made_from() {
+    let (world, _) = board();
+    world.edit_state("tier0_violations: 0", "tier0_violations: 9");
+    world.human(&["note", "x"]).exits(6);
+    for number in 0..3 {
+        world.human(&["note", &format!("a later remark {number}")]).ok();
+    }
+    let what = finding(&world, "edit.refused")["what"].as_str().unwrap().to_owned();
+    assert!(what.contains("+  tier0_violations: 9"), "{what}");
+    assert!(!what.contains("later remark") && !what.contains("revision:"), "{what}");
+}

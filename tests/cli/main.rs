@@ -20,6 +20,7 @@ mod identity;
 mod init;
 mod leases;
 mod lost_and_found;
+mod lost_log;
 mod merging;
 mod merging_people;
 mod other_versions;

@@ -153,8 +153,10 @@ impl Rule for AdoptEdit {
                 )
                 .err();
             }
-            if let Some((field, why)) = config.problems().into_iter().next() {
-                return Refusal::new(Code::EditRefused, format!("{field} {why}")).err();
+            let problems: Vec<String> =
+                config.problems().into_iter().map(|(field, why)| format!("{field} {why}")).collect();
+            if !problems.is_empty() {
+                return Refusal::new(Code::EditRefused, problems.join("; ")).err();
             }
         }
         if let Some(text) = &self.goal_description {

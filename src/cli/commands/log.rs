@@ -67,12 +67,13 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
         }
         revision = snapshot.board.revision;
         let records = self::records(session, &snapshot, usize::MAX, false)?;
-        for record in records.iter().skip(seen).filter(|record| about(record)) {
+        // A log that is shorter than it was was begun anew.
+        let new = if records.len() < seen { 0 } else { seen };
+        for record in records.iter().skip(new).filter(|record| about(record)) {
             if !print(record) {
                 return Ok(Answer::default());
             }
         }
-        // A migration begins a log of its own.
         seen = records.len();
     }
 }

@@ -102,31 +102,33 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
         (None, None) => None,
         (task, agent) => task.clone().or_else(|| agent.clone()),
     };
-    if wanted.is_none() {
-        ctx.store.refused_edits_seen()?;
-    }
+    let mut chosen = ctx.store.switches()?.set;
+    chosen.retain(|switch| match &wanted {
+        None => true,
+        Some(wanted) => switch.subject.as_ref().is_some_and(|subject| subject.eq_ignore_ascii_case(wanted)),
+    });
     let mut cleared = Vec::new();
     let mut paused = 0;
-    for switch in ctx.store.switches()?.set {
-        let chosen = match &wanted {
-            None => true,
-            Some(wanted) => {
-                switch.subject.as_ref().is_some_and(|subject| subject.eq_ignore_ascii_case(wanted))
-            }
-        };
-        if !chosen {
-            continue;
-        }
-        if let Some(seconds) = ctx.store.clear_switch(switch.kind, switch.subject.as_deref())? {
+    for switch in &chosen {
+        if let Some(seconds) = ctx.store.switch_age(switch.kind, switch.subject.as_deref())? {
             paused = paused.max(seconds);
-            let of = switch.subject.map_or(String::new(), |subject| format!(" for {subject}"));
+            let of = switch.subject.as_ref().map_or(String::new(), |subject| format!(" for {subject}"));
             cleared.push(format!("{}{of}", switch.kind.as_str()));
         }
     }
-    if cleared.is_empty() {
-        return Ok(Answer::new(json!({ "cleared": [] }), "no switch is set"));
+    // The leases first: whoever cannot give the time back takes nothing away. Dying in between gives it twice.
+    let committed =
+        if cleared.is_empty() { None } else { Some(ctx.commit(ExtendLeases { seconds: paused })?) };
+    crate::host::crash::point("resume.extended");
+    for switch in &chosen {
+        ctx.store.clear_switch(switch.kind, switch.subject.as_deref())?;
     }
-    let committed = ctx.commit(ExtendLeases { seconds: paused })?;
+    if wanted.is_none() {
+        ctx.store.refused_edits_seen()?;
+    }
+    let Some(committed) = committed else {
+        return Ok(Answer::new(json!({ "cleared": [] }), "no switch is set"));
+    };
     let text = format!("taken away: {}; leases extended by {paused} s", cleared.join(", "));
     let data = json!({ "cleared": cleared, "extended_by": paused, "tasks": committed.outcome["tasks"] });
     Ok(Answer::new(data, text).at(committed.board.revision))

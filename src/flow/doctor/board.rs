@@ -1,8 +1,10 @@
 //! The board file, edits of it that were refused, and whether the story it tells holds.
 
+use crate::board::edit::EDITABLE;
 use crate::board::{Needs, violations};
 use crate::store::StoreError;
-use crate::store::read::LARGEST_STATE;
+use crate::store::edits::Judged;
+use crate::store::read::{EDITED_BY_HAND, LARGEST_STATE};
 
 use super::{Finding, Scene};
 use crate::flow::failure::Failure;
@@ -19,14 +21,19 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         Err(StoreError::Invalid { message, .. }) => message,
         Err(error) => return Err(error.into()),
     };
-    if broken.contains("edited by hand; the next command") {
-        let remedy = "a person's next command adopts it, or refuses it and keeps it";
-        let why = "what was typed into the file is not on record yet";
-        return Ok(vec![Finding::new("board.edited", broken, why, remedy)]);
+    if broken.starts_with(EDITED_BY_HAND) {
+        return Ok(vec![unsettled_edit(scene)]);
     }
     let why = "no command can trust the board";
-    Ok(vec![match store.rebuild(None) {
-        Err(error) => Finding::new("board.broken", broken, why, error.to_string()),
+    Ok(vec![match store.rebuild_published() {
+        Err(error) => {
+            let failure = Failure::from(error);
+            let remedy = match failure.hint {
+                Some(hint) => format!("{}: {hint}", failure.message),
+                None => failure.message,
+            };
+            Finding::new("board.broken", broken, why, remedy)
+        }
         Ok(rebuilt) => {
             let remedy = format!(
                 "the board of revision {} is made again from image and log; the present file is kept under .liza/edits",
@@ -40,6 +47,63 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     }])
 }
 
+/// What the next command of a person will make of the edit.
+fn unsettled_edit(scene: &Scene) -> Finding {
+    let finding = |remedy: String| {
+        let what = "state.yaml was edited by hand";
+        Finding::new("board.edited", what, "what was typed into the file is not on record yet", remedy)
+    };
+    match scene.ctx.store.judge_edit(&scene.ctx.now) {
+        Ok(Judged::Adoptable(edit)) if edit.is_empty() => {
+            finding("only layout or comments differ; a person's next command restores the layout".to_owned())
+        }
+        Ok(Judged::Adoptable(edit)) => {
+            finding(format!("a person's next command adopts it: {}", edit.summary().join(", ")))
+        }
+        Ok(Judged::Refused(why)) => finding(format!(
+            "a person's next command refuses it, keeps the file and sets PAUSE: {why}; mend that place of the file, or take the edit back (a person may edit {EDITABLE})"
+        )),
+        Err(error) => {
+            let failure = Failure::from(error);
+            finding(format!(
+                "it can be neither adopted nor refused: {}; take the edit back, or {}",
+                failure.message,
+                failure.hint.unwrap_or_default()
+            ))
+        }
+    }
+}
+
+/// The log of a board that is whole itself.
+pub fn log(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let store = &scene.ctx.store;
+    // A board that is not whole, or not the newest, is a finding of its own.
+    let Ok(snapshot) = store.read(&Needs::Nothing) else { return Ok(Vec::new()) };
+    if snapshot.warning.is_some() {
+        return Ok(Vec::new());
+    }
+    let Some(damage) = store.log_damage(&snapshot.board)? else { return Ok(Vec::new()) };
+    let code = if damage.lost { "log.lost" } else { "log.broken" };
+    let why = if damage.stops {
+        "no command can change the board until the log is mended; reading goes on"
+    } else {
+        "commands go on, but what happened cannot be proved, and former boards cannot all be made again"
+    };
+    let remedy = format!(
+        "a backup of log.yaml put back is better, if there is one with every record up to revision {}; without it what is left is kept under .liza/edits, and a new log begins with the record `refound_log` at revision {}",
+        snapshot.board.revision,
+        snapshot.board.revision + 1
+    );
+    Ok(vec![Finding::new(code, damage.what, why, remedy).mended_by(|ctx| {
+        Ok(ctx.store.refound_log(&ctx.now)?.map(|refounded| match refounded.kept {
+            Some(kept) => {
+                format!("refounded at revision {}; the old log is {}", refounded.revision, kept.display())
+            }
+            None => format!("refounded at revision {}; nothing was left of the old log", refounded.revision),
+        }))
+    })])
+}
+
 /// An edit that was refused stays a finding until a person goes on with `liza resume`, having seen it.
 pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let store = &scene.ctx.store;
@@ -50,12 +114,14 @@ pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     };
     let now = text(&store.layout().state());
     let found = store.refused_edits().into_iter().map(|kept| {
-        let diff = difference(&now, &text(&kept));
+        let edited = text(&kept);
+        let good = store.origin_of_edit(&edited).unwrap_or_else(|| now.clone());
+        let diff = difference(&good, &edited);
         Finding::new(
             "edit.refused",
             format!("an edit of state.yaml was refused; see {}\n{diff}", kept.display()),
-            "somebody changed what only liza may change; the board goes on without that change",
-            "make the change with liza's commands, then `liza resume`",
+            "it changed what only liza may change, or set a value that is not possible; the board goes on without any of it",
+            format!("make the change with liza's commands, or by hand where that is possible (a person may edit {EDITABLE}); then `liza resume`"),
         )
     });
     Ok(found.collect())
@@ -84,9 +150,12 @@ fn difference(good: &str, edited: &str) -> String {
 pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
+    let log_damaged = matches!(scene.ctx.store.log_damage(board), Ok(Some(_)));
     for check in verify::verify(scene.ctx)? {
         // Those have examinations of their own.
-        if check.ok || ["invariants", "board file", "refs", "worktrees"].contains(&check.name) {
+        let elsewhere = ["invariants", "board file", "refs", "worktrees"].contains(&check.name)
+            || (log_damaged && ["log chain", "replay"].contains(&check.name));
+        if check.ok || elsewhere {
             continue;
         }
         let (code, remedy) = match check.name {
@@ -102,7 +171,10 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
                 "bring it back with `git branch` from refs/liza/attempts, refs/liza/submitted or the reflog; or release the task",
             ),
             "archive" => ("story.archive", "restore that file from a backup, or move it away"),
-            _ => ("story.log", "restore log.yaml from a backup; the board itself goes on working"),
+            _ => (
+                "story.log",
+                "commands go on, but not every former board can be made again; put log.yaml and images back from a backup",
+            ),
         };
         found.push(Finding::new(
             code,

@@ -101,10 +101,11 @@ impl Scene<'_> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 20] = [
+const EXAMINATIONS: [Examination; 21] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
+    ("the log", board::log),
     ("refused edits", board::refused_edits),
     ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),

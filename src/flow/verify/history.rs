@@ -37,6 +37,18 @@ impl Story {
             match &record.what {
                 Transition::Init(init) => story.start = Some(init.integration_head.clone()),
                 Transition::Migrate(migrate) => story.start = migrate.rest.integration.head.clone(),
+                Transition::RefoundLog(refound) => {
+                    story.start = refound.integration_head.clone();
+                    for open in &refound.under_way {
+                        if let Some(task) = &open.task {
+                            tasks.insert(open.intent, task);
+                        }
+                        if let Some(step) = open.step.as_ref().filter(|step| step.branch == branch) {
+                            steps.insert(open.intent, step);
+                            story.steps.extend(step.old.clone().map(|old| (old, step.new.clone())));
+                        }
+                    }
+                }
                 // An intent has the number of the revision that began it.
                 Transition::BeginMerge(begin) => {
                     tasks.insert(record.revision, &begin.task);

@@ -27,7 +27,8 @@ pub struct Check {
 
 /// All checks, in order; the first that fails is the first broken link.
 pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
-    let snapshot = ctx.read(&Needs::Everything)?;
+    // What there is to warn of is a check of its own.
+    let snapshot = ctx.store.read(&Needs::Everything)?;
     let board = &snapshot.board;
     let mut checks = Vec::new();
     let mut add = |name: &'static str, result: Result<String, String>| {
@@ -60,10 +61,7 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     add(
         "log chain",
         match &records {
-            Ok(records) if records.len() as u64 == board.revision => {
-                Ok(format!("{} records, each following the one before", records.len()))
-            }
-            Ok(records) => Err(format!("{} records for revision {}", records.len(), board.revision)),
+            Ok(records) => chain(records, board.revision),
             Err(error) => Err(error.clone()),
         },
     );
@@ -85,9 +83,31 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
+/// One record for every revision since the first, which is 1 unless the log was refounded.
+fn chain(records: &[Record], revision: u64) -> Result<String, String> {
+    let refounded = records.first().and_then(|first| Some((first.revision, first.refounds()?)));
+    let began = refounded.as_ref().map_or(1, |(began, _)| *began);
+    let count = records.len() as u64;
+    if began + count != revision + 1 {
+        return Err(format!("{count} records for revisions {began} to {revision}"));
+    }
+    let mut told = format!("{count} records, each following the one before");
+    if let Some((began, refound)) = refounded {
+        let rests = match &refound.kept {
+            Some(kept) => format!("what happened before rests on .liza/{kept}"),
+            None => "of what happened before no record is left".to_owned(),
+        };
+        told.push_str(&format!("; the log was refounded at revision {began} ({}): {rests}", refound.reason));
+    }
+    Ok(told)
+}
+
 /// Plays the log from every kept image to the next one, and to the board.
 fn replay(ctx: &Context, records: &[Record], revision: u64) -> Result<String, String> {
-    let images = ctx.store.image_revisions();
+    let mut images = ctx.store.image_revisions();
+    // Between an older image and a refounded log there are no records.
+    let began = records.first().map_or(1, |first| first.revision);
+    images.retain(|image| image + 1 >= began);
     let Some(oldest) = images.first().copied() else { return Err("no image is kept".to_owned()) };
     let load = |revision: u64| -> Result<Decoded, String> {
         let path = ctx.store.layout().image(revision);

@@ -1,0 +1,301 @@
+//! A log that is lost or broken while the board is whole: said truthfully, and begun anew if a person wants it.
+
+use std::os::unix::process::ExitStatusExt;
+
+use serde_json::Value;
+
+use crate::support::{HUMAN, Who, World};
+
+/// A board with a merged and a held task.
+fn board() -> (World, Who, Who) {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    world.merge_task(&coder, &reviewer, "done", "done.sh", "x\n");
+    world.task("held", &["held/"]);
+    world.claim(&coder, "held");
+    world.human(&["note", "the last one"]).ok();
+    (world, coder, reviewer)
+}
+
+fn finding(world: &World, args: &[&str], code: &str) -> Value {
+    let data = world.json(&HUMAN, args).data();
+    let found = data["findings"].as_array().expect("findings");
+    found.iter().find(|finding| finding["code"] == code).unwrap_or_else(|| panic!("{code} in {data:#}")).clone()
+}
+
+fn write_log(world: &World, text: &str) {
+    std::fs::write(world.path(".liza/log.yaml"), text).expect("written");
+}
+
+/// A log that is worse than before.
+type Harm = fn(&World);
+
+fn gone(world: &World) {
+    std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
+}
+
+fn emptied(world: &World) {
+    write_log(world, "");
+}
+
+fn shortened(world: &World) {
+    let log = world.read(".liza/log.yaml");
+    write_log(world, &log[..log.len() * 2 / 3]);
+}
+
+fn lengthened_in_the_middle(world: &World) {
+    let log = world.read(".liza/log.yaml");
+    write_log(world, &log.replacen("A greeting program", "A greeting programme", 1));
+}
+
+fn changed_in_the_middle(world: &World) {
+    let log = world.read(".liza/log.yaml");
+    write_log(world, &log.replacen("A greeting program", "A greeting pr0gram", 1));
+}
+
+fn scribbled_on(world: &World) {
+    let log = world.read(".liza/log.yaml");
+    write_log(world, &format!("{log}# remember the milk\n"));
+}
+
+#[test]
+fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
+    let cases: [(&str, Harm, &str, bool); 6] = [
+        ("gone", gone, "log.lost", true),
+        ("emptied", emptied, "log.lost", true),
+        ("shortened", shortened, "log.lost", true),
+        ("lengthened", lengthened_in_the_middle, "log.broken", true),
+        ("changed", changed_in_the_middle, "log.broken", false),
+        ("scribbled on", scribbled_on, "log.broken", true),
+    ];
+    for (name, harm, code, stops) in cases {
+        let (world, coder, reviewer) = board();
+        harm(&world);
+        let left = std::fs::read(world.path(".liza/log.yaml")).ok();
+        let state = world.state();
+        let revision = world.revision();
+        if stops {
+            let ran = world.json(&HUMAN, &["note", "x"]).exits(6);
+            let hint = ran.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+            assert!(hint.contains("doctor"), "{name}: {hint}");
+        }
+        let seen = finding(&world, &["doctor"], code);
+        let words = seen.to_string();
+        assert!(words.contains("backup") && words.contains(".liza/edits"), "{name}: {words}");
+        assert_eq!(seen["why"].as_str().unwrap().contains("no command can change the board"), stops, "{words}");
+        assert!(!words.contains("goes on working"), "{name}: {words}");
+        let ran = world.human(&["doctor", "--fix", "--dry-run"]).exits(1);
+        assert!(!ran.stdout.contains("story.log"), "{name}: said once: {}", ran.stdout);
+        // A refused command and a look leave everything as it is: no empty log is made, either.
+        assert!(world.state() == state && std::fs::read(world.path(".liza/log.yaml")).ok() == left, "{name}");
+
+        let fixed = finding(&world, &["doctor", "--fix"], code);
+        assert_eq!(fixed["fixed"], true, "{name}: {fixed}");
+        assert_eq!(world.revision(), revision + 1, "{name}");
+        let content = |text: &str| text[text.find("\ngoal:").unwrap()..text.rfind("\nend:").unwrap()].to_owned();
+        assert_eq!(content(&world.state()), content(&state), "{name}: nothing of the board has changed");
+        let record: Value =
+            serde_json::from_str(world.read(".liza/log.yaml").trim_end().strip_prefix("- ").unwrap()).unwrap();
+        assert_eq!((&record["prev"], &record["revision"]), (&"".into(), &(revision + 1).into()), "{name}");
+        let told = &record["do"]["refound_log"];
+        assert!(told["integration_head"].is_string() && told["reason"].is_string(), "{name}: {told}");
+        match left.filter(|left| !left.is_empty()) {
+            Some(left) => {
+                let kept = format!(".liza/{}", told["kept"].as_str().expect("where it is kept"));
+                assert_eq!(std::fs::read(world.path(&kept)).unwrap(), left, "{name}");
+                assert!(fixed["remedy"].as_str().unwrap().contains("log-until-"), "{name}: {fixed}");
+            }
+            None => assert!(told["kept"].is_null(), "{name}: {told}"),
+        }
+        world.human(&["doctor"]).ok();
+        world.sound();
+
+        // Everything goes on, and what happens since is proved again.
+        world.human(&["note", "after"]).ok();
+        world.checkpoint(&coder, "held", &["held/x.sh"]);
+        world.submit_work(&coder, "held", "held/x.sh", "y\n");
+        world.merge_task(&coder, &reviewer, "more", "more.sh", "z\n");
+        world.human(&["validate"]).ok();
+        world.sound();
+        let ran = world.human(&["verify"]).ok();
+        assert!(ran.stdout.contains(&format!("refounded at revision {}", revision + 1)), "{}", ran.stdout);
+        let log = world.human(&["log", "-n", "1000"]).ok().stdout;
+        assert!(log.lines().next().unwrap().contains("refound_log: log.yaml"), "{name}: {log}");
+        world.human(&["doctor"]).ok();
+    }
+}
+
+#[test]
+fn boards_since_the_refounding_can_be_made_again_and_of_earlier_ones_the_images() {
+    let (world, _, _) = board();
+    let before = world.revision();
+    shortened(&world);
+    world.human(&["doctor", "--fix"]).ok();
+    for number in 0..4 {
+        world.human(&["note", &format!("note {number}")]).ok();
+    }
+    let last = world.revision();
+    let image = |revision: u64| world.path(&format!(".liza/images/{revision}.yaml"));
+    // With every image of since taken away, the last board of before and the log make them all.
+    for revision in before + 1..last {
+        std::fs::remove_file(image(revision)).expect("an image");
+    }
+    for revision in before..=last {
+        let ran = world.human(&["doctor", "--image", &revision.to_string()]).ok();
+        assert!(ran.stdout.contains(&format!("\nrevision: {revision}\n")), "{}", ran.stdout);
+    }
+    let good = world.state();
+    std::fs::write(world.path(".liza/state.yaml"), &good[..good.len() / 2]).expect("written");
+    world.human(&["doctor", "--fix"]).ok();
+    assert_eq!(world.state(), good);
+    world.sound();
+    world.human(&["doctor", "--restore", &(before + 1).to_string()]).ok();
+    world.sound();
+    // Of those before only what is kept as an image.
+    let earlier = before - 2;
+    world.human(&["doctor", "--image", &earlier.to_string()]).ok();
+    std::fs::remove_file(image(earlier)).expect("an image");
+    let ran = world.json(&HUMAN, &["doctor", "--image", &earlier.to_string()]).exits(6);
+    assert!(ran.stdout.contains(&format!("refounded at revision {}", before + 1)), "{}", ran.stdout);
+    world.human(&["doctor"]).ok();
+}
+
+#[test]
+fn refounding_may_die_anywhere() {
+    for point in ["refound.kept", "refound.image", "refound.log", "refound.state"] {
+        for harm in [gone as Harm, shortened, lengthened_in_the_middle] {
+            let (world, _, _) = board();
+            let whole = world.read(".liza/log.yaml");
+            let (state, revision) = (world.state(), world.revision());
+            harm(&world);
+            let left = std::fs::read(world.path(".liza/log.yaml")).ok();
+            let output = world
+                .liza_command(&HUMAN, &world.root, &["doctor", "--fix"])
+                .env("LIZA_CRASH_AT", point)
+                .output()
+                .expect("liza runs");
+            assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
+            if point != "refound.state" {
+                assert_eq!(world.state(), state, "{point}: the old board stands");
+                world.human(&["status"]).ok();
+                world.human(&["note", "x"]).exits(6);
+                // A backup still helps as it did before.
+                let now = std::fs::read(world.path(".liza/log.yaml")).ok();
+                write_log(&world, &whole);
+                world.human(&["verify"]).ok();
+                match now {
+                    Some(now) => std::fs::write(world.path(".liza/log.yaml"), now).expect("written"),
+                    None => gone(&world),
+                }
+                world.human(&["doctor", "--fix"]).ok();
+            }
+            assert_eq!(world.revision(), revision + 1, "{point}: once");
+            if let Some(left) = left {
+                let kept: Vec<Vec<u8>> = std::fs::read_dir(world.path(".liza/edits"))
+                    .expect("edits")
+                    .flatten()
+                    .map(|entry| std::fs::read(entry.path()).expect("kept"))
+                    .collect();
+                assert_eq!(kept, [left], "{point}: what was left is kept, once");
+            }
+            world.human(&["note", "after"]).ok();
+            world.human(&["doctor"]).ok();
+            world.sound();
+        }
+    }
+}
+
+#[test]
+fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
+    for point in ["merge.recorded", "merge.moved"] {
+        let (world, coder, reviewer) = board();
+        world.approved(&coder, &reviewer, "next", "next.sh", "n\n");
+        let output = world
+            .liza_command(&reviewer, &world.root, &["merge", "next"])
+            .env("LIZA_CRASH_AT", point)
+            .output()
+            .expect("liza runs");
+        assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
+        gone(&world);
+        world.human(&["doctor", "--fix"]).ok();
+        if world.status_of("next") != "MERGED" {
+            world.liza(&reviewer, &["merge", "next"]).ok();
+        }
+        world.human(&["doctor"]).ok();
+        world.sound();
+    }
+}
+
+#[test]
+fn a_branch_that_was_moved_meanwhile_is_not_made_right_by_it() {
+    let (world, _, _) = board();
+    gone(&world);
+    let tree = world.git(&["rev-parse", "integration^{tree}"]);
+    let foreign = world.git(&["commit-tree", "-p", "integration", "-m", "mine", tree.trim()]);
+    world.git(&["update-ref", "refs/heads/integration", foreign.trim()]);
+    world.human(&["doctor", "--fix"]).exits(1);
+    let ran = world.json(&HUMAN, &["verify"]).exits(6);
+    assert!(ran.json()["error"]["message"].as_str().unwrap().starts_with("integration"), "{}", ran.stdout);
+}
+
+#[test]
+fn board_and_log_damaged_together_are_not_glossed_over() {
+    let (world, _, _) = board();
+    let (good, log, revision) = (world.state(), world.read(".liza/log.yaml"), world.revision());
+    let newest = revision - 1;
+    shortened(&world);
+    std::fs::write(world.path(".liza/state.yaml"), &good[..good.len() / 2]).expect("written");
+    let seen = finding(&world, &["doctor", "--fix"], "board.broken");
+    assert_eq!((&seen["fixable"], &seen["fixed"]), (&false.into(), &false.into()), "{seen}");
+    let remedy = seen["remedy"].as_str().unwrap();
+    assert!(remedy.contains("both damaged") && remedy.contains(&format!("--image {newest}")), "{remedy}");
+    assert_eq!(world.state(), good[..good.len() / 2], "left as it is");
+    let ran = world.human(&["doctor", "--image", &newest.to_string()]).ok();
+    assert!(ran.stdout.contains(&format!("\nrevision: {newest}\n")));
+    // An edit cannot be judged then, either; the board is not rolled back over it.
+    let edited = good.replacen("max_review_cycles: 5", "max_review_cycles: 7", 1);
+    std::fs::write(world.path(".liza/state.yaml"), &edited).expect("written");
+    world.human(&["note", "x"]).exits(6);
+    assert_eq!(world.state(), edited);
+    let seen = finding(&world, &["doctor"], "board.edited");
+    assert!(seen["remedy"].as_str().unwrap().contains("both damaged"), "{seen}");
+    // Either of the two put back is enough.
+    write_log(&world, &log);
+    world.human(&["note", "x"]).ok();
+    assert!(world.state().contains("max_review_cycles: 7"));
+    world.sound();
+}
+
+#[test]
+fn only_a_person_refounds_the_log() {
+    let (world, coder, _) = board();
+    gone(&world);
+    world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
+    world.liza(&coder, &["task", "renew", "held"]).exits(6);
+    assert!(!world.path(".liza/log.yaml").exists());
+}
+
+#[test]
+fn a_resume_that_fails_leaves_the_switch() {
+    let (world, coder, _) = board();
+    world.human(&["pause", "--reason", "a look"]).ok();
+    let log = world.read(".liza/log.yaml");
+    gone(&world);
+    world.human(&["resume"]).exits(6);
+    assert!(world.path(".liza/PAUSE").is_file(), "still paused");
+    write_log(&world, &log);
+    // Dying between the two gives the time twice and takes nothing away.
+    let output = world
+        .liza_command(&HUMAN, &world.root, &["resume"])
+        .env("LIZA_CRASH_AT", "resume.extended")
+        .output()
+        .expect("liza runs");
+    assert_eq!(output.status.signal(), Some(9), "{output:?}");
+    assert!(world.path(".liza/PAUSE").is_file(), "still paused");
+    let data = world.json(&HUMAN, &["resume"]).ok().data();
+    assert_eq!(data["cleared"], serde_json::json!(["PAUSE"]));
+    assert!(!world.path(".liza/PAUSE").exists());
+    world.liza(&coder, &["task", "renew", "held"]).ok();
+    world.sound();
+}
