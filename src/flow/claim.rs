@@ -299,12 +299,22 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
     let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch) else { return Ok(()) };
     let refname = format!("refs/liza/wip/{task}/{epoch}");
-    match snapshot_worktree(ctx, task.as_str(), &path, &refname) {
+    let kept = snapshot_worktree(ctx, task.as_str(), &path).and_then(|saved| {
+        let Some(saved) = saved else { return Ok(None) };
+        let refname = refs::keep(&ctx.repo, &refname, &saved.commit)?;
+        Ok(Some((saved, refname)))
+    });
+    match kept {
         Ok(None) => {}
-        Ok(Some((files, _))) => ctx.narrate(format!(
-            "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
-            files.join(", ")
-        )),
+        Ok(Some((saved, refname))) => {
+            ctx.narrate(format!(
+                "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
+                saved.files.join(", ")
+            ));
+            if !saved.left_out.is_empty() {
+                ctx.narrate(format!("not in it, only in {}: {}", path.display(), saved.left_out));
+            }
+        }
         Err(failure) => ctx.narrate(format!(
             "what is not committed could not be kept under a ref ({}); it stays in {}",
             failure.message,
@@ -314,22 +324,30 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     Ok(())
 }
 
-/// Pins the whole present content of a worktree under a ref, if anything in it is not committed. Gives the first of
-/// those files, and what git could not read.
+/// The content of a worktree as a commit that no ref leads to yet.
+pub struct Saved {
+    pub commit: CommitId,
+    /// The first of the files that were not committed.
+    pub files: Vec<String>,
+    /// What could not be saved; empty when everything is in.
+    pub left_out: String,
+}
+
+/// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
+/// keeps the commit under a ref.
 pub fn snapshot_worktree(
     ctx: &Context,
     task: &str,
     path: &std::path::Path,
-    refname: &str,
-) -> Result<Option<(Vec<String>, String)>, Failure> {
+) -> Result<Option<Saved>, Failure> {
     let dirty = content::status(path)?;
     if dirty.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
     let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
-    refs::pin(&ctx.repo, refname, &kept.commit)?;
-    Ok(Some((dirty.into_iter().take(10).map(|found| found.path).collect(), kept.left_out)))
+    let files = dirty.into_iter().take(10).map(|found| found.path).collect();
+    Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))
 }
 
 /// The present worktree of a task, checked to be what it should be.

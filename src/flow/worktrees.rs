@@ -338,24 +338,32 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty {
-        let refname = format!("refs/liza/wip/{task}/{}-{}", place.purpose.as_str(), head.short());
-        if let Some((_, left_out)) = snapshot_worktree(ctx, &task, &place.path, &refname)? {
-            if !left_out.is_empty() {
+        if let Some(saved) = snapshot_worktree(ctx, &task, &place.path)? {
+            if !saved.left_out.is_empty() {
                 return Err(Failure::new(
                     "git.unsaved",
-                    format!("not everything in {} could be saved: {left_out}", place.path.display()),
+                    format!("not everything in {} could be saved: {}", place.path.display(), saved.left_out),
                 )
                 .hint("make those files readable, or take them out yourself, then try again"));
             }
-            kept.push(refname);
+            // Two worktrees of one task may be at the same head: each has a ref of its own.
+            let refname =
+                format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short());
+            kept.push(refs::keep(&ctx.repo, &refname, &saved.commit)?);
         }
     }
     if place.branch.is_none() && !is_kept(ctx, head)? {
         let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
-        refs::pin(&ctx.repo, &refname, head)?;
-        kept.push(refname);
+        kept.push(refs::keep(&ctx.repo, &refname, head)?);
     }
     Ok(kept)
+}
+
+/// A directory's name as a part of a ref's.
+fn in_ref(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+    plain.replace("..", "__")
 }
 
 /// Whether some branch or ref of ours keeps this commit.

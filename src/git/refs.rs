@@ -99,6 +99,21 @@ pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError
     update(repo, refname, commit, Expected::Any)
 }
 
+/// Keeps a commit under this name, or where another commit has it, under the next free one: `NAME-2`, `NAME-3`, …
+/// Never takes a name from a commit. Gives the name.
+pub fn keep(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, RefError> {
+    let mut number = 1_u64;
+    loop {
+        let name = if number == 1 { refname.to_owned() } else { format!("{refname}-{number}") };
+        match update(repo, &name, commit, Expected::Absent) {
+            Ok(()) => return Ok(name),
+            Err(RefError::Taken { at, .. }) if &at == commit => return Ok(name),
+            Err(RefError::Taken { .. }) => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// Deletes a ref if it is at `at`; one already gone is fine.
 pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
