@@ -216,6 +216,17 @@ pub struct Place {
     pub present: bool,
 }
 
+impl Place {
+    /// Whether git has it on record without liza's mark: then it is the user's own, unless it is where a task has its
+    /// worktree.
+    pub fn is_unmarked(&self) -> bool {
+        let marked = |record: &checkouts::Checkout| {
+            record.locked.as_deref().is_some_and(crate::git::Worktrees::is_own_lock)
+        };
+        self.record.as_ref().is_some_and(|record| !record.is_half_made() && !marked(record))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

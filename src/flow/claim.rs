@@ -29,12 +29,8 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
     ctx.check_disk()?;
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
-    let query = ctx.query()?;
     let base = integration_head(ctx, &snapshot.board)?;
-    let former_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
-        Some(attempt) => query.head_of_branch(&attempt.branch)?,
-        None => None,
-    };
+    let former_head = former_head(ctx, &snapshot.board, task)?;
     let worktree_lost =
         snapshot.board.task(task).and_then(|task| task.body().attempt()).is_some_and(|attempt| {
             git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
@@ -82,6 +78,33 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
             Err(failure)
         }
     }
+}
+
+/// The ref that keeps what an attempt at a task committed; attempts are counted from 1.
+pub fn attempt_ref(task: &TaskId, number: usize) -> String {
+    format!("refs/liza/attempts/{task}/{number}")
+}
+
+/// Where the former attempt ended: the head of its branch, or where that was collected, what is kept of it.
+fn former_head(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>, Failure> {
+    let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(None) };
+    let Some(attempt) = body.attempt() else { return Ok(None) };
+    if let Some(head) = ctx.query()?.head_of_branch(&attempt.branch)? {
+        return Ok(Some(head));
+    }
+    let kept = refs::last_kept(&ctx.repo, &attempt_ref(task, body.attempts.len()))?;
+    if body.left.is_some() {
+        let branch = &attempt.branch;
+        ctx.narrate(match &kept {
+            Some(head) => {
+                format!("the branch `{branch}` is gone; what is kept of it, {head}, is where this starts")
+            }
+            None => {
+                format!("the branch `{branch}` is gone and nothing of it is kept: this starts at integration")
+            }
+        });
+    }
+    Ok(kept)
 }
 
 /// The names for this claim that are in use already: this board's own, or left by a former one.
@@ -223,7 +246,7 @@ fn pin_former_attempt(ctx: &Context, board: &Board, task: &TaskId) -> Result<(),
     let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(()) };
     let Some(attempt) = body.attempt() else { return Ok(()) };
     if let Some(head) = ctx.query()?.head_of_branch(&attempt.branch)? {
-        refs::pin(&ctx.repo, &format!("refs/liza/attempts/{task}/{}", body.attempts.len()), &head)?;
+        refs::keep(&ctx.repo, &attempt_ref(task, body.attempts.len()), &head)?;
     }
     Ok(())
 }

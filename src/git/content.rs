@@ -92,14 +92,19 @@ pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) ->
     };
     let (tree, head) = (scratch.write_tree()?, head(worktree)?);
     for path in repositories_inside(worktree, &head, &tree)? {
-        left_out.push(format!("`{path}` is a repository of its own, and its files are not saved with this one"));
+        left_out
+            .push(format!("`{path}` is a repository of its own, and its files are not saved with this one"));
     }
     let commit = NewCommit { tree: &tree, parents: &[head], message, author: who, committer: who };
     Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out: left_out.join("; ") })
 }
 
 /// Repositories inside a worktree that are at another commit than HEAD says, new, or dirty.
-fn repositories_inside(worktree: &Path, head: &CommitId, tree: &CommitId) -> Result<BTreeSet<String>, GitError> {
+fn repositories_inside(
+    worktree: &Path,
+    head: &CommitId,
+    tree: &CommitId,
+) -> Result<BTreeSet<String>, GitError> {
     let raw = Git::reading(worktree, "diff-tree")
         .args(["-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"])
         .end_of_options()
