@@ -107,8 +107,13 @@ impl Accounts {
         }
         let parts: Vec<&str> = refname.strip_prefix(OUR_REFS).unwrap_or_default().split('/').collect();
         let number = |text: &str| text.parse::<u64>().ok();
+        // `3`, or `3-2` where another commit had that name.
+        let numbered = |text: &str| {
+            let (first, more) = text.split_once('-').unwrap_or((text, "2"));
+            number(first).filter(|_| number(more).is_some_and(|more| more > 1))
+        };
         match parts[..] {
-            ["attempts", task, n] => self.task(task) && number(n).is_some(),
+            ["attempts", task, n] => self.task(task) && numbered(n).is_some(),
             ["merges", task, id] => self.task(task) && number(id).is_some_and(|id| id <= self.revision),
             ["submitted", task, round] => round
                 .split_once('-')
@@ -121,7 +126,7 @@ impl Accounts {
             {
                 self.task(task)
             }
-            ["wip", task, epoch] => number(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
+            ["wip", task, epoch] => numbered(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
             ["former", n, ..] => number(n).is_some(),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
             _ => false,
@@ -211,6 +216,17 @@ pub struct Place {
     pub present: bool,
 }
 
+impl Place {
+    /// Whether git has it on record without liza's mark: then it is the user's own, unless it is where a task has its
+    /// worktree.
+    pub fn is_unmarked(&self) -> bool {
+        let marked = |record: &checkouts::Checkout| {
+            record.locked.as_deref().is_some_and(crate::git::Worktrees::is_own_lock)
+        };
+        self.record.as_ref().is_some_and(|record| !record.is_half_made() && !marked(record))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +257,10 @@ mod tests {
             "refs/liza/submitted/t1/2-1",
             "refs/liza/wip/t1/1",
             "refs/liza/wip/t1",
-            "refs/liza/wip/t1/task-t1.2",
+            "refs/liza/wip/t1/1-2",
+            "refs/liza/wip/t1/task-t1.2-0123456789ab",
+            "refs/liza/wip/t1/review-t1-0123456789ab-2",
+            "refs/liza/attempts/t1/1-2",
             "refs/liza/moves/3",
             "refs/liza/former/1/heads/task/theirs",
             "refs/liza/former/2/merges/x/3",
@@ -262,6 +281,9 @@ mod tests {
             "refs/heads/task/t1/x",
             "refs/liza/attempts/t4/1",
             "refs/liza/attempts/t1/x",
+            "refs/liza/attempts/t1/1-x",
+            "refs/liza/attempts/t1/1-1",
+            "refs/liza/wip/t1/3-2",
             "refs/liza/merges/t1/10",
             "refs/liza/submitted/t1/3-1",
             "refs/liza/wip/t1/3",

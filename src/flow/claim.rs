@@ -29,12 +29,8 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
     ctx.check_disk()?;
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
-    let query = ctx.query()?;
     let base = integration_head(ctx, &snapshot.board)?;
-    let former_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
-        Some(attempt) => query.head_of_branch(&attempt.branch)?,
-        None => None,
-    };
+    let former_head = former_head(ctx, &snapshot.board, task)?;
     let worktree_lost =
         snapshot.board.task(task).and_then(|task| task.body().attempt()).is_some_and(|attempt| {
             git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
@@ -82,6 +78,33 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
             Err(failure)
         }
     }
+}
+
+/// The ref that keeps what an attempt at a task committed; attempts are counted from 1.
+pub fn attempt_ref(task: &TaskId, number: usize) -> String {
+    format!("refs/liza/attempts/{task}/{number}")
+}
+
+/// Where the former attempt ended: the head of its branch, or where that was collected, what is kept of it.
+fn former_head(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>, Failure> {
+    let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(None) };
+    let Some(attempt) = body.attempt() else { return Ok(None) };
+    if let Some(head) = ctx.query()?.head_of_branch(&attempt.branch)? {
+        return Ok(Some(head));
+    }
+    let kept = refs::last_kept(&ctx.repo, &attempt_ref(task, body.attempts.len()))?;
+    if body.left.is_some() {
+        let branch = &attempt.branch;
+        ctx.narrate(match &kept {
+            Some(head) => {
+                format!("the branch `{branch}` is gone; what is kept of it, {head}, is where this starts")
+            }
+            None => {
+                format!("the branch `{branch}` is gone and nothing of it is kept: this starts at integration")
+            }
+        });
+    }
+    Ok(kept)
 }
 
 /// The names for this claim that are in use already: this board's own, or left by a former one.
@@ -223,7 +246,7 @@ fn pin_former_attempt(ctx: &Context, board: &Board, task: &TaskId) -> Result<(),
     let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(()) };
     let Some(attempt) = body.attempt() else { return Ok(()) };
     if let Some(head) = ctx.query()?.head_of_branch(&attempt.branch)? {
-        refs::pin(&ctx.repo, &format!("refs/liza/attempts/{task}/{}", body.attempts.len()), &head)?;
+        refs::keep(&ctx.repo, &attempt_ref(task, body.attempts.len()), &head)?;
     }
     Ok(())
 }
@@ -299,12 +322,22 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
     let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch) else { return Ok(()) };
     let refname = format!("refs/liza/wip/{task}/{epoch}");
-    match snapshot_worktree(ctx, task.as_str(), &path, &refname) {
+    let kept = snapshot_worktree(ctx, task.as_str(), &path).and_then(|saved| {
+        let Some(saved) = saved else { return Ok(None) };
+        let refname = refs::keep(&ctx.repo, &refname, &saved.commit)?;
+        Ok(Some((saved, refname)))
+    });
+    match kept {
         Ok(None) => {}
-        Ok(Some((files, _))) => ctx.narrate(format!(
-            "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
-            files.join(", ")
-        )),
+        Ok(Some((saved, refname))) => {
+            ctx.narrate(format!(
+                "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
+                saved.files.join(", ")
+            ));
+            if !saved.left_out.is_empty() {
+                ctx.narrate(format!("not in it, only in {}: {}", path.display(), saved.left_out));
+            }
+        }
         Err(failure) => ctx.narrate(format!(
             "what is not committed could not be kept under a ref ({}); it stays in {}",
             failure.message,
@@ -314,22 +347,30 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     Ok(())
 }
 
-/// Pins the whole present content of a worktree under a ref, if anything in it is not committed. Gives the first of
-/// those files, and what git could not read.
+/// The content of a worktree as a commit that no ref leads to yet.
+pub struct Saved {
+    pub commit: CommitId,
+    /// The first of the files that were not committed.
+    pub files: Vec<String>,
+    /// What could not be saved; empty when everything is in.
+    pub left_out: String,
+}
+
+/// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
+/// keeps the commit under a ref.
 pub fn snapshot_worktree(
     ctx: &Context,
     task: &str,
     path: &std::path::Path,
-    refname: &str,
-) -> Result<Option<(Vec<String>, String)>, Failure> {
+) -> Result<Option<Saved>, Failure> {
     let dirty = content::status(path, content::Filters::Run)?;
     if dirty.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
     let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
-    refs::pin(&ctx.repo, refname, &kept.commit)?;
-    Ok(Some((dirty.into_iter().take(10).map(|found| found.path).collect(), kept.left_out)))
+    let files = dirty.into_iter().take(10).map(|found| found.path).collect();
+    Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))
 }
 
 /// The present worktree of a task, checked to be what it should be.

@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::board::time::NANOS_PER_SECOND;
 use crate::board::{CommitId, Needs, Task, TaskId};
 use crate::git::landed::{Proof, proof};
-use crate::git::{Expected, branch_checked_out_at, refs};
+use crate::git::{branch_checked_out_at, refs, submodules};
 use crate::host::crash;
-use crate::store::trash::{Removed, bytes_of};
+use crate::store::trash::{RECORD, Removed, TREE, bytes_of};
 use crate::wire::log::Record;
 
 use super::archive::{ended, ended_before};
-use super::claim::integration_head;
+use super::claim::{attempt_ref, integration_head};
 use super::context::Context;
 use super::failure::Failure;
 use super::worktrees::{self, Known, PruneOptions, PruneReport, task_of};
@@ -87,6 +87,8 @@ pub struct Report {
 }
 
 pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
+    // What somebody put on the branch past review proves nothing.
+    ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
     let before = sizes(ctx);
     // What this very command moves to the trash is never deleted by it, whatever the clock says.
     let old = old_trash(ctx, options.keep_days)?;
@@ -150,7 +152,9 @@ fn collect_refs(
     board: &crate::board::Board,
     known: &mut Known<'_>,
 ) -> Result<Vec<RefDecision>, Failure> {
-    let head = integration_head(ctx, board)?;
+    let present = integration_head(ctx, board)?;
+    // Where liza left it, whatever happened to it since it was looked at.
+    let head = board.rest.integration.head.clone().unwrap_or(present);
     let mut decisions = Vec::new();
     for (name, commit) in
         refs::list(&ctx.repo, "refs/liza")?.into_iter().chain(refs::list(&ctx.repo, "refs/heads/task")?)
@@ -235,8 +239,8 @@ fn decide(
             decision.action = Action::Removed;
             decision.why = found.words().to_owned();
         }
-        (None, Some(_)) => {
-            let kept = keep_attempt(ctx, &task.id, &at.commit, options.dry_run)?;
+        (None, Some(branch)) => {
+            let kept = keep_attempt(ctx, task, branch, &at.commit, options.dry_run)?;
             crash::point("gc.kept");
             if !options.dry_run {
                 refs::delete_if_at(&ctx.repo, at.name, &at.commit)?;
@@ -250,19 +254,23 @@ fn decide(
     Ok(decision)
 }
 
-/// Makes sure that an attempt's commit is kept under a ref, and says which.
-fn keep_attempt(ctx: &Context, task: &TaskId, commit: &CommitId, dry_run: bool) -> Result<String, Failure> {
-    let prefix = format!("refs/liza/attempts/{task}");
-    let there = refs::list(&ctx.repo, &prefix)?;
-    if let Some((name, _)) = there.iter().find(|(_, at)| at == commit) {
-        return Ok(name.clone());
+/// Makes sure that an attempt's commit is kept under the attempt's own number, where a claim looks for it, and says
+/// under which ref.
+fn keep_attempt(
+    ctx: &Context,
+    task: &Task,
+    branch: &str,
+    commit: &CommitId,
+    dry_run: bool,
+) -> Result<String, Failure> {
+    let attempts = &task.body().attempts;
+    let number = 1 + attempts.iter().rposition(|attempt| attempt.branch == branch).unwrap_or(attempts.len());
+    let name = attempt_ref(&task.id, number);
+    if dry_run {
+        let free = refs::kept_as(&ctx.repo, &name, commit)?;
+        return Ok(free);
     }
-    let numbers = there.iter().filter_map(|(name, _)| name.rsplit('/').next()?.parse::<u64>().ok());
-    let name = format!("{prefix}/{}", numbers.max().unwrap_or(0) + 1);
-    if !dry_run {
-        refs::update(&ctx.repo, &name, commit, Expected::Absent)?;
-    }
-    Ok(name)
+    Ok(refs::keep(&ctx.repo, &name, commit)?)
 }
 
 /// Run files of archived tasks, once they are old enough, go to the trash.
@@ -305,7 +313,17 @@ fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
         return Ok(Vec::new());
     }
     let now = ctx.now.wall;
-    Ok(ctx.store.removed()?.into_iter().filter(|removed| removed.older_than(days, now)).collect())
+    let mut old = ctx.store.removed()?;
+    old.retain(|removed| removed.older_than(days, now) && !is_only_copy(ctx, removed));
+    Ok(old)
+}
+
+/// Whether something in the trash holds commits of a submodule that nothing else has. It stays, however old.
+fn is_only_copy(ctx: &Context, removed: &Removed) -> bool {
+    let (record, tree) = (removed.path.join(RECORD), removed.path.join(TREE));
+    let Some(held) = submodules::only_here(&ctx.repo, &record, &tree) else { return false };
+    ctx.narrate(format!("`{}` stays in the trash: it holds {held}", removed.name));
+    true
 }
 
 /// By how many seconds the wall clock has gained on the steady one since the last record of this boot. A machine that

@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use crate::board::rules::lease_over;
 use crate::board::{Board, Needs, SwitchKind};
-use crate::git::{Worktrees, checkouts};
 use crate::host::crash;
 use crate::store::files;
 use crate::store::lock::{BoardLock, SideLock};
@@ -59,7 +58,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report, Failure> {
     // 1
     nobody_works(ctx, &ctx.read(&Needs::Nothing)?.board)?;
     let (ours, theirs): (Vec<Place>, Vec<Place>) =
-        worktrees::places(ctx)?.into_iter().partition(|place| is_ours(ctx, place));
+        worktrees::places(ctx)?.into_iter().partition(Place::is_ours);
     report.left = theirs.into_iter().map(|place| place.path).collect();
     report.worktrees = ours.iter().map(|place| place.path.clone()).collect();
     let aside = place_aside(ctx);
@@ -136,15 +135,6 @@ fn nobody_works(ctx: &Context, board: &Board) -> Result<(), Failure> {
     Err(Failure::new("refused.in_use", format!("the board is in use: {}", busy.join("; ")))
         .hint("stop them, then `liza agent retire` each, which ends its leases")
         .detail("busy", busy))
-}
-
-/// A worktree that liza made: its task is known, or git's record bears liza's mark.
-fn is_ours(ctx: &Context, place: &Place) -> bool {
-    place.task.is_some()
-        || checkouts::list(&ctx.repo).unwrap_or_default().iter().any(|record| {
-            record.path.as_ref() == Some(&place.path)
-                && record.locked.as_deref().is_some_and(Worktrees::is_own_lock)
-        })
 }
 
 /// A name beside `.liza` that nobody has.

@@ -1,8 +1,8 @@
 //! The worktrees there are, which of them nobody needs any more, and taking those away.
 //!
-//! A worktree goes to the trash only if all of this holds: its task has left the board, or it belongs to an attempt or
-//! review that is over; nothing in it is uncommitted (or that was saved under a ref first); and its head is kept by a
-//! branch or ref. Everything else stays, and it is said why.
+//! A worktree goes to the trash only if all of this holds: liza made it; its task has left the board, or it belongs to an
+//! attempt or review that is over; nothing in it is uncommitted (or that was saved under a ref first); its head is kept
+//! by a branch or ref, and what its submodules are at by the main repository. Everything else stays, and it is said why.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::board::{Board, CommitId, Needs, Status, Task, TaskId};
 use crate::git::content::{self, Filters};
-use crate::git::{Checkout, Worktrees, checkouts, refs};
+use crate::git::{Checkout, Worktrees, checkouts, refs, submodules};
 use crate::host::crash;
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
@@ -61,6 +61,19 @@ pub struct Place {
     uncommitted: Vec<String>,
     #[serde(skip)]
     over: Result<String, String>,
+    #[serde(skip)]
+    whose: Whose,
+}
+
+/// Who made a worktree below `.worktrees`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Git's record of it bears liza's mark.
+    Marked,
+    /// It is where an attempt had its own, on that attempt's branch, and has no mark: somebody may have made it anew.
+    Likely,
+    /// The user's. Nobody else touches it.
+    Foreign,
 }
 
 /// What became of one worktree.
@@ -183,29 +196,47 @@ fn look(
         prunable: false,
         why: String::new(),
         uncommitted: Vec::new(),
-        over: Err("it belongs to no task of this board".to_owned()),
+        over: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
+        whose: Whose::Foreign,
         path,
     };
-    if purpose == Purpose::Merge {
+    let found = match &id {
+        Some(id) if purpose != Purpose::Merge => known.find(ctx, id)?,
+        _ => None,
+    };
+    let lock = record.and_then(|record| record.locked.as_deref());
+    let marked = lock.is_some_and(Worktrees::is_own_lock);
+    let attempts = purpose == Purpose::Task
+        && found.is_some_and(|(task, _)| is_of_attempt(task, &format!(".worktrees/{name}"), record));
+    place.whose = match lock {
+        _ if marked => Whose::Marked,
+        None if attempts => Whose::Likely,
+        _ => Whose::Foreign,
+    };
+    if purpose == Purpose::Merge && marked {
         place.over = match board.rest.intents.is_empty() {
             true => Ok("no merge is under way".to_owned()),
             false => Err("git work is under way".to_owned()),
         };
-    } else if let Some(id) = id
-        && let Some((task, archived)) = known.find(ctx, &id)?
+    } else if let Some((task, archived)) = found
+        && (marked || attempts)
     {
         place.status = Some(task.status);
         place.archived = archived;
         place.over = over(ctx, board, task, archived, &place, &name)?;
-        place.task = Some(id);
+        place.task = id;
     }
-    if let Some(reason) = record.and_then(|record| record.locked.as_deref())
-        && !Worktrees::is_own_lock(reason)
-    {
+    if let Some(reason) = lock.filter(|_| !marked) {
         place.over = Err(format!("somebody locked it: {reason}"));
     }
-    inside(ctx, &mut place, Filters::Skip);
+    inside(ctx, &mut place, record, Filters::Skip);
     Ok(place)
+}
+
+/// Whether this is the place of an attempt: its path, and as far as git has it on record, its branch.
+fn is_of_attempt(task: &Task, path: &str, record: Option<&Checkout>) -> bool {
+    let on = |branch: &String| record.is_none_or(|record| record.branch.as_ref() == Some(branch));
+    task.body().attempts.iter().any(|attempt| attempt.worktree == path && on(&attempt.branch))
 }
 
 /// Whether nobody works there any more, by what the board says.
@@ -246,8 +277,9 @@ fn over(
 }
 
 /// Looks into the worktree and says whether it may go.
-fn inside(ctx: &Context, place: &mut Place, filters: Filters) {
+fn inside(ctx: &Context, place: &mut Place, record: Option<&Checkout>, filters: Filters) {
     let sound = checkouts::check_sound(&ctx.repo, &place.path);
+    let sound_here = sound.is_ok();
     let gone = place.path.symlink_metadata().is_err();
     let mut fault = None;
     if sound.is_ok() {
@@ -271,6 +303,16 @@ fn inside(ctx: &Context, place: &mut Place, filters: Filters) {
     {
         fault = Some(error.to_string());
     }
+    let only_here = record
+        .and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path))
+        .or_else(|| {
+            // What liza had made is known to be ignored for a reason.
+            let ignored = (place.whose == Whose::Likely && sound_here).then(|| content::ignored(&place.path));
+            Some(format!("the ignored file `{}`", ignored?.ok()??))
+        });
+    if let (Ok(_), Some(held)) = (&place.over, only_here) {
+        place.over = Err(format!("it holds {held}, and may be the only place that does"));
+    }
     (place.prunable, place.why) = match (&place.over, fault) {
         (Err(why), _) => (false, why.clone()),
         (Ok(_), Some(fault)) => {
@@ -291,6 +333,11 @@ fn inside(ctx: &Context, place: &mut Place, filters: Filters) {
 }
 
 impl Place {
+    /// Whether liza made it, as far as can be told.
+    pub fn is_ours(&self) -> bool {
+        self.whose != Whose::Foreign
+    }
+
     /// Whether it may go once what is uncommitted in it has been saved.
     pub fn prunable_with(&self, save: bool) -> bool {
         self.prunable || (save && self.dirty && self.over.is_ok() && self.head.is_some())
@@ -308,7 +355,9 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         place.bytes = bytes_of(&place.path);
         // Whoever acts wants to know what git itself would say of files that pass through a filter.
         if place.dirty && !options.dry_run {
-            inside(ctx, &mut place, Filters::Run);
+            let records = checkouts::list(&ctx.repo)?;
+            let record = records.iter().find(|record| record.path.as_deref() == Some(place.path.as_path()));
+            inside(ctx, &mut place, record, Filters::Run);
         }
         if !place.prunable_with(options.save) {
             report.stay.push(place);
@@ -347,24 +396,32 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty {
-        let refname = format!("refs/liza/wip/{task}/{}-{}", place.purpose.as_str(), head.short());
-        if let Some((_, left_out)) = snapshot_worktree(ctx, &task, &place.path, &refname)? {
-            if !left_out.is_empty() {
+        if let Some(saved) = snapshot_worktree(ctx, &task, &place.path)? {
+            if !saved.left_out.is_empty() {
                 return Err(Failure::new(
                     "git.unsaved",
-                    format!("not everything in {} could be saved: {left_out}", place.path.display()),
+                    format!("not everything in {} could be saved: {}", place.path.display(), saved.left_out),
                 )
                 .hint("make those files readable, or take them out yourself, then try again"));
             }
-            kept.push(refname);
+            // Two worktrees of one task may be at the same head: each has a ref of its own.
+            let refname =
+                format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short());
+            kept.push(refs::keep(&ctx.repo, &refname, &saved.commit)?);
         }
     }
     if place.branch.is_none() && !is_kept(ctx, head)? {
         let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
-        refs::pin(&ctx.repo, &refname, head)?;
-        kept.push(refname);
+        kept.push(refs::keep(&ctx.repo, &refname, head)?);
     }
     Ok(kept)
+}
+
+/// A directory's name as a part of a ref's.
+fn in_ref(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain: String = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+    plain.replace("..", "__")
 }
 
 /// Whether some branch or ref of ours keeps this commit.

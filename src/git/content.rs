@@ -2,8 +2,10 @@
 //!
 //! Nothing here touches the worktree's own index or takes its lock; an agent may be committing at the same moment.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -46,7 +48,8 @@ pub struct DirtyPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub commit: CommitId,
-    /// What git said about files it could not read; empty when everything is in.
+    /// What git said about files it could not read, and repositories inside, of which it keeps no more than the name
+    /// of a commit; empty when everything is in.
     pub left_out: String,
 }
 
@@ -82,14 +85,18 @@ pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
 pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) -> Result<Snapshot, GitError> {
     let scratch = Scratch::new(worktree, Objects::Kept)?;
     let output = scratch.add_everything(&["--ignore-errors"])?;
-    let left_out = match output.status.code() {
-        Some(0) => String::new(),
-        Some(1) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    let mut left_out = match output.status.code() {
+        Some(0) => Vec::new(),
+        Some(1) => vec![String::from_utf8_lossy(&output.stderr).trim().to_owned()],
         _ => return Err(failed("add", &output)),
     };
     let (tree, head) = (scratch.write_tree()?, head(worktree)?);
+    for path in repositories_inside(worktree, &head, &tree)? {
+        left_out
+            .push(format!("`{path}` is a repository of its own, and its files are not saved with this one"));
+    }
     let commit = NewCommit { tree: &tree, parents: &[head], message, author: who, committer: who };
-    Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out })
+    Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out: left_out.join("; ") })
 }
 
 /// Whether the filters of the repository's configuration (`filter.*.clean`) are run on files that seem to have changed.
@@ -102,13 +109,51 @@ pub enum Filters {
     Skip,
 }
 
-/// The paths that keep this worktree from being clean, untracked but not ignored files included.
+/// Repositories inside a worktree that are at another commit than HEAD says, new, or dirty.
+fn repositories_inside(
+    worktree: &Path,
+    head: &CommitId,
+    tree: &CommitId,
+) -> Result<BTreeSet<String>, GitError> {
+    let raw = Git::reading(worktree, "diff-tree")
+        .args(["-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"])
+        .end_of_options()
+        .args([head.as_str(), tree.as_str()])
+        .run()?;
+    // `:100644 160000 OLD NEW M`, then the path.
+    let mut fields = raw.split(|&byte| byte == 0);
+    let mut found = BTreeSet::new();
+    while let (Some(entry), Some(path)) = (fields.next(), fields.next()) {
+        if entry.split(|&byte| byte == b' ').nth(1) == Some(b"160000") {
+            found.insert(String::from_utf8_lossy(path).into_owned());
+        }
+    }
+    let dirty =
+        status(worktree, Filters::Run)?.into_iter().filter(|dirty| dirty.kind == DirtyKind::Submodule);
+    found.extend(dirty.map(|dirty| dirty.path));
+    Ok(found)
+}
+
+/// The paths that keep this worktree from being clean, untracked but not ignored files included, and those that
+/// somebody told git not to look at (`assume-unchanged`, `skip-worktree`).
 pub fn status(worktree: &Path, filters: Filters) -> Result<Vec<DirtyPath>, GitError> {
     let skipped = if filters == Filters::Skip { filters_of(worktree)? } else { Vec::new() };
-    let bytes = Git::reading(worktree, "status")
-        .without(skipped)
-        .args(["--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"])
-        .run()?;
+    let looked = |git: Git| {
+        git.without(skipped)
+            .args([
+                "--porcelain=v2",
+                "-z",
+                "--untracked-files=all",
+                "--ignore-submodules=none",
+                "--no-renames",
+            ])
+            .run()
+    };
+    let bytes = if hidden(worktree, Git::reading(worktree, "ls-files"))?.is_empty() {
+        looked(Git::reading(worktree, "status"))?
+    } else {
+        looked(Scratch::new(worktree, Objects::Throwaway)?.git("status"))?
+    };
     bytes.split(|&byte| byte == 0).filter(|entry| !entry.is_empty()).map(dirty_path).collect()
 }
 
@@ -130,6 +175,26 @@ fn filters_of(worktree: &Path) -> Result<Vec<String>, GitError> {
         Err(_) => Err(GitError::unexpected("config", "a filter whose name is not UTF-8")),
     })
     .collect()
+}
+
+/// The first ignored file or directory in a worktree, if there is any.
+pub fn ignored(worktree: &Path) -> Result<Option<String>, GitError> {
+    let bytes = Git::reading(worktree, "ls-files")
+        .args(["-z", "--others", "--ignored", "--exclude-standard", "--directory"])
+        .run()?;
+    let first = bytes.split(|&byte| byte == 0).find(|path| !path.is_empty());
+    Ok(first.map(|path| String::from_utf8_lossy(path).into_owned()))
+}
+
+/// Files that are there and that the index says not to look at. One that a sparse checkout left out is not there.
+fn hidden(worktree: &Path, listing: Git) -> Result<Vec<Vec<u8>>, GitError> {
+    let bytes = listing.args(["-v", "-z"]).run()?;
+    let entries = bytes.split(|&byte| byte == 0).filter_map(|entry| match entry {
+        [tag, b' ', path @ ..] if *tag == b'S' || tag.is_ascii_lowercase() => Some(path),
+        _ => None,
+    });
+    let there = |path: &&[u8]| worktree.join(OsStr::from_bytes(path)).symlink_metadata().is_ok();
+    Ok(entries.filter(there).map(<[u8]>::to_vec).collect())
 }
 
 fn dirty_path(entry: &[u8]) -> Result<DirtyPath, GitError> {
@@ -197,7 +262,22 @@ impl<'a> Scratch<'a> {
         if !copy_with_time(&git_dir.join("index"), &scratch.index())? {
             scratch.git("read-tree").arg("HEAD").run()?;
         }
+        scratch.look_everywhere()?;
         Ok(scratch)
+    }
+
+    /// Takes the marks off the copy by which git passes over files that are there.
+    fn look_everywhere(&self) -> Result<(), GitError> {
+        let mut paths = hidden(self.worktree, self.git("ls-files"))?.join(&0);
+        if paths.is_empty() {
+            return Ok(());
+        }
+        paths.push(0);
+        for mark in ["--no-assume-unchanged", "--no-skip-worktree"] {
+            let git = self.git("update-index").args([mark, "-z", "--stdin"]);
+            git.stdin(paths.clone()).run()?;
+        }
+        Ok(())
     }
 
     fn index(&self) -> PathBuf {
@@ -219,7 +299,7 @@ impl<'a> Scratch<'a> {
     }
 
     fn add_everything(&self, options: &[&str]) -> Result<std::process::Output, GitError> {
-        self.git("add").arg("-A").args(options).args(["--", "."]).output()
+        self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]).output()
     }
 
     fn write_tree(&self) -> Result<CommitId, GitError> {

@@ -16,7 +16,7 @@ pub enum Proof {
     Ancestor,
     /// The merge that the branch contains has exactly the commit's tree.
     EqualTree,
-    /// Each of its commits is in the branch as the same patch.
+    /// Each of its commits is in the branch as the same patch, to the byte.
     PatchId,
 }
 
@@ -62,12 +62,52 @@ pub fn proof(
     if missing.is_empty() || missing.iter().any(|commit| commit.parents.len() != 1) {
         return Ok(None);
     }
-    let said = Git::reading(&repo.root, "cherry")
+    let said = Git::reading(&repo.root, "rev-list")
+        .args(["--cherry-mark", "--left-right", "--no-merges"])
         .end_of_options()
-        .args([head.as_str(), commit.as_str()])
+        .arg(format!("{commit}...{head}"))
         .run_line()?;
-    let landed = said.lines().filter(|line| line.starts_with("- ")).count();
-    Ok((landed == missing.len() && landed == said.lines().count()).then_some(Proof::PatchId))
+    let alike: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix('=')).collect();
+    let (ours, theirs): (Vec<&str>, Vec<&str>) =
+        alike.into_iter().partition(|id| missing.iter().any(|commit| commit.id.as_str() == *id));
+    if ours.len() != missing.len() {
+        return Ok(None);
+    }
+    // Git takes patches that differ in white space for the same. In some languages they are not.
+    let landed = theirs.iter().map(|id| patch(repo, id)).collect::<Result<Vec<_>, _>>()?;
+    for id in ours {
+        if !landed.contains(&patch(repo, id)?) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Proof::PatchId))
+}
+
+/// What a commit changes, byte for byte, without what only tells where: line numbers, and the names of contents that
+/// are spelt out anyway.
+fn patch(repo: &Repo, commit: &str) -> Result<Vec<u8>, GitError> {
+    let text = Git::reading(&repo.root, "diff-tree")
+        .args(["-p", "-r", "--root", "--no-commit-id", "--full-index"])
+        .args(["--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"])
+        .end_of_options()
+        .arg(commit)
+        .run()?;
+    let mut plain = Vec::with_capacity(text.len());
+    let mut contents: &[u8] = b"";
+    // A line of a file has ` `, `+` or `-` before it, so none of them looks like one of git's own.
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        if line.starts_with(b"index ") {
+            contents = line;
+        } else if line.starts_with(b"@@ ") {
+            plain.extend_from_slice(b"@@\n");
+        } else {
+            if line.starts_with(b"Binary files ") {
+                plain.extend_from_slice(contents);
+            }
+            plain.extend_from_slice(line);
+        }
+    }
+    Ok(plain)
 }
 
 #[cfg(test)]
@@ -91,6 +131,22 @@ mod tests {
         // The same patch on top of something else.
         let again = fixture.branch("again", &other, &[("a", "1\n")]);
         assert_eq!(ask(&work, &again, None), Some(Proof::PatchId));
+        // The same but for white space, and but for where it stands.
+        let python = fixture.branch("python", &base, &[("p.py", "if x:\n    a()\n    b()\n")]);
+        let other_python = fixture.branch("other-python", &other, &[("p.py", "if x:\n    a()\nb()\n")]);
+        assert_eq!(ask(&python, &other_python, None), None);
+        let lines: String = (0..30).map(|number| format!("{number}\n")).collect();
+        let long = fixture.branch("long", &base, &[("long", &lines)]);
+        let below = fixture.branch("below", &long, &[("long", &format!("{lines}end\n"))]);
+        let above = fixture.branch("above", &long, &[("long", &format!("start\n{lines}"))]);
+        let both = fixture.branch("both", &above, &[("long", &format!("start\n{lines}end\n"))]);
+        assert_eq!(ask(&below, &both, None), Some(Proof::PatchId), "only the line numbers differ");
+        // Contents that are not text are compared as a whole.
+        let binary = fixture.branch("binary", &base, &[("bin", "\0one")]);
+        let same_binary = fixture.branch("same-binary", &other, &[("bin", "\0one")]);
+        let other_binary = fixture.branch("other-binary", &other, &[("bin", "\0two")]);
+        assert_eq!(ask(&binary, &same_binary, None), Some(Proof::PatchId));
+        assert_eq!(ask(&binary, &other_binary, None), None);
         // One more commit that did not land, and the whole has not.
         let more = fixture.branch("more", &work, &[("c", "1\n")]);
         assert_eq!(ask(&more, &again, None), None);

@@ -18,6 +18,7 @@ pub mod merge;
 pub mod query;
 pub mod refs;
 pub mod repo;
+pub mod submodules;
 pub mod worktree;
 
 #[cfg(test)]

@@ -99,6 +99,43 @@ pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError
     update(repo, refname, commit, Expected::Any)
 }
 
+/// Keeps a commit under this name, or where another commit has it, under the next free one: `NAME-2`, `NAME-3`, …
+/// Never takes a name from a commit. Gives the name.
+pub fn keep(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, RefError> {
+    loop {
+        let name = kept_as(repo, refname, commit)?;
+        match update(repo, &name, commit, Expected::Absent) {
+            Err(RefError::Taken { at, .. }) if &at == commit => return Ok(name),
+            // Somebody was faster.
+            Err(RefError::Taken { .. }) => {}
+            other => return other.map(|()| name),
+        }
+    }
+}
+
+/// The name under which [`keep`] would keep a commit.
+pub fn kept_as(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, GitError> {
+    let numbered = (2_u64..).map(|number| format!("{refname}-{number}"));
+    for name in std::iter::once(refname.to_owned()).chain(numbered) {
+        match value(repo, &name)? {
+            Some(at) if &at != commit => {}
+            _ => return Ok(name),
+        }
+    }
+    Ok(refname.to_owned())
+}
+
+/// The commit that [`keep`] kept last under this name or one after it.
+pub fn last_kept(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
+    let number = |name: &str| match name.strip_prefix(refname)? {
+        "" => Some(1),
+        more => more.strip_prefix('-')?.parse::<u64>().ok(),
+    };
+    let (above, _) = refname.rsplit_once('/').unwrap_or_default();
+    let all = list(repo, above)?.into_iter().filter_map(|(name, at)| Some((number(&name)?, at)));
+    Ok(all.max_by_key(|(number, _)| *number).map(|(_, at)| at))
+}
+
 /// Deletes a ref if it is at `at`; one already gone is fine.
 pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::{Worktrees, checkouts, content};
+use crate::git::{Worktrees, checkouts, content, submodules};
 
 use super::{Finding, Scene};
+use crate::board::{Status, Task};
 use crate::flow::accounts::{self, Accounts, MERGES, Place};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
@@ -79,13 +80,29 @@ pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             "worktree.lost",
             what,
             "its agent cannot go on there; what was committed is on its branch",
-            format!(
-                "`liza task release {0}`, then claim it again: a new worktree starts at the branch `{1}`",
-                task.id, attempt.branch
-            ),
+            way_on(task, &attempt.branch),
         ));
     }
     Ok(found)
+}
+
+/// What a task without its worktree needs, which depends on whose turn it is.
+fn way_on(task: &Task, branch: &str) -> String {
+    let id = &task.id;
+    let anew = format!("a new worktree starts at the branch `{branch}`");
+    match task.status {
+        Status::Working => format!("`liza task release {id}`, then claim it again: {anew}"),
+        Status::ReadyForReview => format!(
+            "`liza review claim {id}` goes on without it: a review has a checkout of its own; if it is rejected, {anew}"
+        ),
+        Status::Approved => {
+            format!("`liza merge {id}` goes on without it: a merge needs no worktree of the task")
+        }
+        Status::Blocked => {
+            format!("`liza task unblock {id}` when its question is answered; then {anew} at the next claim")
+        }
+        _ => format!("`liza task claim {id}`: {anew}"),
+    }
 }
 
 /// Where git still has the record, a lost `.git` file can be written again; what is in the directory is not touched.
@@ -130,8 +147,8 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let mut found = Vec::new();
     for place in accounts::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
-        // The present worktree of a task is looked at above, and so is what is half-made.
-        if half_made || current.contains(&place.path) {
+        // The present worktree of a task is looked at above, and so is what is half-made. What the user made is theirs.
+        if half_made || place.is_unmarked() || current.contains(&place.path) {
             continue;
         }
         let left_by_merge = place.name.starts_with(MERGES) && !merging;
@@ -156,6 +173,13 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding, Fa
     };
     let detached = place.record.as_ref().is_some_and(|record| record.branch.is_none());
     let only_name = detached && !place.record.as_ref().is_some_and(|record| keeps_nothing(ctx, record));
+    if let Some(held) = place
+        .record
+        .as_ref()
+        .and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path))
+    {
+        return Ok(finding(&format!("the record holds {held}; it stays until something else does")));
+    }
     if only_name {
         return Ok(finding(
             "its HEAD is the only name of a commit: give that one a branch, then `git worktree prune`",
@@ -212,7 +236,19 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
     if let Some(first) = dirty.first() {
         return Some(format!("uncommitted work: {} (and {} more)", first.path, dirty.len() - 1));
     }
-    let head = content::head(path).ok()?;
-    let named = crate::git::refs::is_named(&ctx.repo, &head).unwrap_or(false);
-    (!named).then(|| format!("the commit {head}, which has no other name"))
+    let head = match content::head(path) {
+        Ok(head) => head,
+        Err(error) => return Some(format!("what git cannot tell ({error})")),
+    };
+    if !crate::git::refs::is_named(&ctx.repo, &head).unwrap_or(false) {
+        return Some(format!("the commit {head}, which has no other name"));
+    }
+    let record = checkouts::list(&ctx.repo)
+        .unwrap_or_default()
+        .into_iter()
+        .find(|record| record.path.as_deref() == Some(path));
+    match record {
+        Some(record) => submodules::only_here(&ctx.repo, &record.admin_dir, path),
+        None => Some("what git has no record of".to_owned()),
+    }
 }

@@ -180,12 +180,13 @@ pub fn strange_refs(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Fail
     Ok(all.into_iter().filter(|name| !known.knows_ref(name)).collect())
 }
 
-/// The same for worktrees. A record that is half-made is what a crash leaves, no story of its own.
+/// The same for worktrees. A record that is half-made is what a crash leaves, no story of its own, and one without
+/// liza's mark is of a worktree the user made.
 pub fn strange_worktrees(ctx: &Context, known: &Accounts) -> Result<Vec<String>, Failure> {
     let places = accounts::places(ctx)?;
     let strange = places.into_iter().filter(|place| {
         let half_made = place.record.as_ref().is_some_and(crate::git::Checkout::is_half_made);
-        !half_made && !known.knows_worktree(&place.name)
+        !half_made && !place.is_unmarked() && !known.knows_worktree(&place.name)
     });
     Ok(strange.map(|place| format!(".worktrees/{}", place.name.display())).collect())
 }
