@@ -58,6 +58,8 @@ pub struct Said {
     pub review_commit: Option<String>,
     pub merge_commit: Option<String>,
     pub approved_by: Option<crate::board::AgentId>,
+    /// Somebody is named who worked on it.
+    pub begun: bool,
 }
 
 /// Reads the file. `now` stands in where it names no time.
