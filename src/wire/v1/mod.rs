@@ -103,6 +103,9 @@ pub struct OldEntry {
 
 /// Reads the old log: a YAML list of maps.
 pub fn read_log(bytes: &[u8]) -> Result<Vec<OldEntry>, ForeignError> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
     let entries = match read_foreign_value(bytes, LIMITS)? {
         Value::Array(entries) => entries,
         Value::Null => Vec::new(),

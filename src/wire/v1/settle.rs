@@ -294,7 +294,7 @@ impl Settling<'_> {
         let reviewed = resolve(&said.review_commit).filter(landed);
         let merge = resolve(&said.merge_commit).filter(landed).or_else(|| reviewed.clone());
         let Some(merge) = merge else {
-            self.tell("it is said to be MERGED, but integration does not contain its commit");
+            self.tell("it is said to be MERGED, but integration does not contain its commit; it is BLOCKED");
             return Status::Blocked;
         };
         let approver = self.approver().unwrap_or_else(AgentId::nobody);
