@@ -153,6 +153,11 @@ impl AgentId {
         self.0 == "human"
     }
 
+    /// Ids are unique ignoring case, so two spellings are one agent.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+
     /// Whether the name has a meaning of its own and so cannot be registered.
     pub fn is_reserved(&self) -> bool {
         RESERVED_AGENTS.contains(&self.0.to_ascii_lowercase().as_str())

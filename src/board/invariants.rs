@@ -107,7 +107,7 @@ fn check_head(task: &Task, found: &mut Found) {
         found.task("I4", task, "review_lease", format!("a {status} task has no review lease"));
     }
     if let Some(lease) = &task.review_lease
-        && task.implementers.contains(&lease.agent)
+        && task.was_implemented_by(&lease.agent)
     {
         found.task("I6", task, "review_lease", format!("{} implemented the task", lease.agent));
     }
@@ -128,7 +128,7 @@ fn check_body(task: &Task, found: &mut Found) {
     if status == Status::Working {
         // A claim has just begun: until its worktree is there the former approval is kept, for the case of undoing it.
     } else if let Some(approval) = &body.approval {
-        if task.implementers.contains(&approval.reviewer) {
+        if task.was_implemented_by(&approval.reviewer) {
             found.task(
                 "I6",
                 task,

@@ -154,6 +154,11 @@ impl Head {
     pub fn hypothesis_exhausted(&self) -> bool {
         self.failed_by.len() >= 2
     }
+
+    /// Whether this agent, however its id is written, worked on the task.
+    pub fn was_implemented_by(&self, agent: &AgentId) -> bool {
+        self.implementers.iter().any(|implementer| implementer.is_same(agent))
+    }
 }
 
 /// The paths a task may change and may not.

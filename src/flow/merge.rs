@@ -55,6 +55,7 @@ pub enum MergeResult {
 }
 
 pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Merged, Failure> {
+    ctx.store.refuse_other_version()?;
     ctx.check_disk()?;
     let _one_at_a_time = SideLock::acquire(&ctx.store.layout().merge_lock(), MERGE_PATIENCE)?;
     let snapshot = ctx.read(&Needs::task(task))?;

@@ -81,13 +81,20 @@ fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
         None => query.head_commit()?,
     };
     let Some(head) = head else { return Ok(old.remarks) };
+    let mut made = Vec::new();
+    if query.head_of_branch(&branch)?.is_none() {
+        made.push(format!("branch {branch} will be made from HEAD ({})", head.short()));
+    }
+    if fs::symlink_metadata(ctx.root().join("liza.yaml")).is_err() {
+        made.push("liza.yaml will be made (yours to edit and commit)".to_owned());
+    }
     let (old, _) = v1::settle(
         old,
         &Repository { ctx, query, config: &ctx.project_config()?, head: &head },
         &head,
         &ctx.now,
     );
-    Ok(old.remarks)
+    Ok([old.remarks, made].concat())
 }
 
 fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec<String>, Failure> {

@@ -13,6 +13,7 @@ const WORKTREE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30
 
 /// Moves a removed thing back to where it was, if that place is free. Gives the place.
 pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf, Failure> {
+    ctx.store.refuse_other_version()?;
     let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
     let removed = ctx.store.removed()?.into_iter().find(|removed| removed.name == name).ok_or_else(|| {
         Failure::new("refused.unknown_record", format!("there is no `{name}` in the trash"))

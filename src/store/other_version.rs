@@ -99,6 +99,17 @@ impl Store {
         }
     }
 
+    /// Refuses where another version wrote the board. For commands that change what lies beside it: they ask before they
+    /// so much as take a lock there.
+    pub fn refuse_other_version(&self) -> Result<(), StoreError> {
+        match self.load_state() {
+            Ok((Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. }, _)) => {
+                Err(refusal(&why))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Where an old board of this content is kept when it is migrated.
     pub fn kept_old_board(&self, bytes: &[u8]) -> PathBuf {
         self.layout().edits().join(format!("v1-{}", &hash(bytes)[..16]))

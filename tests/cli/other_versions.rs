@@ -70,8 +70,7 @@ fn files(world: &World) -> Vec<(String, Vec<u8>)> {
     let mut all: Vec<(String, Vec<u8>)> = walkdir::WalkDir::new(&root)
         .into_iter()
         .flatten()
-        // An empty lock beside the board is nothing of the board's.
-        .filter(|entry| entry.file_type().is_file() && entry.file_name() != "merge.lock")
+        .filter(|entry| entry.file_type().is_file())
         .map(|entry| (entry.path().display().to_string(), std::fs::read(entry.path()).expect("a file")))
         .collect();
     all.sort();
@@ -79,7 +78,7 @@ fn files(world: &World) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Commands that would change something, one of each kind.
-const CHANGING: [&[&str]; 17] = [
+const CHANGING: [&[&str]; 23] = [
     &["note", "x"],
     &["task", "claim", "task-1"],
     &["task", "finalize", "--all"],
@@ -97,11 +96,24 @@ const CHANGING: [&[&str]; 17] = [
     &["deliver", "--to", "main"],
     &["resume"],
     &["verify"],
+    &["merge", "--all"],
+    &["worktree", "prune"],
+    &["gc"],
+    &["archive"],
+    &["trash", "empty", "--older-than", "0"],
+    &["trash", "restore", "kept"],
 ];
+
+/// Something in the trash that was moved there from beside the board.
+fn put_trash(world: &World) {
+    world.write(".liza/trash/kept/tree/file.txt", "the only copy\n");
+    world.write(".liza/trash/kept/origin", &format!("{}\n", world.path("kept").display()));
+}
 
 #[test]
 fn an_old_board_is_shown_and_never_changed() {
     let world = mid_sprint();
+    put_trash(&world);
     let before = files(&world);
     for args in [
         ["status"].as_slice(),
@@ -133,6 +145,15 @@ fn an_old_board_is_shown_and_never_changed() {
     let found = world.json(&HUMAN, &["doctor"]).exits(1).data()["findings"].clone();
     assert!(found[0]["what"].as_str().expect("words").contains("older shell implementation"), "{found}");
     assert_eq!(found[0]["fixable"], true);
+    let remedy = found[0]["remedy"].as_str().expect("words");
+    for text in [
+        "task-7: it was approved by code-reviewer-2, but approvals are not carried over",
+        "task-8: it is said to be MERGED, but integration does not contain its commit; it is BLOCKED",
+        "liza.yaml will be made",
+    ] {
+        assert!(remedy.contains(text), "{text}: {remedy}");
+    }
+    assert!(!remedy.contains("branch integration will be made"), "it is there: {remedy}");
     assert!(files(&world) == before);
     world.refused(&HUMAN, &["init", "Another"], 1, "refused.board_exists");
 }
@@ -231,7 +252,8 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
         ("task-4", "BLOCKED"),
         ("task-5", "READY_FOR_REVIEW"),
         ("task-6", "SUPERSEDED"),
-        ("task-7", "APPROVED"),
+        // No approval is carried over.
+        ("task-7", "READY_FOR_REVIEW"),
         // Nothing in the repository bears it out.
         ("task-8", "BLOCKED"),
     ] {
@@ -252,13 +274,15 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     let first = world.show("task-1");
     assert_eq!(first["history"][2]["checkpoint"]["intent"], "Add a retry decorator");
     assert!(first["history"][5]["detail"].as_str().expect("kept").contains("tests_ran"), "{first}");
-    // Approved before: merged now. Under review before: judged and merged now.
+    // Approved or under review before: judged and merged now.
     let reviewer = world.register("code_reviewer", "code-reviewer-1");
-    world.liza(&reviewer, &["merge", "task-7"]).ok();
-    let commit = world.show("task-5")["review_commit"].as_str().expect("a commit").to_owned();
-    assert_eq!(commit.len(), 40);
-    world.approve(&reviewer, "task-5", &commit);
-    world.liza(&reviewer, &["merge", "task-5"]).ok();
+    world.tier0(&reviewer, &["merge", "task-7"], "tier0.unapproved_merge");
+    for id in ["task-7", "task-5"] {
+        let commit = world.show(id)["review_commit"].as_str().expect("a commit").to_owned();
+        assert_eq!(commit.len(), 40);
+        world.approve(&reviewer, id, &commit);
+        world.liza(&reviewer, &["merge", id]).ok();
+    }
     // Claimed before: the same agent, registered anew, goes on in its worktree with everything in it.
     let coder = world.register("coder", "coder-2");
     let worktree = world.claim(&coder, "task-3");
@@ -273,6 +297,74 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
     assert!(feedback.contains("not idempotent"), "{feedback}");
     world.human(&["task", "unblock", "task-4", "--answer", "return what you have"]).ok();
     world.sound();
+}
+
+/// Whatever the old board says about who did and who approved, nobody's own approval lands his work.
+#[test]
+fn an_implementers_own_approval_is_not_carried_over() {
+    let world = World::bare_repo();
+    world.git(&["branch", "integration"]);
+    let tasks = [
+        ("b", "APPROVED", "assigned_to: coder-1\n    approved_by: Coder-1"),
+        ("c", "APPROVED", "assigned_to: null\n    approved_by: coder-1"),
+        ("d", "READY_FOR_REVIEW", "assigned_to: null"),
+        (
+            "e",
+            "APPROVED",
+            "assigned_to: coder-2\n    approved_by: coder-1\n    history:\n      - {event: CLAIMED, agent: coder-1}\n      - {event: implementation_complete, agent: coder-1}",
+        ),
+        ("f", "APPROVED", "assigned_to: coder 2\n    approved_by: coder  2"),
+    ];
+    let mut state =
+        "version: 1\ngoal: {id: g, description: g, spec_ref: specs/vision.md}\ntasks:\n".to_owned();
+    for (id, status, rest) in tasks {
+        let commit = old_worktree(&world, id, &format!("{id}.txt"));
+        state.push_str(&format!(
+            "  - id: {id}\n    description: {id}\n    status: {status}\n    done_when: x\n    scope: \"IN: {id}.txt, tests/test_{id}.sh\"\n    worktree: .worktrees/{id}\n    review_commit: {commit}\n    {rest}\n"
+        ));
+    }
+    put_old(&world, &state);
+    migrated(&world);
+    let coders = ["coder-1", "coder-2"].map(|id| {
+        world.json(&HUMAN, &["agent", "register", "--role", "coder", "--id", id]).ok();
+        world.register("code_reviewer", id)
+    });
+    for (id, own) in [("b", 0), ("e", 0), ("e", 1), ("f", 1)] {
+        assert_eq!(world.status_of(id), "READY_FOR_REVIEW", "{id}");
+        world.tier0(&coders[own], &["merge", id], "tier0.unapproved_merge");
+        world.tier0(&coders[own], &["review", "claim", id], "tier0.self_approval");
+    }
+    for id in ["c", "d"] {
+        assert_eq!(world.status_of(id), "IDLE", "{id}");
+        world.json(&coders[0], &["review", "claim", id]).exits(1);
+        let task = world.show(id);
+        let last = task["history"].as_array().expect("history").last().expect("a line").clone();
+        assert!(last["detail"].as_str().expect("why").contains("does not say who worked on it"), "{last}");
+        assert_eq!(task["attempts"][0]["branch"], format!("task/{id}"), "the work is kept");
+    }
+    assert!(world.show("b")["extra"]["approved_by"].to_string().contains("Coder-1"));
+    world.sound();
+}
+
+#[test]
+fn an_old_board_without_a_log_or_a_lease_says_so() {
+    let world = World::bare_repo();
+    put_old(
+        &world,
+        "version: 1\ntasks:\n  - {id: t, description: t, status: CLAIMED, assigned_to: coder-1}\n  - {id: u, description: u, status: BLOCKED}\n",
+    );
+    std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
+    let ran = world.human(&["log"]).ok();
+    assert!(ran.stderr.contains("has no log"), "{}", ran.stderr);
+    let shown = world.human(&["task", "show", "t"]).ok().stdout;
+    assert!(!shown.contains("1970") && !shown.contains("lease:"), "{shown}");
+    assert!(world.human(&["status"]).ok().stdout.contains("coder-1"));
+    assert_eq!(world.show("u")["blocked_questions"].as_array().expect("questions").len(), 1);
+    let found = world.json(&HUMAN, &["doctor"]).exits(1).data()["findings"].clone();
+    assert!(
+        found[0]["remedy"].as_str().expect("words").contains("branch integration will be made"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -456,6 +548,7 @@ fn newer() -> World {
 fn a_newer_board_is_shown_and_never_changed() {
     let world = newer();
     world.write(".liza/PAUSE", "somebody paused it\n");
+    put_trash(&world);
     let before = files(&world);
     for args in [
         ["status"].as_slice(),

@@ -133,6 +133,24 @@ fn a_voided_or_overtaken_verdict_does_not_come_back() {
 }
 
 #[test]
+fn an_approval_that_was_undone_stays_undone() {
+    let world = World::in_memory();
+    let coder = world.register("coder", "coder-1");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    world.task("t1", &["1.sh", "tests/test_t1.sh"]);
+    let idle = world.revision();
+    let commit = world.submit_work(&coder, "t1", "1.sh", "echo 1\n");
+    world.approve(&reviewer, "t1", &commit);
+    let approved = world.revision();
+    bring_back(&world, idle);
+    assert_eq!(world.status_of("t1"), "IDLE");
+    world.human(&["doctor", "--restore", &approved.to_string()]).ok();
+    assert_eq!(world.status_of("t1"), "IDLE", "to be handed in again");
+    world.tier0(&reviewer, &["merge", "t1"], "tier0.unapproved_merge");
+    world.sound();
+}
+
+#[test]
 fn a_damaged_board_is_no_obstacle() {
     let world = World::in_memory();
     world.task("t1", &["1.sh"]);

@@ -101,7 +101,7 @@ pub fn holds_lease(task: &Task, call: &Call, epoch: Option<u64>) -> Result<(), R
             Code::LeaseLost,
             format!("task `{}` is held by `{}` (epoch {}), not by `{by}`", task.id, lease.agent, lease.epoch),
         )
-        .hint(if task.implementers.contains(&by) {
+        .hint(if task.was_implemented_by(&by) {
             "stop working on it; what you committed stays on its branch"
         } else {
             "you do not hold it; `liza next --role …` offers what is free"

@@ -137,6 +137,11 @@ fn has_work(status: Status) -> bool {
     matches!(status, Status::ReadyForReview | Status::Approved | Status::Rejected | Status::IntegrationFailed)
 }
 
+/// Whether a state rests on the approval that stands: what can be merged without another word of a reviewer.
+fn rests_on_approval(status: Status) -> bool {
+    matches!(status, Status::Approved | Status::IntegrationFailed)
+}
+
 /// Nothing was claimed, handed in or judged between the two.
 fn same_facts(task: &Task, former: &Task) -> bool {
     let (now, then) = (task.body(), former.body());
@@ -248,6 +253,11 @@ impl TaskBack {
         body.blocked_questions =
             self.blocked.as_ref().map(|found| found.questions.clone()).unwrap_or_default();
         body.blocked_from = self.blocked.as_ref().map(|blocked| blocked.from);
+        let resumes_at = self.blocked.as_ref().map_or(self.to, |blocked| blocked.from);
+        if !rests_on_approval(resumes_at) {
+            // Undone with what rested on it, it must not come back by undoing the undoing.
+            body.approval = None;
+        }
         if self.to == Status::Idle && !body.attempts.is_empty() {
             // The next claim goes on from what is on the branch.
             body.left = Some(Left::Released);

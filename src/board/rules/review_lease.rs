@@ -23,7 +23,7 @@ pub fn not_an_implementer(task: &Task, call: &Call, reviewer: &AgentId, verb: &s
     let committed = task.body().submission.as_ref().is_some_and(|submission| {
         submission.authors.iter().any(|author| author.eq_ignore_ascii_case(reviewer.as_str()))
     });
-    if !task.implementers.contains(reviewer) && !committed {
+    if !task.was_implemented_by(reviewer) && !committed {
         return Ok(());
     }
     Refusal::new(

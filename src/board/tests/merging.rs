@@ -6,6 +6,7 @@ use crate::board::refusal::Code;
 use crate::board::rules::*;
 use crate::board::task::Status;
 use crate::board::testing::*;
+use crate::board::violations;
 
 fn approved() -> Bench {
     let mut bench = Bench::with_tasks(&["t"]);
@@ -20,6 +21,12 @@ fn an_implementer_cannot_land_its_own_word() {
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-1"));
     assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t")), Code::Tier0SelfApproval);
+    // Ids are unique ignoring case, so another spelling is the same agent.
+    let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
+    head.implementers.pop();
+    head.implementers.push(agent("Reviewer-1"));
+    assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t")), Code::Tier0SelfApproval);
+    assert_eq!(violations(&bench.board)[0].invariant, "I6");
     let (head, body) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.pop();
     body.approval = None;

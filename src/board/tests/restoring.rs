@@ -39,10 +39,11 @@ fn from_every_state_to_every_state() {
             assert!(after.epoch > before.epoch || before.epoch == 0, "{then} on {now}: fenced");
             // Facts are those of now.
             let (was, is) = (before.body(), after.body());
-            assert_eq!(
-                (&was.attempts, &was.reviews, &was.approval),
-                (&is.attempts, &is.reviews, &is.approval)
-            );
+            assert_eq!((&was.attempts, &was.reviews), (&is.attempts, &is.reviews));
+            // An approval stays only where it is needed.
+            let rests = matches!(after.status, Status::Approved | Status::IntegrationFailed)
+                || is.blocked_from == Some(Status::Approved);
+            assert_eq!(is.approval, was.approval.clone().filter(|_| rests), "{then} on {now}");
             assert_eq!(before.implementers, after.implementers);
             assert_eq!(is.history.len(), was.history.len() + 1);
         }
@@ -67,6 +68,32 @@ fn an_untouched_verdict_comes_back_and_an_overtaken_one_does_not() {
     assert_eq!(bench.status("t1"), Status::Idle);
     assert_eq!(bench.task("t1").body().left, Some(Left::Released));
     assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t1")), Code::Tier0UnapprovedMerge);
+}
+
+#[test]
+fn an_approval_that_was_undone_does_not_come_back() {
+    for by_way_of in [None, Some("abandoned"), Some("blocked")] {
+        let mut bench = Bench::with_tasks(&["t1", "t2"]);
+        let idle = bench.board.clone();
+        bench.approved("coder-1", "t1");
+        let approved = bench.board.clone();
+        match by_way_of {
+            Some("abandoned") => bench.ok("human", bench.abandon("t1")),
+            Some(_) => bench.ok("human", bench.block("t1")),
+            None => serde_json::Value::Null,
+        };
+        bench.ok("human", back(&bench, &idle));
+        assert_eq!(bench.status("t1"), Status::Idle);
+        assert!(bench.task("t1").body().approval.is_none(), "{by_way_of:?}");
+        let again = back(&bench, &approved);
+        if !again.is_empty() {
+            bench.ok("human", again);
+        }
+        assert_eq!(bench.status("t1"), Status::Idle, "{by_way_of:?}");
+        assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t1")), Code::Tier0UnapprovedMerge);
+        // What was judged is still told.
+        assert_eq!(bench.task("t1").body().reviews.len(), 1);
+    }
 }
 
 #[test]

@@ -29,6 +29,11 @@ fn nobody_judges_what_he_had_a_hand_in() {
     bench.ok("both-1", bench.hand_off("u"));
     bench.hand_in("coder-1", "u");
     assert_eq!(bench.refused("both-1", bench.start_review("u")), Code::Tier0SelfApproval);
+    // However its id is written where the work is recorded.
+    let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
+    head.implementers = vec![agent("Both-1")];
+    assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
+    assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
     // The person is bound too.
     let mut person = Bench::with_tasks(&["t"]);
     person.hand_in("human", "t");

@@ -31,6 +31,7 @@ pub struct GcArgs {
 
 pub fn run(session: &mut Session, args: &GcArgs) -> Result<Answer, Failure> {
     people_only(session, "collect what tasks left behind")?;
+    session.ctx.store.refuse_other_version()?;
     let options = GcOptions { dry_run: args.dry_run, keep_days: args.keep_days, save: args.save };
     let report = gc(&session.ctx, &options)?;
     let text = words(&report);

@@ -44,6 +44,9 @@ pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
     let chosen: Vec<&LooseRecord> = records.iter().filter(|record| about(record)).collect();
     let shown: Vec<&LooseRecord> = chosen[chosen.len().saturating_sub(args.number)..].to_vec();
     let Some(watch) = &mut watch else {
+        if records.is_empty() {
+            session.ctx.narrate("this board has no log");
+        }
         let text: String = shown.iter().map(|record| format!("{}\n", line(record))).collect();
         let data = json!({ "records": shown.iter().map(|record| value(record)).collect::<Vec<_>>() });
         return Ok(Answer::new(data, text).at(snapshot.board.revision));

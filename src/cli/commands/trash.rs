@@ -63,6 +63,7 @@ pub fn run(session: &mut Session, command: &TrashCommand) -> Result<Answer, Fail
         }
         TrashCommand::Empty(args) => {
             people_only(session, "delete what is in the trash")?;
+            session.ctx.store.refuse_other_version()?;
             let deleted = empty_trash(&session.ctx, args.older_than, args.dry_run)?;
             let freed: u64 = deleted.iter().map(|removed| removed.bytes).sum();
             let verb = if args.dry_run { "would be deleted" } else { "deleted" };

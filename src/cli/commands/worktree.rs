@@ -49,6 +49,7 @@ pub fn run(session: &mut Session, command: &WorktreeCommand) -> Result<Answer, F
         }
         WorktreeCommand::Prune(args) => {
             people_only(session, "take worktrees away")?;
+            session.ctx.store.refuse_other_version()?;
             let options = PruneOptions { dry_run: args.dry_run, save: args.save };
             let report = prune(&session.ctx, options, None)?;
             let mut text = words(&report, args.dry_run);

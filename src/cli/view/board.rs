@@ -86,7 +86,8 @@ impl<'b> Picture<'b> {
         let since = |time: crate::board::Wall| ago(self.frame.now.wall.since(time));
         match task.status {
             Status::Working => {
-                let agent = task.lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
+                let holder = task.lease.as_ref().map(|lease| &lease.agent).or(task.assigned_to.as_ref());
+                let agent = holder.map_or("nobody", |agent| agent.as_str());
                 let started = (!task.is_light())
                     .then(|| task.body().history.iter().rev().find(|line| line.to == Some(Status::Working)))
                     .flatten()

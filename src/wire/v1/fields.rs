@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::board::{AgentId, TaskId};
+use crate::wire::state::hash;
 use crate::wire::to_json_line;
 
 use super::times::loose_time;
+
+const LONGEST_KEY: usize = 200;
 
 /// Text as people write it: a number or flag without quotes is text too.
 pub fn as_text(value: &Value) -> Option<String> {
@@ -38,8 +41,26 @@ pub fn slug(text: &str) -> String {
     kept.trim_start_matches(['-', '_']).to_owned()
 }
 
+/// The id an agent's name stands for. What is no id as it stands is written by hand, so `coder 2` and `coder  2` are
+/// the same.
+pub fn agent_named(text: &str) -> Option<AgentId> {
+    if text.trim().eq_ignore_ascii_case(AgentId::human().as_str()) {
+        return Some(AgentId::human());
+    }
+    if let Ok(id) = AgentId::new(text.trim()) {
+        return Some(id);
+    }
+    let mut kept = String::new();
+    for c in slug(text).chars() {
+        if !(c == '-' && kept.ends_with('-')) {
+            kept.push(c);
+        }
+    }
+    AgentId::new(kept.trim_end_matches('-')).ok()
+}
+
 pub fn as_agent(value: &Value) -> Option<AgentId> {
-    AgentId::new(&slug(&as_text(value)?)).ok()
+    agent_named(&as_text(value)?)
 }
 
 /// A map whose known fields are taken out one by one.
@@ -147,9 +168,14 @@ impl Extras {
     }
 }
 
-/// A key of the layout has a longest length; a longer one is cut, and its value stays.
+/// A key of the layout has a longest length; a longer one is cut. A hash of all of it keeps two with the same beginning
+/// apart.
 fn short_key(key: String) -> String {
-    if key.len() <= 200 { key } else { key.chars().take(100).collect::<String>() + "…" }
+    if key.len() <= LONGEST_KEY {
+        return key;
+    }
+    let start: String = key.chars().take(40).collect();
+    format!("{start}…{}", &hash(key.as_bytes())[..16])
 }
 
 /// The tasks of the old board by the ids they had.

@@ -58,6 +58,8 @@ pub struct Said {
     pub review_commit: Option<String>,
     pub merge_commit: Option<String>,
     pub approved_by: Option<crate::board::AgentId>,
+    /// Somebody is named who worked on it.
+    pub begun: bool,
 }
 
 /// Reads the file. `now` stands in where it names no time.
@@ -101,6 +103,9 @@ pub struct OldEntry {
 
 /// Reads the old log: a YAML list of maps.
 pub fn read_log(bytes: &[u8]) -> Result<Vec<OldEntry>, ForeignError> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Vec::new());
+    }
     let entries = match read_foreign_value(bytes, LIMITS)? {
         Value::Array(entries) => entries,
         Value::Null => Vec::new(),

@@ -13,6 +13,7 @@ use crate::board::task::{Attempt, IntegrationFailure, Left, MergeRecord, Status,
 use crate::board::{AgentId, Board, CommitId, Stamp, TaskId};
 use crate::wire::to_json_line;
 
+use super::task::QUESTION;
 use super::{OldBoard, OldTask, Said};
 
 /// What git says.
@@ -84,8 +85,7 @@ impl Settling<'_> {
         }
         self.keep_unborne();
         let head = &mut self.whole.head;
-        head.holds_paths =
-            !head.status.is_terminal() && !head.implementers.is_empty() && head.status != Status::Draft;
+        head.holds_paths = !head.status.is_terminal() && self.said.begun && head.status != Status::Draft;
         let mut line = HistoryEntry::new(self.now.wall, Event::Migrated, AgentId::human());
         if from != head.status {
             line = line.step(from, head.status);
@@ -168,7 +168,7 @@ impl Settling<'_> {
             }
             (head, _, _) => {
                 let open = !self.whole.head.status.is_terminal() && self.whole.head.status != Status::Draft;
-                if open && (!self.whole.head.implementers.is_empty() || head.is_some()) {
+                if open && (said.begun || head.is_some()) {
                     self.tell(format!(
                         "its branch `{branch}` cannot be gone on with; the next claim starts afresh"
                     ));
@@ -236,46 +236,34 @@ impl Settling<'_> {
         Status::Idle
     }
 
+    /// Whoever did the work must not judge it; where nobody is named, that could be anybody.
     fn ready(&mut self) -> Status {
-        match self.under_review() {
-            Some(_) => Status::ReadyForReview,
-            None => self.back_to_work(),
+        if self.under_review().is_none() {
+            return self.back_to_work();
         }
+        if !self.said.begun {
+            self.tell("it does not say who worked on it, so nobody could be kept from judging his own work");
+            self.whole.head.review_commit = None;
+            self.whole.body.submission = None;
+            return self.back_to_work();
+        }
+        Status::ReadyForReview
     }
 
     /// Who approved, if the old board names somebody who had no hand in it.
-    fn approver(&mut self) -> Option<AgentId> {
+    fn approver(&self) -> Option<AgentId> {
         let history = &self.whole.body.history;
         let named = self.said.approved_by.clone().or_else(|| {
             history.iter().rev().find(|line| line.event == Event::Approved).map(|line| line.agent.clone())
         });
-        match named.filter(|agent| *agent != AgentId::nobody()) {
-            Some(agent) if self.whole.head.implementers.contains(&agent) => {
-                self.tell(format!("{agent} approved it and had worked on it"));
-                None
-            }
-            Some(agent) => Some(agent),
-            None => {
-                self.tell("it does not say who approved it");
-                None
-            }
-        }
+        named.filter(|agent| *agent != AgentId::nobody() && !self.whole.head.was_implemented_by(agent))
     }
 
+    /// Names had no token behind them there, so nobody knows who approved.
     fn approved(&mut self) -> Status {
-        let Some(commit) = self.under_review() else { return self.back_to_work() };
-        match self.approver() {
-            Some(reviewer) => {
-                let time = self.time_of(Event::Approved);
-                self.whole.body.approval =
-                    Some(Approval { reviewer, commit, time, protected_paths_allowed: false });
-                Status::Approved
-            }
-            None => {
-                self.tell("it has to be reviewed again");
-                Status::ReadyForReview
-            }
-        }
+        let by = self.said.approved_by.as_ref().map_or(String::new(), |agent| format!(" by {agent}"));
+        self.tell(format!("it was approved{by}, but approvals are not carried over: it is reviewed again"));
+        self.ready()
     }
 
     fn time_of(&self, event: Event) -> crate::board::Wall {
@@ -306,7 +294,7 @@ impl Settling<'_> {
         let reviewed = resolve(&said.review_commit).filter(landed);
         let merge = resolve(&said.merge_commit).filter(landed).or_else(|| reviewed.clone());
         let Some(merge) = merge else {
-            self.tell("it is said to be MERGED, but integration does not contain its commit");
+            self.tell("it is said to be MERGED, but integration does not contain its commit; it is BLOCKED");
             return Status::Blocked;
         };
         let approver = self.approver().unwrap_or_else(AgentId::nobody);
@@ -362,7 +350,7 @@ impl Settling<'_> {
             body.blocked_questions.push(rest.join("\n"));
         }
         if body.blocked_questions.is_empty() {
-            body.blocked_questions = vec!["How should it go on?".to_owned()];
+            body.blocked_questions = vec![QUESTION.to_owned()];
         }
         let in_progress = !body.attempts.is_empty();
         body.blocked_from = Some(if from.is_none() && in_progress { Status::Working } else { Status::Idle });

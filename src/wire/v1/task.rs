@@ -13,10 +13,13 @@ use crate::board::time::Deadline;
 use crate::board::{AgentId, CommitId, Role, Stamp, TaskId, Wall};
 use crate::wire::to_json_line;
 
-use super::fields::{Extras, Fields, as_text, slug};
+use super::fields::{Extras, Fields, agent_named, as_text, as_texts, slug};
 use super::{OldTask, Said};
 
 const LONGEST_TITLE: usize = 100;
+
+/// What is asked where the old board asks nothing.
+pub const QUESTION: &str = "How should it go on?";
 
 /// Every task, with an id it may have here and its references turned to those ids.
 pub fn tasks(
@@ -124,7 +127,7 @@ fn task(
     head.depends_on.retain(|on| on != &id);
     head.superseded_by = references(&mut fields, "superseded_by", &known, &mut extras, &mut note);
     for agent in fields.texts("failed_by") {
-        if let Ok(agent) = AgentId::new(&slug(&agent))
+        if let Some(agent) = agent_named(&agent)
             && !head.failed_by.contains(&agent)
         {
             head.failed_by.push(agent);
@@ -134,8 +137,11 @@ fn task(
     body.rejection_feedback = fields.text("rejection_feedback").or_else(|| body.rejection_reason.clone());
     body.blocked_reason = fields.text("blocked_reason").or(body.blocked_reason.take());
     body.blocked_questions = fields.texts("blocked_questions");
+    if head.status == Status::Blocked && body.blocked_questions.iter().all(|text| text.trim().is_empty()) {
+        body.blocked_questions = vec![QUESTION.to_owned()];
+    }
     body.end_reason = fields.text_of(&["rescope_reason", "abandon_reason", "abandoned_reason", "end_reason"]);
-    let said = Said {
+    let mut said = Said {
         id: said_id,
         branch: fields.text("branch"),
         worktree: fields.text("worktree"),
@@ -143,12 +149,22 @@ fn task(
         review_commit: fields.text("review_commit"),
         merge_commit: fields.text("merge_commit"),
         approved_by: fields.agent_of(&["approved_by"]),
+        begun: false,
     };
     head.review_commit = said.review_commit.as_deref().and_then(|text| CommitId::new(text).ok());
+    let mut hands: Vec<AgentId> =
+        head.assigned_to.iter().chain(&head.failed_by).filter(|agent| can_act(agent)).cloned().collect();
+    said.begun = !hands.is_empty();
     for (at, line) in fields.list("history").into_iter().enumerate() {
-        body.history.push(history(line, at, body.created_at));
+        let named = named_in(&line);
+        let line = history(line, at, body.created_at);
+        if !is_judgement(line.event) {
+            said.begun |= is_work(line.event) && !named.is_empty();
+            hands.extend(named);
+        }
+        body.history.push(line);
     }
-    implementers(&mut head, &body.history);
+    implementers(&mut head, hands, said.begun);
     lease(&fields, &mut head);
     extras.leave("", fields);
     body.extra = extras.into_texts();
@@ -386,7 +402,8 @@ fn history(value: Value, at: usize, fallback: Wall) -> HistoryEntry {
         // Nobody is named: the first entry is the planner's, the rest are whoever's.
         if at == 0 { AgentId::human() } else { AgentId::nobody() }
     });
-    let event = fields.fit("event", |value| event(value.as_str()?)).unwrap_or(Event::Migrated);
+    let event = ["event", "action"].iter().find_map(|key| fields.fit(key, |value| event(value.as_str()?)));
+    let event = event.unwrap_or(Event::Migrated);
     let mut line = HistoryEntry::new(time, event, agent);
     line.commit = fields.fit("commit", |value| CommitId::new(value.as_str()?).ok());
     line.checkpoint = fields.fit("checkpoint", checkpoint);
@@ -400,7 +417,8 @@ fn history(value: Value, at: usize, fallback: Wall) -> HistoryEntry {
 }
 
 fn event(name: &str) -> Option<Event> {
-    Some(match name {
+    let name = name.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+    Some(match name.as_str() {
         "created" => Event::Created,
         "finalized" => Event::Finalized,
         "claimed" | "reclaimed" | "reclaimed_after_rejection" | "reassigned" => Event::Claimed,
@@ -437,24 +455,60 @@ fn checkpoint(value: &Value) -> Option<Checkpoint> {
     fields.is_empty().then_some(checkpoint)
 }
 
-/// Everybody the file names as having worked on it.
-fn implementers(head: &mut Head, history: &[HistoryEntry]) {
-    let worked = history
-        .iter()
-        .filter(|line| {
-            matches!(line.event, Event::Claimed | Event::Submitted | Event::PreExecutionCheckpoint)
-        })
-        .map(|line| &line.agent)
-        .filter(|agent| **agent != AgentId::nobody());
-    let named = head.assigned_to.iter().chain(&head.failed_by).chain(worked);
-    let mut found: Vec<AgentId> = Vec::new();
+/// Whom a line of the history names, in whatever field.
+fn named_in(line: &Value) -> Vec<AgentId> {
+    const WHO: [&str; 10] = [
+        "agent",
+        "by",
+        "from",
+        "to",
+        "coder",
+        "author",
+        "assigned_to",
+        "claimed_by",
+        "from_agent",
+        "to_agent",
+    ];
+    WHO.iter()
+        .filter_map(|key| as_texts(line.get(*key)?))
+        .flatten()
+        // A step from one state to another names nobody.
+        .filter(|text| status(text).is_none())
+        .filter_map(|text| agent_named(&text))
+        .filter(can_act)
+        .collect()
+}
+
+/// Names such as `nobody` say that no agent is known.
+fn can_act(agent: &AgentId) -> bool {
+    agent.is_human() || !agent.is_reserved()
+}
+
+/// What is done about a task without a hand in the work.
+fn is_judgement(event: Event) -> bool {
+    matches!(event, Event::Created | Event::Approved | Event::Rejected | Event::Merged)
+}
+
+/// What only somebody does who works on it.
+fn is_work(event: Event) -> bool {
+    matches!(
+        event,
+        Event::Claimed
+            | Event::PreExecutionCheckpoint
+            | Event::Submitted
+            | Event::HandedOff
+            | Event::Released
+    )
+}
+
+/// Everybody the file names beside those who judged: one too many cannot review, one too few judges his own work.
+fn implementers(head: &mut Head, named: Vec<AgentId>, begun: bool) {
     for agent in named {
-        if !found.contains(agent) {
-            found.push(agent.clone());
+        if !head.was_implemented_by(&agent) {
+            head.implementers.push(agent);
         }
     }
-    head.implementers = found;
-    if !head.implementers.is_empty() {
+    if begun {
         head.epoch = 1;
         head.iteration = head.iteration.max(1);
     }
@@ -463,7 +517,10 @@ fn implementers(head: &mut Head, history: &[HistoryEntry]) {
 /// The lease as it was said, for readers: judged by this boot's clock it has run out. Its time stays among the extras.
 fn lease(fields: &Fields, head: &mut Head) {
     let Some(agent) = head.assigned_to.clone().filter(|_| head.status == Status::Working) else { return };
-    let at = fields.peek_text("lease_expires").and_then(|text| super::loose_time(&text)).unwrap_or(Wall(0));
+    // Without a time nobody can tell how long it was held, so it is not shown as held.
+    let Some(at) = fields.peek_text("lease_expires").and_then(|text| super::loose_time(&text)) else {
+        return;
+    };
     let expires = Deadline { at, monotonic: 0, boot: String::new() };
     head.lease = Some(Lease { agent, incarnation: 0, epoch: head.epoch, expires });
 }

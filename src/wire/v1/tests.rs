@@ -136,6 +136,79 @@ fn every_state_with_anything_missing_ends_sound() {
     }
 }
 
+fn settled(task: &Value) -> crate::board::Board {
+    let board = json!({ "version": 1, "tasks": [task] });
+    let old = read(board.to_string().as_bytes(), &now()).expect("it is read");
+    settle(old, &Fake { commits: true, branches: true, landed: true }, &commit('d'), &now()).1
+}
+
+/// No approval is carried over, and whoever may have had a hand in it is kept from judging it.
+#[test]
+fn whoever_worked_on_it_is_an_implementer_and_no_approval_stands() {
+    let line = |event: &str, agent: &str| json!({ "event": event, "agent": agent });
+    for (assigned, approved, history, status, implementers) in [
+        (json!("coder-1"), "Coder-1", json!([]), Status::ReadyForReview, vec!["coder-1"]),
+        (json!("coder-1"), "reviewer-1", json!([]), Status::ReadyForReview, vec!["coder-1"]),
+        (json!(null), "coder-1", json!([]), Status::Idle, vec![]),
+        (json!("nobody"), "coder-1", json!([line("claimed", "NOBODY")]), Status::Idle, vec![]),
+        // Who only planned it is no known implementer.
+        (json!(null), "coder-1", json!([line("finalized", "planner-1")]), Status::Idle, vec!["planner-1"]),
+        (
+            json!("coder-2"),
+            "coder-1",
+            json!([line("Created", "planner-1"), line("CLAIMED", "coder-1"), line("APPROVED", "reviewer-1")]),
+            Status::ReadyForReview,
+            vec!["coder-2", "coder-1"],
+        ),
+        (
+            json!("coder-2"),
+            "coder-1",
+            json!([line("implementation_complete", "coder-1"), { "event": "handoff", "from": "coder-3", "to": "Coder-2" }]),
+            Status::ReadyForReview,
+            vec!["coder-2", "coder-1", "coder-3"],
+        ),
+        (json!("coder 2"), "coder  2", json!([]), Status::ReadyForReview, vec!["coder-2"]),
+        (json!("Human"), "human", json!([]), Status::ReadyForReview, vec!["human"]),
+    ] {
+        for state in ["APPROVED", "READY_FOR_REVIEW"] {
+            let task = json!({ "id": "t", "description": "d", "status": state, "assigned_to": assigned, "done_when": "x",
+                "approved_by": approved, "review_commit": "a".repeat(40), "history": history });
+            let made = settled(&task);
+            assert_eq!(violations(&made), [], "{task}");
+            let (head, body) = (&made.tasks[0], made.tasks[0].body());
+            assert_eq!(head.status, status, "{task}");
+            let found: Vec<&str> = head.implementers.iter().map(|agent| agent.as_str()).collect();
+            assert_eq!(found, implementers, "{task}");
+            assert!(body.approval.is_none() && body.extra.contains_key("approved_by"), "{task}");
+            assert_eq!(body.attempts.len(), 1, "the work is kept: {task}");
+            assert_eq!(head.review_commit.is_some(), status == Status::ReadyForReview, "{task}");
+            let told = body.history.last().and_then(|line| line.detail.clone()).unwrap_or_default();
+            assert_eq!(told.contains("approvals are not carried over"), state == "APPROVED", "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_task_that_was_only_planned_is_not_begun() {
+    let task = json!({ "id": "t", "description": "d", "status": "UNCLAIMED", "done_when": "x",
+        "history": [{ "event": "finalized", "agent": "planner-1" }] });
+    let board = json!({ "version": 1, "tasks": [task] });
+    let old = read(board.to_string().as_bytes(), &now()).expect("it is read");
+    let git = Fake { commits: true, branches: false, landed: false };
+    let (_, made) = settle(old, &git, &commit('d'), &now());
+    assert_eq!((made.tasks[0].epoch, made.tasks[0].holds_paths), (0, false));
+}
+
+#[test]
+fn long_keys_with_one_beginning_stay_two() {
+    let long = "k".repeat(250);
+    let task = json!({ "id": "t", "description": "d", "status": "UNCLAIMED", "done_when": "x",
+        (format!("{long}1")): "first", (format!("{long}2")): "second" });
+    let made = settled(&task);
+    assert_eq!(made.tasks[0].body().extra.len(), 2);
+    assert!(crate::wire::state::encode_content(&made, "").is_ok());
+}
+
 /// A board that names the user's checkout or another branch does not lead anybody there.
 #[test]
 fn work_is_looked_for_only_where_tasks_work() {
