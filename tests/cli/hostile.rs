@@ -46,7 +46,7 @@ impl Traps {
         std::fs::create_dir_all(script.parent().expect("above")).expect("a directory");
         let canary = canaries.join(name);
         // A filter passes on what it gets; anything else would wait for git, which waits for it.
-        let rest = if ["clean", "smudge"].contains(&name) { "exec cat\n" } else { "" };
+        let rest = if ["clean", "smudge", "process"].contains(&name) { "exec cat\n" } else { "" };
         let text = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{rest}", canary.display());
         std::fs::write(&script, text).expect("a script");
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("runnable");
@@ -227,7 +227,7 @@ fn what_the_repository_would_run_is_run_by_no_read_and_by_plain_git() {
         control("fsmonitor", &["status"]),
         control("clean", &["status"]),
         control("process", &["status"]),
-        control("smudge", &["checkout-index", "-f", "a.clean"]),
+        control("smudge", &["checkout-index", "-f", "--prefix=.git/out-", "a.clean"]),
         control("ssh", &["cat-file", "-p", &missing]),
         control("editor", &["tag", "-a", "canary"]),
         control("external", &["diff", "--ext-diff", "main", "integration"]),
