@@ -226,7 +226,8 @@ fn a_command_that_is_refused_still_deals_with_the_edit() {
 /// The one finding of that code.
 fn finding(world: &World, code: &str) -> serde_json::Value {
     let data = world.json(&HUMAN, &["doctor"]).data();
-    let found: Vec<_> = data["findings"].as_array().unwrap().iter().filter(|f| f["code"] == code).cloned().collect();
+    let found: Vec<_> =
+        data["findings"].as_array().unwrap().iter().filter(|f| f["code"] == code).cloned().collect();
     assert_eq!(found.len(), 1, "{code} in {data:#}");
     found[0].clone()
 }
@@ -239,7 +240,8 @@ fn a_refusal_says_what_is_wrong_with_the_edit_and_what_is_dropped_with_it() {
     world.edit_state("human_notes: []", "human_notes:\n  - a remark");
     let remedy = finding(&world, "board.edited")["remedy"].as_str().unwrap().to_owned();
     assert!(remedy.contains("refuses it") && remedy.contains("config.lease_seconds must be"), "{remedy}");
-    let message = world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
+    let message =
+        world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("config.lease_seconds must be at least"), "{message}");
     assert!(!message.contains("only liza"), "{message}");
     assert!(message.contains("human_notes"), "dropped, too: {message}");
@@ -252,7 +254,8 @@ fn a_refusal_says_what_is_wrong_with_the_edit_and_what_is_dropped_with_it() {
     // A place where only liza writes, beside a value that is not possible: both are named.
     world.edit_state("tier0_violations: 0", "tier0_violations: 9");
     world.edit_state("lease_seconds: 1800", "lease_seconds: 5");
-    let message = world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
+    let message =
+        world.json(&HUMAN, &["note", "x"]).exits(6).json()["error"]["message"].as_str().unwrap().to_owned();
     for wrong in ["only liza changes circuit_breaker", "config.lease_seconds must be"] {
         assert!(message.contains(wrong), "{wrong} in {message}");
     }
