@@ -222,7 +222,7 @@ fn judge(good: &Board, bytes: &[u8], now: &Stamp) -> Judged {
         return Judged::Adoptable(edit);
     }
     if !edit.is_empty() {
-        wrong.push(format!("nothing was taken over of {}", edit.summary().join(", ")));
+        wrong.push(format!("dropped with it: {}", edit.summary().join(", ")));
     }
     Judged::Refused(wrong.join("; "))
 }

@@ -161,7 +161,7 @@ fn text_after(decoded: &Decoded, record: &Record) -> Result<String, StoreError> 
 /// The record of a try that died between log and board.
 fn begun_before(decoded: &Decoded, bytes: &[u8]) -> Option<Record> {
     let text = std::str::from_utf8(bytes).ok()?;
-    if text.find('\n') != Some(text.len() - 1) {
+    if text.find('\n').map(|at| at + 1) != Some(text.len()) {
         return None;
     }
     let record = Record::parse(text, decoded.board.revision + 1).ok()?;

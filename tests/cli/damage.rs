@@ -242,8 +242,10 @@ fn hostile_contents_are_refused_quickly_and_left_alone() {
 fn a_changed_version_is_never_adopted() {
     let world = board();
     let good = world.state();
+    // Not a board of ours with another number, but one that differs elsewhere, too.
+    let other = good.replacen("\ngoal:\n", "\n# by another program\ngoal:\n", 1);
     // A newer one may be: it is shown, and left alone.
-    let newer = good.replacen("version: 2", "version: 3", 1);
+    let newer = other.replacen("version: 2", "version: 3", 1);
     put(&world, newer.as_bytes());
     for (args, exit) in [(["note", "x"].as_slice(), 6), (&["status"], 0), (&["doctor", "--fix"], 1)] {
         let ran = world.json(&HUMAN, args).exits(exit);
@@ -251,7 +253,7 @@ fn a_changed_version_is_never_adopted() {
         assert_eq!(world.state(), newer, "{args:?}");
     }
     // An older one cannot be, where liza has published boards: the last good one is restored.
-    let older = good.replacen("version: 2", "version: 1", 1);
+    let older = other.replacen("version: 2", "version: 1", 1);
     put(&world, older.as_bytes());
     for args in [["note", "x"].as_slice(), &["status"]] {
         let ran = world.json(&HUMAN, args).exits(6);
