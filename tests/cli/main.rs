@@ -21,6 +21,7 @@ mod leases;
 mod lost_and_found;
 mod merging;
 mod merging_people;
+mod only_copies;
 mod other_versions;
 mod reading;
 mod requests;
