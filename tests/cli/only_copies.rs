@@ -201,6 +201,9 @@ fn the_same_patch_with_other_white_space_is_no_proof() {
     given_up(&world, &one, "t1", |place| {
         world.write_and_commit(place, &[("t1.sh", "if x:\n    a()\n    b()\n")]);
     });
+    // What `init` wrote goes into a commit of its own, so that the next one holds nothing but the patch.
+    world.write("other.txt", "o\n");
+    world.commit_all("other");
     world.write("t1.sh", "if x:\n    a()\nb()\n");
     world.commit_all("almost");
     world.human(&["integration", "advance", "HEAD", "--reason", "by hand"]).ok();
