@@ -395,20 +395,20 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
     let Some(head) = &place.head else { return Ok(kept) };
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
-    if place.dirty {
-        if let Some(saved) = snapshot_worktree(ctx, &task, &place.path)? {
-            if !saved.left_out.is_empty() {
-                return Err(Failure::new(
-                    "git.unsaved",
-                    format!("not everything in {} could be saved: {}", place.path.display(), saved.left_out),
-                )
-                .hint("make those files readable, or take them out yourself, then try again"));
-            }
-            // Two worktrees of one task may be at the same head: each has a ref of its own.
-            let refname =
-                format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short());
-            kept.push(refs::keep(&ctx.repo, &refname, &saved.commit)?);
+    if place.dirty
+        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path)?
+    {
+        if !saved.left_out.is_empty() {
+            return Err(Failure::new(
+                "git.unsaved",
+                format!("not everything in {} could be saved: {}", place.path.display(), saved.left_out),
+            )
+            .hint("make those files readable, or take them out yourself, then try again"));
         }
+        // Two worktrees of one task may be at the same head: each has a ref of its own.
+        let refname =
+            format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short());
+        kept.push(refs::keep(&ctx.repo, &refname, &saved.commit)?);
     }
     if place.branch.is_none() && !is_kept(ctx, head)? {
         let refname = format!("refs/liza/wip/{task}/head-{}", head.short());

@@ -125,14 +125,15 @@ impl<'a> Worktrees<'a> {
         Ok(healed)
     }
 
-    /// Whether this record is of a worktree that liza made.
+    /// Whether this record is of a worktree that liza made. One that somebody else locked is not; but while git makes
+    /// one it locks it itself, with a reason of its own.
     pub fn is_ours(&self, record: &Checkout) -> bool {
-        let marked = record.locked.as_deref().is_some_and(|reason| reason.starts_with(LOCK_MARK.trim_end()));
-        marked
-            || match &record.path {
-                Some(path) => path.starts_with(self.home),
-                None => self.home.join(&record.name).exists(),
-            }
+        match (&record.locked, &record.path) {
+            (Some(reason), _) if Self::is_own_lock(reason) => true,
+            (Some(_), _) if !record.is_half_made() => false,
+            (_, Some(path)) => path.starts_with(self.home),
+            (_, None) => self.home.join(&record.name).exists(),
+        }
     }
 
     /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
@@ -306,6 +307,10 @@ mod tests {
         assert_eq!(found.branch.as_deref(), Some("task/t1"));
         assert_eq!(found.locked.as_deref(), Some("liza: coder-1 x"));
         assert!(!place.fixture.git(&["config", "--list"]).contains("branch.task"), "no tracking was set up");
+
+        assert!(place.worktrees().is_ours(found));
+        let somebodys = Checkout { locked: Some("mine".to_owned()), ..found.clone() };
+        assert!(!place.worktrees().is_ours(&somebodys), "whoever locks it decides");
 
         let detached = place.home.join(".review/t1");
         place.worktrees().add_detached(&detached, &head, "reviewer").unwrap();

@@ -312,7 +312,8 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     }
 
     // Records whose directory is gone.
-    world.git(&["worktree", "add", "-q", "--lock", "-b", "ghost", ".worktrees/ghost"]);
+    let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: somebody"];
+    world.git(&[&made[..], &["-b", "ghost", ".worktrees/ghost"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/ghost")).expect("removed");
     mended(&world, "worktree.stale_record");
     std::fs::remove_dir_all(world.path(".worktrees/.review/merged")).expect("removed");
@@ -325,7 +326,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
         (".worktrees/.review/stranger", "worktree.of_nobody"),
         (".worktrees/.merge/stranger", "worktree.merge_left"),
     ] {
-        world.git(&["worktree", "add", "-q", "--detach", path, "main"]);
+        world.git(&[&made[..], &["--detach", path, "main"]].concat());
         mended(&world, code);
         assert!(!world.path(path).exists());
     }
@@ -337,7 +338,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     std::fs::write(world.path(".worktrees/notes/idea.md"), "only here\n").expect("written");
     assert!(named(&world, "worktree.of_nobody").contains("files that git does not know"));
     std::fs::remove_dir_all(world.path(".worktrees/notes")).expect("removed");
-    world.git(&["worktree", "add", "-q", "--detach", ".worktrees/mine", "main"]);
+    world.git(&[&made[..], &["--detach", ".worktrees/mine", "main"]].concat());
     write(&world.path(".worktrees/mine"), "new.txt", "only here\n");
     assert!(named(&world, "worktree.of_nobody").contains("new.txt"));
     world.git_in(&world.path(".worktrees/mine"), &["add", "-A"]);

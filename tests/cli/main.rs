@@ -23,6 +23,7 @@ mod lost_and_found;
 mod lost_log;
 mod merging;
 mod merging_people;
+mod only_copies;
 mod other_versions;
 mod reading;
 mod requests;

@@ -185,11 +185,19 @@ fn the_branch_of_a_live_task_is_missed() {
 #[test]
 fn strange_worktrees_are_named() {
     let scene = scene();
-    scene.world.git(&["worktree", "add", "-q", "--detach", ".worktrees/stranger"]);
+    let add = ["worktree", "add", "-q", "--lock", "--reason", "liza: task stranger", "--detach"];
+    scene.world.git(&[&add[..], &[".worktrees/stranger"]].concat());
     assert!(scene.broken().contains(".worktrees/stranger"));
     std::fs::remove_dir_all(scene.world.path(".worktrees/stranger")).expect("removed");
     assert!(scene.broken().contains(".worktrees/stranger"), "its record is still there");
+    scene.world.git(&["worktree", "unlock", ".worktrees/stranger"]);
     scene.world.git(&["worktree", "prune"]);
+    scene.world.sound();
+    // What is there and git has no record of is nobody's; what the user made is the user's.
+    std::fs::create_dir(scene.world.path(".worktrees/nothing")).expect("made");
+    assert!(scene.broken().contains(".worktrees/nothing"));
+    std::fs::remove_dir(scene.world.path(".worktrees/nothing")).expect("removed");
+    scene.world.git(&["worktree", "add", "-q", "--detach", ".worktrees/mine"]);
     scene.world.sound();
 }
 

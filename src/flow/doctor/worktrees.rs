@@ -99,7 +99,7 @@ fn way_on(task: &Task, branch: &str) -> String {
             format!("`liza merge {id}` goes on without it: a merge needs no worktree of the task")
         }
         Status::Blocked => {
-            format!("`liza task unblock {id}` when its question is answered; then {anew} at the next claim")
+            format!("`liza task unblock {id} --answer …`; then {anew} at the next claim")
         }
         _ => format!("`liza task claim {id}`: {anew}"),
     }
