@@ -179,7 +179,7 @@ pub(super) fn git_file_of(record: &Checkout) -> String {
 pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound && path.is_dir(),
         Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
             let whole = git_file_of(record);
             text.len() < whole.len() && whole.as_bytes().starts_with(&text)

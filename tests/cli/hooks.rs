@@ -31,6 +31,7 @@ fn listing(dir: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
         let meta = std::fs::symlink_metadata(&path).expect("an entry");
         let content = match std::fs::read_link(&path) {
             Ok(target) => target.display().to_string().into_bytes(),
+            Err(_) if meta.is_dir() => format!("{:?}", listing(&path).keys()).into_bytes(),
             Err(_) => std::fs::read(&path).expect("a file"),
         };
         found.insert(entry.file_name().to_string_lossy().into_owned(), (meta.permissions().mode(), content));

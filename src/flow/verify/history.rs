@@ -167,8 +167,11 @@ fn merge_is_ours(ctx: &Context, query: &crate::git::Query, task: &TaskId, step: 
     if !message.lines().any(|line| line == format!("Liza-Task: {task}")) {
         return Err(format!("the commit {commit} does not say that it merges {task}"));
     }
-    let [onto, theirs] = &parents[..] else {
-        return Err(format!("the merge {commit} of {task} has {} parents, not two", parents.len()));
+    let (onto, theirs) = match &parents[..] {
+        [onto, theirs] => (onto, theirs),
+        // The branch was at the task's own head: git names one parent only once.
+        [onto] => (onto, onto),
+        _ => return Err(format!("the merge {commit} of {task} has {} parents, not two", parents.len())),
     };
     match super::patch::holds(ctx, onto, theirs, commit) {
         Ok(true) => Ok(()),
