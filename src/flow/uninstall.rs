@@ -89,6 +89,11 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report, Failure> {
             // Only where nothing is left in it.
             let _ = fs::remove_dir(dir);
         }
+        let home = ctx.worktrees_dir();
+        if report.left.is_empty() && home.symlink_metadata().is_ok() {
+            // Empty, and yet it could not be taken away: said, so that nobody wonders.
+            report.left.push(home);
+        }
     }
     // 4
     report.excludes = excludes(ctx, ctx.worktrees_dir().symlink_metadata().is_err(), false)?;
