@@ -206,7 +206,8 @@ fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
 }
 
 fn read(text: &str, content_start: usize, content_end: usize) -> Result<Board, StateError> {
-    let header_start = find_line(text, "version:").ok_or(StateError::Edited)?;
+    let header_start =
+        find_line(text, "version:").filter(|at| *at < content_start).ok_or(StateError::Edited)?;
     if let Some(version) = version_of(text).filter(|version| *version != u64::from(VERSION)) {
         return Err(other_version(version));
     }

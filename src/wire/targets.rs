@@ -188,6 +188,12 @@ mod tests {
         }
     }
 
+    /// Found by the fuzzer: the head of a board below its content.
+    #[test]
+    fn a_header_out_of_place_is_refused() {
+        state(b"goal:\n  id: x\nversion: 2\nrevision: 1\ntasks: []\n");
+    }
+
     /// The seeds themselves get as far as they should, or the mutants would test nothing.
     #[test]
     fn the_seeds_are_accepted() {
