@@ -23,17 +23,35 @@ fn read(path: &Path) -> String {
 }
 
 /// Who may use whom. `text` is words about words and knows nobody.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 13] = [
     ("text", &[]),
     ("board", &["text"]),
     ("policy", &["board", "text"]),
     ("wire", &["board", "policy", "text"]),
     ("host", &["board"]),
     ("watch", &[]),
+    ("provider", &["board", "policy", "text", "wire"]),
+    ("prompt", &["board", "policy", "text"]),
     ("git", &["board", "text"]),
     ("store", &["board", "wire", "host"]),
-    ("flow", &["board", "policy", "text", "wire", "host", "git", "store"]),
-    ("cli", &["board", "policy", "text", "wire", "host", "git", "store", "flow", "watch"]),
+    ("flow", &["board", "policy", "text", "wire", "host", "git", "store", "prompt", "provider"]),
+    ("supervise", &["board", "policy", "text", "wire", "host", "store", "flow", "watch", "provider"]),
+    (
+        "cli",
+        &[
+            "board",
+            "policy",
+            "text",
+            "wire",
+            "host",
+            "git",
+            "store",
+            "flow",
+            "watch",
+            "provider",
+            "supervise",
+        ],
+    ),
 ];
 
 #[test]

@@ -10,6 +10,7 @@ pub mod advance;
 pub mod agents;
 pub mod alignment;
 pub mod archive;
+pub mod briefing;
 pub mod claim;
 pub mod config_file;
 pub mod context;

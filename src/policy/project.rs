@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::board::{PathPattern, RepoPath, Role, inside};
+use crate::board::{PathPattern, RepoPath, inside};
+
+use super::provider::ProviderEntry;
+use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,9 +24,22 @@ pub struct ProjectConfig {
     /// Checks on the merged tree.
     #[serde(default)]
     pub gates: Vec<Gate>,
-    /// Roles beside the built-in ones.
+    /// How roles are played; also roles beside the built-in ones.
     #[serde(default)]
-    pub roles: BTreeMap<Role, RoleConfig>,
+    pub roles: Roles,
+    /// By whom agents are played whose role and team say nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Whom `liza run` starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub team: Vec<TeamMember>,
+    /// Agent commands, beside or instead of the built-in ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderEntry>,
+    #[serde(default)]
+    pub run: RunConfig,
+    #[serde(default)]
+    pub watch: WatchConfig,
     /// What the git hooks allow.
     #[serde(default)]
     pub hooks: HooksConfig,
@@ -60,10 +76,6 @@ impl DiskConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub enum Gate {}
-
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RoleConfig {}
 
 fn one() -> u32 {
     1
@@ -137,6 +149,11 @@ impl Default for ProjectConfig {
             protected: default_protected(),
             gates: Vec::new(),
             roles: BTreeMap::new(),
+            provider: None,
+            team: Vec::new(),
+            providers: BTreeMap::new(),
+            run: RunConfig::default(),
+            watch: WatchConfig::default(),
             hooks: HooksConfig::default(),
             disk: DiskConfig::default(),
         }

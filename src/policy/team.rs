@@ -1,0 +1,200 @@
+//! Who works: the team that `liza run` starts, and what bounds it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::board::Role;
+
+/// Some agents of one role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TeamMember {
+    pub role: Role,
+    /// How many of them; their ids are numbered.
+    #[serde(default = "one_of_them")]
+    pub count: u32,
+    /// By whom they are played, if not as the role or the project says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+fn one_of_them() -> u32 {
+    1
+}
+
+/// How one role is played.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleConfig {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// More arguments for the provider's command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// A prompt template, relative to the root of the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    #[serde(default, skip_serializing_if = "Limits::is_default")]
+    pub limits: Limits,
+}
+
+/// What one session of an agent may cost. What is not said is the built-in figure of the role; 0 means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_seconds: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+impl Limits {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What holds for a role: its own figures, then the built-in ones; none is left that says 0.
+    pub fn of_role(role: &Role, config: Option<&RoleConfig>) -> Self {
+        let said = config.map(|config| config.limits).unwrap_or_default();
+        let (wall, turns, tokens) = match role.as_str() {
+            "planner" => (900, 30, 100_000),
+            "coder" => (1800, 50, 150_000),
+            "test_engineer" => (1200, 40, 150_000),
+            "code_reviewer" => (600, 20, 100_000),
+            "overseer" => (1800, 100, 100_000),
+            _ => (1800, 50, 100_000),
+        };
+        let settle = |said: Option<u64>, built_in: u64| Some(said.unwrap_or(built_in)).filter(|at| *at > 0);
+        Self {
+            wall_seconds: settle(said.wall_seconds, wall),
+            turns: settle(said.turns, turns),
+            tokens: settle(said.tokens, tokens),
+        }
+    }
+}
+
+/// What kind of work a run does; it decides how many may be at it at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunMode {
+    ReadOnly,
+    Write,
+    #[default]
+    Mixed,
+}
+
+impl RunMode {
+    fn cap(self) -> u32 {
+        match self {
+            Self::ReadOnly => 16,
+            Self::Write | Self::Mixed => 12,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// How many agents work at the same time.
+    #[serde(default = "default_window")]
+    pub window: u32,
+    #[serde(default)]
+    pub mode: RunMode,
+    /// How many agents this machine and its accounts bear in all.
+    #[serde(default = "default_max_threads")]
+    pub max_threads: u32,
+    /// Of those, how many are kept free: for the planner, and for whatever comes up.
+    #[serde(default = "default_reserve")]
+    pub reserve_threads: u32,
+    /// How long an agent has to end after it was asked to.
+    #[serde(default = "default_grace")]
+    pub grace_seconds: u64,
+}
+
+fn default_window() -> u32 {
+    4
+}
+
+fn default_max_threads() -> u32 {
+    48
+}
+
+fn default_reserve() -> u32 {
+    4
+}
+
+fn default_grace() -> u64 {
+    10
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            window: default_window(),
+            mode: RunMode::default(),
+            max_threads: default_max_threads(),
+            reserve_threads: default_reserve(),
+            grace_seconds: default_grace(),
+        }
+    }
+}
+
+impl RunConfig {
+    /// How many agents may work at once, everything considered; never fewer than one.
+    pub fn effective_window(&self) -> usize {
+        let room = self.max_threads.saturating_sub(self.reserve_threads);
+        self.window.min(self.mode.cap()).min(room).max(1) as usize
+    }
+}
+
+/// What the watcher tells people, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WatchConfig {
+    /// A command that is run for every alert; the alert is in its environment (LIZA_ALERT_*).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<String>,
+}
+
+/// Roles and how they are played.
+pub type Roles = BTreeMap<Role, RoleConfig>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_keeps_to_every_cap() {
+        let config = |window, mode, max, reserve| RunConfig {
+            window,
+            mode,
+            max_threads: max,
+            reserve_threads: reserve,
+            ..RunConfig::default()
+        };
+        assert_eq!(RunConfig::default().effective_window(), 4);
+        assert_eq!(config(40, RunMode::Mixed, 48, 4).effective_window(), 12);
+        assert_eq!(config(40, RunMode::ReadOnly, 48, 4).effective_window(), 16);
+        assert_eq!(config(40, RunMode::Write, 8, 4).effective_window(), 4);
+        assert_eq!(config(4, RunMode::Write, 2, 4).effective_window(), 1);
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_none() {
+        let role = Role::coder();
+        let built_in = Limits::of_role(&role, None);
+        assert_eq!(built_in.wall_seconds, Some(1800));
+        let said = RoleConfig {
+            limits: Limits { wall_seconds: Some(0), turns: Some(7), tokens: None },
+            ..RoleConfig::default()
+        };
+        let limits = Limits::of_role(&role, Some(&said));
+        assert_eq!((limits.wall_seconds, limits.turns, limits.tokens), (None, Some(7), Some(150_000)));
+    }
+}

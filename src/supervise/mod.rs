@@ -1,0 +1,1 @@
+//! LONG-LIVED LOOPS: the runner of one agent, the run of a whole team, the watcher.
