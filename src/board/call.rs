@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::agent::{Agent, Process};
 use super::ids::{AgentId, Role, TaskId};
 use super::refusal::{Code, Refusal};
 use super::state::Board;
@@ -54,13 +55,50 @@ impl Actor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credentials {
     Human,
-    Agent { id: AgentId, token_hash: String },
+    Agent {
+        id: AgentId,
+        token_hash: String,
+    },
+    /// A process with these ancestors, the nearest first. Whoever descends from an agent's runner is that agent,
+    /// whatever else it shows: a variable can be unset, a parent cannot.
+    Descendant {
+        ancestors: Vec<Process>,
+        shown: Box<Credentials>,
+    },
+}
+
+impl Credentials {
+    /// Nothing is shown that would make it an agent; its descent may.
+    pub fn shows_nothing(&self) -> bool {
+        match self {
+            Self::Human => true,
+            Self::Agent { .. } => false,
+            Self::Descendant { shown, .. } => shown.shows_nothing(),
+        }
+    }
 }
 
 impl Board {
     /// Believes a caller, or says why not. An id without a valid token is never taken for the human.
     pub fn identify(&self, credentials: &Credentials) -> Result<Actor, Refusal> {
-        let Credentials::Agent { id, token_hash } = credentials else { return Ok(Actor::Human) };
+        let (id, token_hash) = match credentials {
+            Credentials::Human => return Ok(Actor::Human),
+            Credentials::Agent { id, token_hash } => (id, token_hash),
+            Credentials::Descendant { ancestors, shown } => {
+                return match self.runs_under(ancestors) {
+                    Some((id, agent)) if agent.is_active() => {
+                        Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
+                    }
+                    Some((id, _)) => Refusal::new(
+                        Code::Identity,
+                        format!("this process belongs to the runner of `{id}`, and that agent is retired"),
+                    )
+                    .hint("stop; a person may register it again")
+                    .err(),
+                    None => self.identify(shown),
+                };
+            }
+        };
         let Some(agent) = self.agent(id) else {
             return Refusal::new(Code::Identity, format!("agent `{id}` is not registered on this board"))
                 .hint("ask a person to run `liza agent register --role ROLE`")
@@ -83,6 +121,14 @@ impl Board {
             .err();
         }
         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
+    }
+
+    /// The agent whose runner is the nearest of these processes. A retired one counts: who retires itself does not
+    /// become a person by it.
+    pub fn runs_under(&self, ancestors: &[Process]) -> Option<(&AgentId, &Agent)> {
+        ancestors.iter().find_map(|ancestor| {
+            self.rest.agents.iter().find(|(_, agent)| agent.runner.as_ref() == Some(ancestor))
+        })
     }
 }
 

@@ -63,7 +63,7 @@ impl Context {
         Ok(Self {
             repo,
             store: Store::new(dir),
-            credentials: credentials(caller)?,
+            credentials: descended(credentials(caller)?),
             claim: claim(caller)?,
             now: crate::host::now(),
             request: None,
@@ -77,8 +77,15 @@ impl Context {
         (self.narrator)(text.as_ref());
     }
 
+    /// Whether a person calls. On a board that cannot be read only what is shown can be gone by.
     pub fn is_human(&self) -> bool {
-        self.credentials == Credentials::Human
+        self.credentials.shows_nothing()
+            && match self.store.read(&Needs::Nothing) {
+                Ok(snapshot) => {
+                    snapshot.board.identify(&self.credentials).is_ok_and(|actor| actor.is_human())
+                }
+                Err(_) => true,
+            }
     }
 
     pub fn root(&self) -> &Path {
@@ -196,6 +203,15 @@ impl Context {
         let proposal = Proposal { credentials: &Credentials::Human, what: what.into(), request: None };
         self.store.commit(proposal, &crate::host::now())
     }
+}
+
+/// What is shown, together with what cannot be hidden.
+fn descended(shown: Credentials) -> Credentials {
+    let ancestors = crate::host::ancestors();
+    if ancestors.is_empty() {
+        return shown;
+    }
+    Credentials::Descendant { ancestors, shown: Box::new(shown) }
 }
 
 fn credentials(caller: &Caller) -> Result<Credentials, Failure> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::board::rules::Init;
 use crate::board::transition::Rule;
-use crate::board::{Actor, Board, Call, Config, Credentials, Needs, Role, TaskId, Transition, World};
+use crate::board::{Actor, Board, Call, Config, Needs, Role, TaskId, Transition, World};
 use crate::git::facts::{GitVersion, RepoFacts};
 use crate::git::{Expected, RefError, refs};
 use crate::store::files;
@@ -42,7 +42,7 @@ const DEFAULT_SPEC: &str = "specs/vision.md";
 pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
 pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<String>), Failure> {
-    if ctx.credentials != Credentials::Human {
+    if !ctx.credentials.shows_nothing() {
         return Err(Failure::new("refused.human_only", "only a person may start a board"));
     }
     no_board_yet(ctx)?;

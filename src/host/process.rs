@@ -13,6 +13,30 @@ pub fn this_process() -> Process {
     }
 }
 
+/// The processes this one descends from, the nearest first; those of other pid namespaces cannot be seen.
+pub fn ancestors() -> Vec<Process> {
+    let mut found = Vec::new();
+    let here = this_process();
+    let mut pid = here.pid;
+    // A chain of processes cannot be circular; the bound is for what cannot be.
+    for _ in 0..256 {
+        let Some(fields) = stat_fields(pid) else { break };
+        let Some(parent) = fields.get(1).and_then(|field| field.parse().ok()).filter(|parent| *parent > 0)
+        else {
+            break;
+        };
+        let Some(started) = start_time(parent) else { break };
+        found.push(Process {
+            pid: parent,
+            started,
+            boot: here.boot.clone(),
+            namespace: here.namespace.clone(),
+        });
+        pid = parent;
+    }
+    found
+}
+
 /// Whether that very process still runs. In doubt (another pid namespace) it counts as alive.
 pub fn lives(process: &Process) -> bool {
     let here = this_process();
@@ -71,6 +95,9 @@ mod tests {
         assert!(lives(&here));
         assert!(!lives(&Process { started: here.started + 1, ..here.clone() }) || !cfg!(target_os = "linux"));
         assert!(!lives(&Process { boot: "another".into(), ..here.clone() }));
-        assert!(lives(&Process { namespace: "elsewhere".into(), pid: 1, started: 0, ..here }));
+        assert!(lives(&Process { namespace: "elsewhere".into(), pid: 1, started: 0, ..here.clone() }));
+        let above = ancestors();
+        assert!(!above.contains(&here));
+        assert!(above.iter().all(lives) || !cfg!(target_os = "linux"));
     }
 }

@@ -129,15 +129,7 @@ impl Store {
             Found::Good(decoded) => {
                 Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
             }
-            // What stands there may be an agent's own doing; only a person can mean it.
-            Found::Bad { why: StateError::Edited, .. } if who != &Credentials::Human => {
-                return Err(StoreError::Invalid {
-                    message: "state.yaml was edited by hand".to_owned(),
-                    hint: "nothing was changed; a person's next liza command adopts the edit or refuses it"
-                        .to_owned(),
-                });
-            }
-            Found::Bad { bytes, why } => self.take_edit(lock, log, &bytes, &why, identity, now)?,
+            Found::Bad { bytes, why } => self.take_edit(lock, log, &bytes, &why, identity, who, now)?,
         };
         if let Some(aside) = locked.log.settle(self, &locked.decoded.board, locked.lock.mark())? {
             locked.warnings.push(format!(

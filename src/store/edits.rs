@@ -82,6 +82,7 @@ impl Store {
         bytes: &[u8],
         why: &StateError,
         identity: FileIdentity,
+        who: &Credentials,
         now: &Stamp,
     ) -> Result<Locked, StoreError> {
         if *why != StateError::Edited {
@@ -89,6 +90,10 @@ impl Store {
         }
         // Before anything is kept: without a good board nothing can be done about the edit.
         let good = self.last_good(lock.mark())?;
+        // What stands there may be an agent's own doing; only a person can mean it.
+        if !good.board.identify(who).is_ok_and(|actor| actor.is_human()) {
+            return Err(edited_by_an_agent());
+        }
         let kept = self.keep_edit(bytes, now)?;
         let text = good.text.clone();
         let mut decoded = Decoded::new(good.text.into_bytes()).map_err(|why| invalid(&why))?;
@@ -202,6 +207,13 @@ pub enum Judged {
     Adoptable(AdoptEdit),
     /// Everything that is wrong with it, and what is dropped along with that.
     Refused(String),
+}
+
+fn edited_by_an_agent() -> StoreError {
+    StoreError::Invalid {
+        message: "state.yaml was edited by hand".to_owned(),
+        hint: "nothing was changed; a person's next liza command adopts the edit or refuses it".to_owned(),
+    }
 }
 
 fn judge(good: &Board, bytes: &[u8], now: &Stamp) -> Judged {

@@ -116,8 +116,8 @@ impl Rule for RetireAgent {
 
     fn change(&self, board: &mut Board, _: &Call) -> Value {
         if let Some(agent) = board.rest.agents.get_mut(&self.id) {
+            // Its runner stays on record: what runs under it still is this agent, and nobody else.
             agent.status = AgentStatus::Retired;
-            agent.runner = None;
         }
         json!({ "id": self.id, "status": AgentStatus::Retired })
     }

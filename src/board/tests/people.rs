@@ -130,3 +130,43 @@ fn ids_are_numbered_by_role() {
         assert_eq!(given, Some(agent(expected)));
     }
 }
+
+#[test]
+fn whoever_runs_under_a_runner_is_its_agent() {
+    use crate::board::agent::Process;
+    let process =
+        |pid: u32| Process { pid, started: 7, boot: "boot".to_owned(), namespace: "here".to_owned() };
+    let mut bench = Bench::new();
+    bench.ok(
+        "human",
+        RegisterAgent { runner: Some(process(40)), ..registration("coder-8", &["coder"], "eight") },
+    );
+    bench.ok(
+        "human",
+        RegisterAgent {
+            runner: Some(process(50)),
+            ..registration("reviewer-8", &["code_reviewer"], "other")
+        },
+    );
+    let under = |pids: &[u32], shown: Credentials| Credentials::Descendant {
+        ancestors: pids.iter().map(|pid| process(*pid)).collect(),
+        shown: Box::new(shown),
+    };
+    let coder = Actor::Agent { id: agent("coder-8"), incarnation: 1 };
+    for shown in
+        [Credentials::Human, shows("reviewer-8", "other"), shows("coder-8", "wrong"), shows("x", "y")]
+    {
+        assert_eq!(bench.board.identify(&under(&[90, 40, 50, 1], shown.clone())), Ok(coder.clone()));
+        // The same pid of another start is somebody else.
+        let reused = Credentials::Descendant {
+            ancestors: vec![Process { started: 8, ..process(40) }],
+            shown: Box::new(shown.clone()),
+        };
+        assert_eq!(bench.board.identify(&reused).ok(), bench.board.identify(&shown).ok());
+    }
+    assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
+    // Retiring is no way out.
+    bench.ok("coder-8", RetireAgent { id: agent("coder-8") });
+    let refused = bench.board.identify(&under(&[40], Credentials::Human)).expect_err("retired");
+    assert_eq!(refused.code, Code::Identity);
+}

@@ -191,7 +191,7 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
     };
     let board = valid_board(ctx)?;
     let world = World::default();
-    let call = Call::new(who(&board, asked, &task)?, &ctx.now, &world);
+    let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
     let epoch = epoch_of(asked, &task);
     Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files)?)
 }
@@ -236,7 +236,11 @@ fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
 /// Who commits. Whoever says nothing is taken for the holder, and a name without a token is believed: tools scrub the
 /// environment of what they run, and git's children never get the token from liza. A hook is an early word, not the
 /// judge; but whoever says another name, or shows a token that is not valid, is told.
-fn who(board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor, Failure> {
+fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor, Failure> {
+    // Whoever runs under a runner is its agent, with or without a name.
+    if let actor @ Actor::Agent { .. } = board.identify(&ctx.credentials)? {
+        return Ok(actor);
+    }
     let present = |id: &AgentId| Actor::Agent {
         id: id.clone(),
         incarnation: board.agent(id).map_or(0, |agent| agent.incarnation),
@@ -285,7 +289,7 @@ fn commit_msg(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
     };
     let board = ctx.store.read(&Needs::task(&task))?.board;
     let world = World::default();
-    let call = Call::new(who(&board, asked, &task)?, &ctx.now, &world);
+    let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
     let epoch = epoch_of(asked, &task);
     WorktreeCommit { task, epoch, worktree }.check_place(&board, &call)?;
     Ok(())
