@@ -66,6 +66,11 @@ pub const BUILT_IN_ROLES: [&str; 9] = [
 
 /// The id an agent of `role` gets when none is given: `coder-1`, `code-reviewer-2`, … the next free number.
 pub fn default_id(role: &Role, taken: impl Fn(&AgentId) -> bool) -> Option<AgentId> {
+    numbered_ids(role).find(|id| !taken(id))
+}
+
+/// The ids that agents of a role get by default, in their order.
+pub fn numbered_ids(role: &Role) -> impl Iterator<Item = AgentId> {
     let stem: String = role.as_str().replace('_', "-").chars().take(50).collect();
-    (1..=100_000u32).filter_map(|n| AgentId::new(&format!("{stem}-{n}")).ok()).find(|id| !taken(id))
+    (1..=100_000u32).filter_map(move |n| AgentId::new(&format!("{stem}-{n}")).ok())
 }

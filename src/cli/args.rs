@@ -101,6 +101,8 @@ pub enum Command {
     Demo(commands::demo::DemoArgs),
     Completions(commands::completions::CompletionsArgs),
     Man(commands::man::ManArgs),
+    #[command(name = "__hold", hide = true)]
+    Hold(commands::hold::HoldArgs),
     #[command(name = "__complete", hide = true)]
     Complete(commands::completions::CompleteArgs),
 }

@@ -25,6 +25,8 @@ pub const RESTART: u8 = 42;
 /// A bug in liza.
 pub const BUG: u8 = 70;
 pub const INTERRUPTED: u8 = 130;
+/// An agent's command could not be started, as a shell says it.
+const NOT_STARTED: u8 = 127;
 
 /// The exit code that goes with an error code.
 pub fn of(code: &str) -> u8 {
@@ -32,6 +34,7 @@ pub fn of(code: &str) -> u8 {
         "io.durability_unknown" => return DURABILITY,
         "git.not_landed" => return STALE,
         "git.conflict" => return CONFLICT,
+        "agent.not_started" => return NOT_STARTED,
         _ => {}
     }
     match code.split('.').next().unwrap_or_default() {

@@ -101,6 +101,7 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         args::Command::Schema(schema) => return commands::schema::run(schema),
         args::Command::Completions(completions) => return Ok(commands::completions::run(completions)),
         args::Command::Man(man) => return commands::man::run(man),
+        args::Command::Hold(hold) => return Err(commands::hold::run(hold)),
         args::Command::Complete(complete) => return commands::completions::complete(complete),
         _ => {}
     }
@@ -122,9 +123,16 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
         claim: text("LIZA_CLAIM"),
     };
+    let asked_of = caller.agent_id.clone();
     let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
     if cli.command.reads_any_version() {
         ctx.store.read_any_version();
+    }
+    // A runner cannot speak to a command that is at work; the agent hears it here.
+    if let Some(ask) =
+        asked_of.and_then(|id| crate::board::AgentId::new(&id).ok()).and_then(|id| ctx.asked_of(&id))
+    {
+        ui.narrate(&ask);
     }
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
     let lock = session.ctx.store.layout().lock();

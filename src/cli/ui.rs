@@ -132,6 +132,18 @@ impl Ui {
         !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
+    /// Shows what happens as it happens: a line for people, an object a line for programs.
+    pub fn event_sink(&self) -> crate::supervise::Sink {
+        let ui = *self;
+        std::rc::Rc::new(move |event| {
+            if ui.json {
+                ui.stream(&to_json_line(&serde_json::to_value(event).unwrap_or_default()));
+            } else if !ui.quiet {
+                ui.stream(&shown(&event.line()));
+            }
+        })
+    }
+
     /// One line of a running command, such as `log -f`. False when nobody reads any more.
     pub fn stream(&self, line: &str) -> bool {
         let mut out = std::io::stdout().lock();

@@ -19,6 +19,8 @@ pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
 pub const MERGES: &str = ".merge";
+/// Checkouts that planners read, one for each.
+pub const PLANS: &str = ".plan";
 
 /// A task that left the board, as much of it as its file tells.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -138,7 +140,7 @@ impl Accounts {
         let Some(name) = name.to_str() else { return false };
         match name.split_once('/') {
             Some((REVIEWS, task)) => self.task(task),
-            Some((MERGES, _)) => true,
+            Some((MERGES | PLANS, _)) => true,
             Some(_) => false,
             None => {
                 let of_claim = |worktree: &str| worktree.rsplit('/').next() == Some(name);
@@ -193,7 +195,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
         let dir = home.join(below);
         for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
-            if name == Path::new(REVIEWS) || name == Path::new(MERGES) {
+            if [REVIEWS, MERGES, PLANS].iter().any(|own| name == Path::new(own)) {
                 continue;
             }
             let path = home.join(&name);
@@ -202,7 +204,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
         }
         Ok(())
     };
-    ["", REVIEWS, MERGES].into_iter().try_for_each(&mut present)?;
+    ["", REVIEWS, MERGES, PLANS].into_iter().try_for_each(&mut present)?;
     Ok(found.into_values().collect())
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::board::agent::default_id;
+use crate::board::agent::{default_id, numbered_ids};
 use crate::board::rules::RegisterAgent;
-use crate::board::{AgentId, Needs, Role};
+use crate::board::{AgentId, Needs, Process, Role};
 use crate::store::files;
 
 use super::context::{Context, token_hash};
@@ -16,17 +16,17 @@ pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<
         && let Some(id) = first["id"].as_str().and_then(|id| AgentId::new(id).ok())
     {
         let again = Context { request: None, ..ctx.again() };
-        return register_once(&again, &roles, id, false);
+        return register_once(&again, &roles, id, Taking::Any, None);
     }
     if let Some(id) = id {
-        return register_once(ctx, &roles, id, false);
+        return register_once(ctx, &roles, id, Taking::Any, None);
     }
     // Two at once may choose the same free number; the loser chooses again.
     for _ in 0..100 {
         let snapshot = ctx.read(&Needs::Nothing)?;
         let free = roles.first().and_then(|role| default_id(role, |id| snapshot.board.agent(id).is_some()));
         let Some(id) = free else { break };
-        match register_once(ctx, &roles, id, true) {
+        match register_once(ctx, &roles, id, Taking::Fresh, None) {
             Err(failure) if failure.code == "refused.id_taken" => continue,
             other => return other,
         }
@@ -34,7 +34,58 @@ pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<
     Err(Failure::new("busy.ids", "no free agent id could be had").hint("choose one with --id"))
 }
 
-fn register_once(ctx: &Context, roles: &[Role], id: AgentId, fresh: bool) -> Result<(Value, u64), Failure> {
+/// Whose id may be taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    /// Nobody's yet.
+    Fresh,
+    Any,
+}
+
+/// An identity for an agent that a runner supervises. Without a name it gets the first number that nobody has, or whose
+/// runner is gone.
+pub fn register_running(
+    ctx: &Context,
+    role: &Role,
+    id: Option<AgentId>,
+    runner: &Process,
+    take: impl Fn(&AgentId) -> bool,
+) -> Result<(Value, u64), Failure> {
+    let roles = [role.clone()];
+    if let Some(id) = id {
+        if !take(&id) {
+            return Err(running_already(&id));
+        }
+        return register_once(ctx, &roles, id, Taking::Any, Some(runner));
+    }
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    for id in numbered_ids(role) {
+        let free = match snapshot.board.agent(&id) {
+            None => true,
+            // Whoever was registered by hand is somebody's, though no runner is on record.
+            Some(agent) => {
+                agent.has(role) && agent.runner.as_ref().is_some_and(|runner| !crate::host::lives(runner))
+            }
+        };
+        if free && take(&id) {
+            return register_once(ctx, &roles, id, Taking::Any, Some(runner));
+        }
+    }
+    Err(Failure::new("busy.ids", "no free agent id could be had").hint("choose one with --id"))
+}
+
+fn running_already(id: &AgentId) -> Failure {
+    Failure::new("refused.agent_running", format!("a runner of `{id}` is at work"))
+        .hint("choose another --id, or stop that one first")
+}
+
+fn register_once(
+    ctx: &Context,
+    roles: &[Role],
+    id: AgentId,
+    taking: Taking,
+    supervised_by: Option<&Process>,
+) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let runner = snapshot.board.agent(&id).and_then(|agent| agent.runner.clone());
     let token = crate::host::secret()
@@ -44,8 +95,8 @@ fn register_once(ctx: &Context, roles: &[Role], id: AgentId, fresh: bool) -> Res
         roles: roles.to_vec(),
         token_hash: token_hash(&token),
         configured_roles: ctx.project_config()?.roles.into_keys().collect(),
-        runner: None,
-        fresh,
+        runner: supervised_by.cloned(),
+        fresh: taking == Taking::Fresh,
         former_runner_lives: runner.as_ref().is_some_and(crate::host::lives),
     })?;
     let path = ctx.store.layout().tokens().join(id.as_str());

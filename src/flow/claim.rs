@@ -319,32 +319,40 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     if letting_go.rule().check(&snapshot.board, &Call::new(actor, &ctx.now, &world)).is_err() {
         return Ok(());
     }
-    let Ok((path, _)) = worktree_of(ctx, &snapshot.board, task) else { return Ok(()) };
-    let Some(epoch) = snapshot.board.task(task).map(|task| task.epoch) else { return Ok(()) };
-    let refname = format!("refs/liza/wip/{task}/{epoch}");
-    let kept = snapshot_worktree(ctx, task.as_str(), &path).and_then(|saved| {
-        let Some(saved) = saved else { return Ok(None) };
-        let refname = refs::keep(&ctx.repo, &refname, &saved.commit)?;
-        Ok(Some((saved, refname)))
-    });
-    match kept {
+    match keep_now(ctx, &snapshot.board, task) {
         Ok(None) => {}
-        Ok(Some((saved, refname))) => {
+        Ok(Some(kept)) => {
             ctx.narrate(format!(
-                "not committed, so not on the branch: {}; kept as {refname} (`git show {refname}`)",
-                saved.files.join(", ")
+                "not committed, so not on the branch: {}; kept as {1} (`git show {1}`)",
+                kept.saved.files.join(", "),
+                kept.refname
             ));
-            if !saved.left_out.is_empty() {
-                ctx.narrate(format!("not in it, only in {}: {}", path.display(), saved.left_out));
+            if !kept.saved.left_out.is_empty() {
+                ctx.narrate(format!("not in it, only in {}: {}", kept.path.display(), kept.saved.left_out));
             }
         }
         Err(failure) => ctx.narrate(format!(
-            "what is not committed could not be kept under a ref ({}); it stays in {}",
-            failure.message,
-            path.display()
+            "what is not committed could not be kept under a ref ({}); it stays in the worktree",
+            failure.message
         )),
     }
     Ok(())
+}
+
+/// What was not committed, and the ref that keeps it.
+pub struct Kept {
+    pub saved: Saved,
+    pub refname: String,
+    pub path: PathBuf,
+}
+
+/// Keeps what is not committed in a task's worktree under a ref of its own, if there is anything.
+pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Kept>, Failure> {
+    let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
+    let Some(epoch) = board.task(task).map(|task| task.epoch) else { return Ok(None) };
+    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path)? else { return Ok(None) };
+    let refname = refs::keep(&ctx.repo, &format!("refs/liza/wip/{task}/{epoch}"), &saved.commit)?;
+    Ok(Some(Kept { saved, refname, path }))
 }
 
 /// The content of a worktree as a commit that no ref leads to yet.

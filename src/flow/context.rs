@@ -30,7 +30,7 @@ pub struct Context {
 }
 
 /// Who calls and how, as the command line and the environment say.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Caller {
     pub board_dir: Option<PathBuf>,
     pub agent_id: Option<String>,
@@ -86,6 +86,13 @@ impl Context {
                 }
                 Err(_) => true,
             }
+    }
+
+    /// What the runner of an agent wants it to know.
+    pub fn asked_of(&self, agent: &AgentId) -> Option<String> {
+        let (bytes, _) =
+            crate::store::files::read_whole(&self.store.layout().ask(agent.as_str()), 4096).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     pub fn root(&self) -> &Path {

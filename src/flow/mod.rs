@@ -21,6 +21,7 @@ pub mod failure;
 pub mod gc;
 pub mod hooks;
 pub mod init;
+pub mod leftovers;
 pub mod merge;
 pub mod migrate;
 pub mod moved;

@@ -13,6 +13,53 @@ pub fn this_process() -> Process {
     }
 }
 
+/// Where a program is, as the search path of this process has it.
+pub fn program(name: &str) -> Option<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &std::path::Path| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        let path = std::path::PathBuf::from(name);
+        return runs(&path).then_some(path);
+    }
+    let paths = std::env::var_os("PATH")?;
+    std::env::split_paths(&paths).map(|dir| dir.join(name)).find(|path| runs(path))
+}
+
+/// The process that has this number now.
+pub fn process(pid: u32) -> Process {
+    Process { pid, started: start_time(pid).unwrap_or(0), ..this_process() }
+}
+
+/// The numbers of all living processes that descend from this one.
+pub fn descendants() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let mut parents = std::collections::HashMap::new();
+    for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
+        let Some(fields) = stat_fields(pid) else { continue };
+        let parent = fields.get(1).and_then(|field| field.parse::<u32>().ok());
+        if let Some(parent) = parent
+            && !fields.first().is_some_and(|state| state == "Z" || state == "X")
+        {
+            parents.insert(pid, parent);
+        }
+    }
+    let here = std::process::id();
+    let descends = |pid: u32| {
+        let mut at = pid;
+        for _ in 0..256 {
+            match parents.get(&at) {
+                Some(parent) if *parent == here => return true,
+                Some(parent) => at = *parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    parents.keys().copied().filter(|pid| descends(*pid)).collect()
+}
+
 /// The processes this one descends from, the nearest first; those of other pid namespaces cannot be seen.
 pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();

@@ -1,7 +1,9 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
+pub mod leaving;
 pub mod project;
 pub mod provider;
+pub mod restart;
 pub mod schedule;
 pub mod team;
 pub mod view;

@@ -4,7 +4,7 @@ use crate::board::rules::{check_claimable, check_reviewable};
 use crate::board::{Board, Call, Status, Task};
 
 /// The best task this caller could claim now.
-pub fn best_claim<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
+pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
     let by = call.by.id();
     board
         .tasks
@@ -16,7 +16,7 @@ pub fn best_claim<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
                 Status::Idle | Status::Rejected | Status::IntegrationFailed | Status::Working
             )
         })
-        .filter(|(_, task)| call.check_switches(Some(&task.id)).is_ok())
+        .filter(|(_, task)| wanted(task) && call.check_switches(Some(&task.id)).is_ok())
         .filter(|(_, task)| check_claimable(board, call, task).is_ok())
         .max_by_key(|(at, task)| {
             // What it has let go is no longer its own.
@@ -28,14 +28,14 @@ pub fn best_claim<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
 }
 
 /// The best submission this caller could review now; bodies of those ready for review must be loaded.
-pub fn best_review<'b>(board: &'b Board, call: &Call) -> Option<&'b Task> {
+pub fn best_review<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
     let by = call.by.id();
     board
         .tasks
         .iter()
         .enumerate()
         .filter(|(_, task)| task.status == Status::ReadyForReview)
-        .filter(|(_, task)| call.check_switches(Some(&task.id)).is_ok())
+        .filter(|(_, task)| wanted(task) && call.check_switches(Some(&task.id)).is_ok())
         .filter(|(_, task)| check_reviewable(board, call, task).is_ok())
         .max_by_key(|(at, task)| {
             let own = task.review_lease.as_ref().is_some_and(|lease| lease.agent == by);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::board::records::Urgency;
-use crate::board::{Board, Status};
+use crate::board::{Board, Status, TaskId};
 
 /// One reason for the planner to act, with what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -27,15 +27,48 @@ pub enum Trigger {
     Unprocessed,
 }
 
+impl Trigger {
+    /// The next thing to do about `id`.
+    fn hint(self, id: &str) -> String {
+        let text = match self {
+            Self::InitialPlanning => "cut the goal into tasks: `liza plan FILE`",
+            Self::HypothesisExhausted => "cut it anew: `liza task rescope ID --into FILE --reason …`",
+            Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
+            Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
+            Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
+            Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
+            Self::Unprocessed => "weigh them, then `liza inbox --done ID`",
+        };
+        text.replace("ID", id)
+    }
+}
+
+impl Wake {
+    fn new(trigger: Trigger, about: Vec<String>) -> Option<Self> {
+        let hint = trigger.hint(about.first()?);
+        Some(Self { trigger, about, hint })
+    }
+
+    /// Names this occasion: the same task blocked a second time is another one.
+    fn key(&self, board: &Board, id: &str) -> String {
+        let epoch = TaskId::new(id).ok().and_then(|id| board.task(&id)).map_or(0, |task| task.epoch);
+        let trigger = serde_json::to_value(self.trigger).unwrap_or_default();
+        format!("{}:{id}@{epoch}", trigger.as_str().unwrap_or_default())
+    }
+
+    pub fn keys(&self, board: &Board) -> Vec<String> {
+        self.about.iter().map(|id| self.key(board, id)).collect()
+    }
+
+    /// The part of it that is about certain occasions.
+    pub fn only(self, board: &Board, wanted: impl Fn(&str) -> bool) -> Option<Self> {
+        let about = self.about.iter().filter(|id| wanted(&self.key(board, id))).cloned().collect();
+        Self::new(self.trigger, about)
+    }
+}
+
 /// Every reason, the most pressing first.
 pub fn wakes(board: &Board) -> Vec<Wake> {
-    let mut found = Vec::new();
-    let mut add = |trigger: Trigger, about: Vec<String>, hint: &str| {
-        if !about.is_empty() {
-            let hint = hint.replace("ID", &about[0]);
-            found.push(Wake { trigger, about, hint });
-        }
-    };
     let tasks = |status: Status, exhausted: bool| -> Vec<String> {
         board
             .tasks
@@ -44,72 +77,36 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
             .map(|task| task.id.to_string())
             .collect()
     };
-    if board.tasks.is_empty() && board.rest.archived == 0 {
-        add(
-            Trigger::InitialPlanning,
-            vec![board.rest.goal.id.clone()],
-            "cut the goal into tasks: `liza plan FILE`",
-        );
-    }
-    add(
-        Trigger::HypothesisExhausted,
-        board
-            .tasks
-            .iter()
-            .filter(|task| task.hypothesis_exhausted() && !task.status.is_terminal())
-            .map(|task| task.id.to_string())
-            .collect(),
-        "cut it anew: `liza task rescope ID --into FILE --reason …`",
-    );
+    let unplanned = board.tasks.is_empty() && board.rest.archived == 0;
+    let exhausted =
+        board.tasks.iter().filter(|task| task.hypothesis_exhausted() && !task.status.is_terminal());
     let notes =
         board.rest.human_notes.iter().filter(|note| note.processed_by.is_none() && note.by.is_human());
-    add(
-        Trigger::AnsweredNote,
-        notes.map(|note| note.id.clone()).collect(),
-        "act on it, then `liza inbox --done ID`",
-    );
-    add(
-        Trigger::Blocked,
-        tasks(Status::Blocked, false),
-        "answer it: `liza task unblock ID --answer …`, or cut it anew",
-    );
-    add(
-        Trigger::IntegrationFailed,
-        tasks(Status::IntegrationFailed, false),
-        "a coder repairs it; see that somebody does, or cut it anew",
-    );
-    let immediate = board
-        .rest
-        .discovered
-        .iter()
-        .filter(|found| found.processed_by.is_none() && found.urgency == Urgency::Immediate);
-    add(
-        Trigger::ImmediateDiscovery,
-        immediate.map(|found| found.id.clone()).collect(),
-        "plan it in, then `liza inbox --done ID`",
-    );
-    let rest = board
-        .rest
-        .anomalies
-        .iter()
-        .filter(|anomaly| anomaly.processed_by.is_none())
+    let discovered = |urgency: Urgency| {
+        let open = move |found: &&crate::board::records::Discovery| {
+            found.processed_by.is_none() && found.urgency == urgency
+        };
+        board.rest.discovered.iter().filter(open).map(|found| found.id.clone())
+    };
+    let anomalies = board.rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none());
+    let changes = board.rest.spec_changes.iter().filter(|change| change.processed_by.is_none());
+    let rest = anomalies
         .map(|anomaly| anomaly.id.clone())
-        .chain(
-            board
-                .rest
-                .discovered
-                .iter()
-                .filter(|found| found.processed_by.is_none() && found.urgency == Urgency::Deferred)
-                .map(|found| found.id.clone()),
-        )
-        .chain(
-            board
-                .rest
-                .spec_changes
-                .iter()
-                .filter(|change| change.processed_by.is_none())
-                .map(|change| change.id.clone()),
-        );
-    add(Trigger::Unprocessed, rest.collect(), "weigh them, then `liza inbox --done ID`");
-    found
+        .chain(discovered(Urgency::Deferred))
+        .chain(changes.map(|change| change.id.clone()));
+    [
+        Wake::new(
+            Trigger::InitialPlanning,
+            unplanned.then(|| board.rest.goal.id.clone()).into_iter().collect(),
+        ),
+        Wake::new(Trigger::HypothesisExhausted, exhausted.map(|task| task.id.to_string()).collect()),
+        Wake::new(Trigger::AnsweredNote, notes.map(|note| note.id.clone()).collect()),
+        Wake::new(Trigger::Blocked, tasks(Status::Blocked, false)),
+        Wake::new(Trigger::IntegrationFailed, tasks(Status::IntegrationFailed, false)),
+        Wake::new(Trigger::ImmediateDiscovery, discovered(Urgency::Immediate).collect()),
+        Wake::new(Trigger::Unprocessed, rest.collect()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -1,6 +1,7 @@
 //! AGENT COMMANDS: how each is started, what of the environment it gets, and what its output tells.
 
 mod invocation;
+mod secrets;
 mod usage;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
 
 pub use invocation::{Invocation, Job, environment, invocation};
+pub use secrets::{Redactor, secret_values};
 pub use usage::{Meter, Usage};
 
 /// Every agent command there is: the built-in ones, and those of the project.

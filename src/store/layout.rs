@@ -54,6 +54,10 @@ impl Layout {
     pub fn round(&self, id: &TaskId, epoch: u64, iteration: u32) -> PathBuf {
         self.runs().join(id.as_str()).join(format!("{epoch}-{iteration}"))
     }
+    /// What a runner asks of its agent; shown to it by its next command.
+    pub fn ask(&self, agent: &str) -> PathBuf {
+        self.dir.join("asks").join(agent)
+    }
     pub fn tokens(&self) -> PathBuf {
         self.dir.join("tokens")
     }

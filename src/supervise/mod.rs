@@ -1,1 +1,18 @@
 //! LONG-LIVED LOOPS: the runner of one agent, the run of a whole team, the watcher.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "agents are started here, their output is kept, and time passes"
+)]
+
+pub mod child;
+pub mod event;
+pub mod explain;
+mod heart;
+mod output;
+pub mod runner;
+mod session;
+pub mod signals;
+mod work;
+
+pub use event::{Event, Kind, Sink};

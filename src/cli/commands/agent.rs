@@ -19,6 +19,7 @@ pub enum AgentCommand {
     List(ListArgs),
     Heartbeat(HeartbeatArgs),
     Retire(RetireArgs),
+    Run(super::agent_run::RunArgs),
 }
 
 /// Give an agent an identity and a secret token
@@ -64,6 +65,7 @@ pub fn run(session: &mut Session, command: AgentCommand) -> Result<Answer, Failu
     match command {
         AgentCommand::Register(args) => register(session, &args),
         AgentCommand::List(_) => list(session),
+        AgentCommand::Run(args) => super::agent_run::run(session, &args),
         AgentCommand::Heartbeat(_) => {
             let committed = session.ctx.commit(Heartbeat {})?;
             Ok(Answer::new(committed.outcome, "noted").at(committed.board.revision))
@@ -77,7 +79,7 @@ pub fn run(session: &mut Session, command: AgentCommand) -> Result<Answer, Failu
     }
 }
 
-fn parse_agent(text: &str) -> Result<AgentId, Failure> {
+pub(super) fn parse_agent(text: &str) -> Result<AgentId, Failure> {
     AgentId::new(text).map_err(|why| Failure::usage(format!("`{text}` cannot be an agent's id: {why}")))
 }
 

@@ -1,6 +1,7 @@
 //! One file per command: its flags, and a few lines that hand them to the use case and put the outcome into words.
 
 pub mod agent;
+mod agent_run;
 pub mod archive;
 pub mod completions;
 pub mod demo;
@@ -8,6 +9,7 @@ pub mod diff;
 pub mod gc;
 pub mod graph;
 pub mod health;
+pub mod hold;
 pub mod hooks;
 pub mod init;
 pub mod integration;
@@ -71,6 +73,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Man(args) => man::run(&args),
         Command::Complete(args) => completions::complete(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
+        Command::Hold(args) => Err(hold::run(&args)),
     }
 }
 

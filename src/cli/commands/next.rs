@@ -99,7 +99,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         return Ok(Some(Answer::new(data, text).at(board.revision)));
     }
     if *role == Role::code_reviewer() {
-        let Some(task) = best_review(board, &call) else { return Ok(None) };
+        let Some(task) = best_review(board, &call, |_| true) else { return Ok(None) };
         return match review::claim(ctx, &task.id) {
             Ok((data, revision)) => {
                 Ok(Some(Answer::new(data.clone(), review_words::claimed_text(&data)).at(revision)))
@@ -108,7 +108,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
             Err(failure) => Err(failure),
         };
     }
-    let Some(task) = best_claim(board, &call).filter(|task| &task.role == role) else { return Ok(None) };
+    let Some(task) = best_claim(board, &call, |task| &task.role == role) else { return Ok(None) };
     match claim::claim(ctx, &task.id) {
         Ok(claimed) => Ok(Some(
             Answer::new(claimed.data.clone(), task_words::claimed_text(&claimed.data))

@@ -1,0 +1,97 @@
+//! What an agent's session left in its worktree, and the checkouts that are made for agents without a task.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::board::rules::current_checkpoint;
+use crate::board::{AgentId, Board, Needs, TaskId};
+use crate::git::{Worktrees, checkouts, content};
+use crate::store::lock::SideLock;
+
+use super::accounts::PLANS;
+use super::claim::{integration_head, keep_now, worktree_of};
+use super::context::Context;
+use super::failure::Failure;
+
+/// What stands in the worktree of a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Leftovers {
+    /// Commits beyond what was handed out.
+    pub committed: bool,
+    /// Not committed; the first of them.
+    pub uncommitted: Vec<String>,
+    /// The ref that keeps what is not committed.
+    pub kept_as: Option<String>,
+    pub has_checkpoint: bool,
+    /// Names all of the content: two sessions with the same one have changed nothing in between.
+    pub fingerprint: String,
+    /// The worktree is gone or is none any more.
+    pub lost: Option<String>,
+}
+
+/// Looks at the worktree and keeps what is not committed.
+pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let board = &snapshot.board;
+    let mut found = Leftovers::default();
+    let Some(known) = board.task(task) else { return Ok(found) };
+    found.has_checkpoint = current_checkpoint(known.body()).is_some();
+    let path = match worktree_of(ctx, board, task) {
+        Ok((path, _)) => path,
+        Err(failure) => {
+            found.lost = Some(failure.message);
+            return Ok(found);
+        }
+    };
+    let now = content::fingerprint(&path)?;
+    let handed_out = known.body().attempt().and_then(|attempt| attempt.handout.clone());
+    found.committed = handed_out.is_none_or(|handed_out| handed_out.head != now.head);
+    found.fingerprint = format!("{} {} {}", now.head, now.tree, found.has_checkpoint);
+    if let Some(kept) = keep_now(ctx, board, task)? {
+        found.uncommitted = kept.saved.files;
+        found.kept_as = Some(kept.refname);
+    }
+    Ok(found)
+}
+
+/// A detached checkout of integration for a planner to read: nobody works in the user's own.
+pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf, Failure> {
+    let commit = integration_head(ctx, board)?;
+    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), Duration::from_secs(300))?;
+    let home = ctx.worktrees_dir();
+    let path = home.join(PLANS).join(agent.as_str());
+    let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
+        && content::head(&path).is_ok_and(|head| head == commit)
+        && content::status(&path, content::Filters::Run).is_ok_and(|dirty| dirty.is_empty());
+    if sound {
+        return Ok(path);
+    }
+    let trash = ctx.store.layout().trash();
+    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    crate::store::files::make_private_dirs(&home.join(PLANS))?;
+    worktrees.remove_to_trash(&path)?;
+    worktrees.add_detached(&path, &commit, &format!("reading of {agent}"))?;
+    Ok(path)
+}
+
+/// The git directory of one worktree alone.
+pub fn git_dir(ctx: &Context, worktree: &std::path::Path) -> PathBuf {
+    let linked = std::fs::read_to_string(worktree.join(".git"))
+        .ok()
+        .and_then(|text| text.trim().strip_prefix("gitdir: ").map(PathBuf::from));
+    linked.unwrap_or_else(|| ctx.repo.common_dir.clone())
+}
+
+/// Whom git names as the author where it was never told: the agent itself.
+pub fn author(ctx: &Context, agent: &AgentId) -> Result<Vec<(&'static str, String)>, Failure> {
+    if ctx.query()?.identity() != crate::git::Identity::fallback() {
+        return Ok(Vec::new());
+    }
+    let email = format!("{agent}@localhost");
+    Ok(vec![
+        ("GIT_AUTHOR_NAME", agent.to_string()),
+        ("GIT_AUTHOR_EMAIL", email.clone()),
+        ("GIT_COMMITTER_NAME", agent.to_string()),
+        ("GIT_COMMITTER_EMAIL", email),
+    ])
+}

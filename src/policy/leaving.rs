@@ -1,0 +1,63 @@
+//! What an agent left behind, judged by the board and its worktree alone: what it printed proves nothing.
+
+use serde::Serialize;
+
+use crate::board::{AgentId, Board, Status, TaskId};
+
+/// What became of a claim while its agent was at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claimed {
+    Submitted,
+    Blocked,
+    /// Handed off or released: it is free for somebody to go on with.
+    LetGo,
+    /// The task was closed meanwhile.
+    Ended,
+    /// Somebody else holds it now.
+    Lost,
+    /// It is still this agent's to finish.
+    Unfinished,
+}
+
+pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Claimed {
+    let Some(task) = board.task(task) else { return Claimed::Ended };
+    let own = task.assigned_to.as_ref() == Some(agent) && task.epoch == epoch;
+    match task.status {
+        Status::Working if own => Claimed::Unfinished,
+        Status::ReadyForReview | Status::Approved | Status::Merged | Status::Rejected
+            if task.assigned_to.as_ref() == Some(agent) =>
+        {
+            Claimed::Submitted
+        }
+        Status::Blocked => Claimed::Blocked,
+        Status::Idle => Claimed::LetGo,
+        Status::Superseded | Status::Abandoned | Status::Merged => Claimed::Ended,
+        _ => Claimed::Lost,
+    }
+}
+
+/// What became of a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reviewed {
+    Approved,
+    Rejected,
+    Blocked,
+    /// Somebody else decides, or nobody any more.
+    Lost,
+    Unfinished,
+}
+
+pub fn of_review(board: &Board, agent: &AgentId, task: &TaskId) -> Reviewed {
+    let Some(task) = board.task(task) else { return Reviewed::Lost };
+    match task.status {
+        Status::ReadyForReview if task.review_lease.as_ref().is_some_and(|lease| &lease.agent == agent) => {
+            Reviewed::Unfinished
+        }
+        Status::Approved | Status::Merged => Reviewed::Approved,
+        Status::Rejected => Reviewed::Rejected,
+        Status::Blocked => Reviewed::Blocked,
+        _ => Reviewed::Lost,
+    }
+}

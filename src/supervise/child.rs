@@ -1,0 +1,152 @@
+//! Starting an agent's command and making sure that nothing of it is left when it ends.
+//!
+//! The command gets a process group of its own. On Linux the runner is a child subreaper, so that whatever the command
+//! sets free still descends from the runner, and the command itself dies with its runner: it is started through
+//! `liza __hold`, which asks the kernel for that and then becomes the command.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+
+use crate::board::Process;
+
+/// What is started, and how.
+pub struct Start<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub cwd: &'a Path,
+    /// All of its environment.
+    pub env: Vec<(OsString, OsString)>,
+    pub stdin: Option<Vec<u8>>,
+}
+
+/// A command that runs.
+pub struct Running {
+    child: Child,
+    pid: Pid,
+    pub process: Process,
+}
+
+pub struct Pipes {
+    pub out: Option<ChildStdout>,
+    pub err: Option<ChildStderr>,
+}
+
+/// This program, to be started again.
+pub fn this_program() -> PathBuf {
+    match std::env::current_exe() {
+        Ok(path) if path.exists() => path,
+        // Replaced while it runs, as by a new build: the kernel still has it.
+        _ => PathBuf::from("/proc/self/exe"),
+    }
+}
+
+/// Whatever a child sets free comes to this process instead of leaving the family.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// This process ends when its parent does; false if the parent is gone already.
+pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        if rustix::process::set_parent_process_death_signal(Some(signal)).is_err() {
+            return true;
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = signal;
+    let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs());
+    now == Some(parent)
+}
+
+pub fn start(what: Start<'_>) -> std::io::Result<(Running, Pipes)> {
+    let mut command = Command::new(this_program());
+    command.arg("__hold").arg(std::process::id().to_string()).arg("--").arg(what.program).args(what.args);
+    command
+        .current_dir(what.cwd)
+        .env_clear()
+        .envs(what.env)
+        .process_group(0)
+        .stdin(if what.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = raw.ok_or_else(|| std::io::Error::other("the new process has no number"))?;
+    let process = crate::host::process(child.id());
+    if let (Some(text), Some(mut input)) = (what.stdin, child.stdin.take()) {
+        // A command that does not read would hold us; one that ended is no error.
+        std::thread::spawn(move || {
+            let _ = input.write_all(&text);
+        });
+    }
+    let pipes = Pipes { out: child.stdout.take(), err: child.stderr.take() };
+    Ok((Running { child, pid, process }, pipes))
+}
+
+impl Running {
+    /// Calls back when the command has ended. It is not reaped by that: until `reap` nobody else can get its number.
+    pub fn on_exit(&self, tell: impl FnOnce() + Send + 'static) {
+        let pid = self.pid;
+        std::thread::spawn(move || {
+            loop {
+                match rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+                {
+                    Err(rustix::io::Errno::INTR) => {}
+                    _ => break,
+                }
+            }
+            tell();
+        });
+    }
+
+    pub fn ask_to_end(&self) {
+        let _ = rustix::process::kill_process_group(self.pid, Signal::TERM);
+    }
+
+    pub fn kill(&self) {
+        let _ = rustix::process::kill_process_group(self.pid, Signal::KILL);
+    }
+
+    pub fn reap(&mut self) -> std::io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+/// Ends whatever is left of a command: its group, and all that descends from this process. To be called when nothing
+/// else was started by it.
+pub fn end_remains(of: &Running) -> usize {
+    of.kill();
+    let mut ended = 0;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let left = crate::host::descendants();
+        for pid in left.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw) {
+            if rustix::process::kill_process(pid, Signal::KILL).is_ok() {
+                ended += 1;
+            }
+        }
+        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+        if left.is_empty() || Instant::now() > deadline {
+            return ended;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Becomes the command, to die with the process that asked for it.
+pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Error {
+    if !end_with_parent(parent, Signal::KILL) {
+        return std::io::Error::other("the runner is gone");
+    }
+    Command::new(program).args(args).exec()
+}

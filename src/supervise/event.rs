@@ -1,0 +1,118 @@
+//! What happens while agents work, one event at a time: printed for people, or one JSON object a line for programs.
+
+use std::rc::Rc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::Wall;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A runner is there and waits for work.
+    Ready,
+    Claimed,
+    /// A session of an agent begins.
+    Started,
+    /// A session ended; what it left stands in `text`.
+    Ended,
+    Submitted,
+    Approved,
+    Rejected,
+    Blocked,
+    HandedOff,
+    Released,
+    Merged,
+    MergeFailed,
+    /// A limit is reached; the agent was asked to hand off.
+    Limit,
+    Crashed,
+    Paused,
+    Resumed,
+    Aborted,
+    /// A runner ends, and why.
+    Stopped,
+    /// A change of the board that somebody else made.
+    Board,
+    Notice,
+}
+
+impl Kind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Claimed => "claimed",
+            Self::Started => "started",
+            Self::Ended => "ended",
+            Self::Submitted => "submitted",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Blocked => "blocked",
+            Self::HandedOff => "handed off",
+            Self::Released => "released",
+            Self::Merged => "merged",
+            Self::MergeFailed => "merge failed",
+            Self::Limit => "limit",
+            Self::Crashed => "crashed",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Aborted => "aborted",
+            Self::Stopped => "stopped",
+            Self::Board => "board",
+            Self::Notice => "notice",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub time: Wall,
+    pub event: Kind,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    pub text: String,
+    /// What a session used, as far as is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<crate::provider::Usage>,
+}
+
+impl Event {
+    pub fn new(event: Kind, text: impl Into<String>) -> Self {
+        Self {
+            time: crate::host::now().wall,
+            event,
+            agent: String::new(),
+            task: None,
+            text: text.into(),
+            usage: None,
+        }
+    }
+
+    pub fn task(mut self, task: impl ToString) -> Self {
+        self.task = Some(task.to_string());
+        self
+    }
+
+    pub fn agent(mut self, agent: impl ToString) -> Self {
+        self.agent = agent.to_string();
+        self
+    }
+
+    pub fn usage(mut self, usage: crate::provider::Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// One line for people.
+    pub fn line(&self) -> String {
+        let agent = if self.agent.is_empty() { String::new() } else { format!("{:<18} ", self.agent) };
+        let task = self.task.as_ref().map_or(String::new(), |task| format!(" {task}"));
+        let text = if self.text.is_empty() { String::new() } else { format!(": {}", self.text) };
+        format!("{} {agent}{}{task}{text}", self.time, self.event.word())
+    }
+}
+
+/// Where events go.
+pub type Sink = Rc<dyn Fn(&Event)>;

@@ -1,0 +1,93 @@
+//! The lease of a living agent is renewed by a thread of its runner; that of a dead one is not.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::board::rules::{Heartbeat, Renew, RenewReview};
+use crate::board::{Process, TaskId, Transition};
+use crate::flow::context::{Caller, Context};
+
+/// What is kept alive.
+#[derive(Debug, Clone)]
+pub enum Beat {
+    Task { task: TaskId, epoch: u64 },
+    Review { task: TaskId },
+    Presence,
+}
+
+/// Stops when dropped, and no renewal is under way after that.
+pub struct Heart {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Sooner than the next regular beat, because this one failed.
+const RETRY: Duration = Duration::from_secs(5);
+
+impl Heart {
+    pub fn start(
+        root: PathBuf,
+        caller: Caller,
+        beat: Beat,
+        every: Duration,
+        alive: Process,
+        lost: impl Fn(String) + Send + 'static,
+    ) -> Self {
+        let (stop, stopped) = channel();
+        let thread = std::thread::spawn(move || {
+            let mut pause = every;
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+                if !crate::host::lives(&alive) {
+                    return;
+                }
+                pause = match renew(&root, &caller, &beat) {
+                    Renewed::Yes => every,
+                    Renewed::NotNow => RETRY.min(every),
+                    Renewed::Never(why) => {
+                        lost(why);
+                        return;
+                    }
+                };
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Renewed {
+    Yes,
+    NotNow,
+    Never(String),
+}
+
+fn renew(root: &std::path::Path, caller: &Caller, beat: &Beat) -> Renewed {
+    let Ok(ctx) = Context::open(root, caller, Rc::new(|_| {})) else { return Renewed::NotNow };
+    let what: Transition = match beat {
+        Beat::Task { task, epoch } => Renew { task: task.clone(), epoch: Some(*epoch) }.into(),
+        Beat::Review { task } => RenewReview { task: task.clone() }.into(),
+        Beat::Presence => Heartbeat {}.into(),
+    };
+    match ctx.commit_step(what) {
+        Ok(_) => Renewed::Yes,
+        // The agent itself may just have submitted or let go; its runner sees that when it ends.
+        Err(failure) if failure.code.starts_with("refused.transition") => Renewed::NotNow,
+        Err(failure)
+            if failure.code.starts_with("stale.") || failure.code.starts_with("refused.identity") =>
+        {
+            Renewed::Never(failure.message)
+        }
+        Err(_) => Renewed::NotNow,
+    }
+}

@@ -1,0 +1,494 @@
+//! The runner of one agent: register, wait for work, claim, start the agent, judge what it left, and again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::board::rules::RetireAgent;
+use crate::board::{AgentId, Call, Needs, Role, Status, SwitchKind, TaskId};
+use crate::flow::briefing::Assignment;
+use crate::flow::context::Caller;
+use crate::flow::{Context, Failure, agents, claim, merge, review};
+use crate::policy::ProjectConfig;
+use crate::policy::provider::ProviderEntry;
+use crate::policy::restart::Crashes;
+use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::team::Limits;
+use crate::policy::wake::{Wake as Reason, wakes};
+use crate::provider::Catalog;
+use crate::store::lock::SideLock;
+use crate::watch::DirectoryWatch;
+
+use super::child;
+use super::event::{Event, Kind, Sink};
+use super::session::{Wake, reason, stopping};
+use super::signals;
+
+/// How long a runner sleeps at most before it looks again: leases and reservations end without a file changing.
+const TICK: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub role: Role,
+    pub id: Option<AgentId>,
+    pub provider: Option<String>,
+    /// Leave after one piece of work, or when there is none.
+    pub once: bool,
+    /// Only this task.
+    pub task: Option<TaskId>,
+    /// Wake a planner for these occasions only.
+    pub woken: Vec<String>,
+    /// The `liza run` it belongs to: it ends with that.
+    pub parent: Option<u32>,
+}
+
+/// Why a runner left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// One piece of work is done, as was asked.
+    Done,
+    NothingToDo,
+    Aborted(String),
+    Signal(i32),
+    /// The agent cannot be kept running.
+    GaveUp(String),
+}
+
+/// What there is to do.
+pub(super) enum Found {
+    Work(Assignment, PathBuf),
+    Merge(TaskId),
+}
+
+pub struct Runner {
+    pub(super) ctx: Context,
+    pub(super) caller: Caller,
+    pub(super) agent: AgentId,
+    pub(super) role: Role,
+    pub(super) entry: ProviderEntry,
+    pub(super) config: ProjectConfig,
+    pub(super) limits: Limits,
+    pub(super) token: String,
+    pub(super) crashes: Crashes,
+    pub(super) sessions: u64,
+    pub(super) began: Instant,
+    pub(super) tx: Sender<Wake>,
+    pub(super) rx: Receiver<Wake>,
+    sink: Sink,
+    options: Options,
+    /// What failed a moment ago is not tried again before this.
+    not_before: HashMap<String, Instant>,
+    /// What the planner was woken for already, so that it is not woken for the same again and again.
+    planned_for: BTreeSet<String>,
+    /// Said already.
+    told: String,
+    /// Kept while this runner lives, so that there is one for each agent.
+    _one_of_it: SideLock,
+}
+
+/// How a piece of work ended for the runner.
+pub(super) enum After {
+    /// There may be more.
+    GoOn,
+    Leave(Left),
+}
+
+/// The command that plays a role, and what is known of it.
+pub struct Chosen {
+    pub name: String,
+    pub entry: ProviderEntry,
+}
+
+/// By whom an agent of this role is played.
+pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Result<Chosen, Failure> {
+    let of_team =
+        config.team.iter().find(|member| &member.role == role).and_then(|member| member.provider.as_deref());
+    let of_role = config.roles.get(role).and_then(|role| role.provider.as_deref());
+    let name = asked.or(of_team).or(of_role).or(config.provider.as_deref());
+    let catalog = Catalog::new(config);
+    let known = || catalog.names().collect::<Vec<_>>().join(", ");
+    let Some(name) = name else {
+        return Err(Failure::new("usage.provider", format!("no agent command is named for the role {role}"))
+            .hint(format!(
+                "write `provider: NAME` into liza.yaml, or give --provider NAME; known: {}",
+                known()
+            )));
+    };
+    match catalog.entry(name) {
+        Some(entry) => Ok(Chosen { name: name.to_owned(), entry: entry.clone() }),
+        None => Err(Failure::new("usage.provider", format!("there is no provider `{name}`"))
+            .hint(format!("known: {}; more can be defined under `providers:` in liza.yaml", known()))),
+    }
+}
+
+impl Runner {
+    /// Makes the agent known, with this process as its runner.
+    pub fn start(person: &Context, options: Options, sink: Sink) -> Result<Self, Failure> {
+        if let Some(parent) = options.parent
+            && !child::end_with_parent(parent, Signal::TERM)
+        {
+            return Err(Failure::new("signal.parent", "the run this runner belongs to is gone"));
+        }
+        let config = person.project_config()?;
+        let chosen = choose(&config, &options.role, options.provider.as_deref())?;
+        check_program(&chosen)?;
+        child::adopt_orphans();
+        let runner = crate::host::this_process();
+        let locks = person.store.layout().dir().join("locks");
+        crate::store::files::make_private_dir(&locks)?;
+        let lock = std::cell::RefCell::new(None);
+        // The kernel gives it back whatever becomes of us.
+        let take = |id: &AgentId| {
+            let path = locks.join(format!("runner-{id}.lock"));
+            match SideLock::acquire(&path, Duration::ZERO) {
+                Ok(held) => {
+                    lock.replace(Some(held));
+                    true
+                }
+                Err(_) => false,
+            }
+        };
+        let (data, _) = agents::register_running(person, &options.role, options.id.clone(), &runner, take)?;
+        let Some(one_of_it) = lock.into_inner() else {
+            return Err(Failure::new("bug.runner", "the runner's lock is not held"));
+        };
+        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+        let token = text("token");
+        let caller = Caller {
+            board_dir: Some(person.store.dir().to_owned()),
+            agent_id: Some(text("id")),
+            token: Some(token.clone()),
+            token_file: None,
+            claim: None,
+        };
+        let agent = AgentId::new(&text("id")).map_err(|why| Failure::new("bug.runner", why.to_string()))?;
+        let narrated = Rc::clone(&sink);
+        let who = agent.clone();
+        let narrator = Rc::new(move |text: &str| narrated(&Event::new(Kind::Notice, text).agent(&who)));
+        let ctx = Context::open(person.root(), &caller, narrator)?;
+        let (tx, rx) = channel();
+        let role_config = config.roles.get(&options.role);
+        let limits = Limits::of_role(&options.role, role_config);
+        let mut runner = Self {
+            ctx,
+            caller,
+            agent,
+            role: options.role.clone(),
+            entry: chosen.entry,
+            limits,
+            config,
+            token,
+            crashes: Crashes::default(),
+            sessions: 0,
+            began: Instant::now(),
+            tx,
+            rx,
+            sink,
+            options,
+            not_before: HashMap::new(),
+            planned_for: BTreeSet::new(),
+            told: String::new(),
+            _one_of_it: one_of_it,
+        };
+        runner.listen()?;
+        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, chosen.name)));
+        Ok(runner)
+    }
+
+    /// Signals and changes of the board come through one channel.
+    fn listen(&mut self) -> Result<(), Failure> {
+        let tx = self.tx.clone();
+        signals::forward(move |signal| {
+            let _ = tx.send(Wake::Signal(signal));
+        })
+        .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+        let tx = self.tx.clone();
+        let dir = self.ctx.store.dir().to_owned();
+        std::thread::spawn(move || {
+            let mut watch = DirectoryWatch::new(&dir);
+            loop {
+                watch.wait(Duration::from_secs(3600));
+                if tx.send(Wake::Board).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    pub(super) fn tell(&self, event: Event) {
+        (self.sink)(&Event { agent: self.agent.to_string(), ..event });
+    }
+
+    /// Says something that goes on being true only once.
+    fn tell_once(&mut self, kind: Kind, text: String) {
+        if self.told != text {
+            self.told.clone_from(&text);
+            self.tell(Event::new(kind, text));
+        }
+    }
+
+    pub fn run(&mut self) -> Result<Left, Failure> {
+        let left = self.work_until_over()?;
+        let text = match &left {
+            Left::Done => "done".to_owned(),
+            Left::NothingToDo => "there is nothing to do".to_owned(),
+            Left::Aborted(why) | Left::GaveUp(why) => why.clone(),
+            Left::Signal(signal) => format!("signal {signal}"),
+        };
+        if matches!(left, Left::GaveUp(_)) {
+            // Its reserved work is free for others; a person may start it again.
+            let _ = self.ctx.commit(RetireAgent { id: self.agent.clone() });
+        }
+        self.tell(Event::new(Kind::Stopped, text));
+        Ok(left)
+    }
+
+    fn work_until_over(&mut self) -> Result<Left, Failure> {
+        loop {
+            self.ctx.now = crate::host::now();
+            if let Some(switch) = stopping(&self.ctx, self.agent.as_str(), None) {
+                if switch.kind == SwitchKind::Abort {
+                    return Ok(Left::Aborted(reason(&switch)));
+                }
+                self.tell_once(Kind::Paused, reason(&switch));
+                if let Some(left) = self.wait(TICK) {
+                    return Ok(left);
+                }
+                continue;
+            }
+            let found = match self.look_for_work() {
+                Ok(found) => found,
+                Err(failure) if failure.code.starts_with("refused.identity") => {
+                    return Ok(Left::GaveUp(failure.message));
+                }
+                Err(failure) => {
+                    self.tell_once(Kind::Notice, said(&failure));
+                    None
+                }
+            };
+            let after = match found {
+                Some(Found::Work(assignment, place)) => {
+                    self.told.clear();
+                    self.carry_out(assignment, place)?
+                }
+                Some(Found::Merge(task)) => self.merge(&task),
+                None if self.options.once => return Ok(Left::NothingToDo),
+                None => {
+                    if let Some(left) = self.wait(TICK) {
+                        return Ok(left);
+                    }
+                    continue;
+                }
+            };
+            match after {
+                After::Leave(left) => return Ok(left),
+                After::GoOn if self.options.once => return Ok(Left::Done),
+                After::GoOn => {}
+            }
+        }
+    }
+
+    /// Sleeps until something happens or the time is over.
+    pub(super) fn wait(&mut self, most: Duration) -> Option<Left> {
+        let until = Instant::now() + most;
+        loop {
+            match self.rx.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Wake::Signal(signal)) => return Some(Left::Signal(signal)),
+                Ok(Wake::Board) => {
+                    // One look for a whole burst of changes.
+                    let mut signal = None;
+                    while let Ok(wake) = self.rx.try_recv() {
+                        if let Wake::Signal(number) = wake {
+                            signal = Some(number);
+                        }
+                    }
+                    return signal.map(Left::Signal);
+                }
+                // Of a session that is over.
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Some(Left::Signal(signal_hook::consts::SIGTERM));
+                }
+            }
+        }
+    }
+
+    /// Waits through a pause whatever changes; a signal or ABORT ends it.
+    pub(super) fn pause(&mut self, task: Option<&TaskId>, until: Duration) -> Option<Left> {
+        let deadline = Instant::now() + until;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            if let Some(over) = self.wait(left) {
+                return Some(over);
+            }
+            if let Some(switch) = stopping(&self.ctx, self.agent.as_str(), task)
+                && switch.kind == SwitchKind::Abort
+            {
+                return Some(Left::Aborted(reason(&switch)));
+            }
+        }
+    }
+
+    fn is_due(&self, key: &str) -> bool {
+        self.not_before.get(key).is_none_or(|at| *at <= Instant::now())
+    }
+
+    pub(super) fn not_now(&mut self, key: String) {
+        self.not_before.insert(key, Instant::now() + TICK);
+    }
+
+    fn look_for_work(&mut self) -> Result<Option<Found>, Failure> {
+        let snapshot = self.ctx.read_with(|board| {
+            Needs::Tasks(
+                board
+                    .tasks
+                    .iter()
+                    .filter(|task| task.status == Status::ReadyForReview)
+                    .map(|task| task.id.clone())
+                    .collect(),
+            )
+        })?;
+        let board = &snapshot.board;
+        let actor = board.identify(&self.ctx.credentials)?;
+        if self.role == Role::planner() {
+            let all = wakes(board);
+            let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
+            // What is over may come again, and then it is new.
+            self.planned_for.retain(|key| keys.contains(key));
+            let wanted = |key: &str| {
+                let asked = self.options.woken.is_empty() || self.options.woken.iter().any(|own| own == key);
+                asked && !self.planned_for.contains(key)
+            };
+            let wakes: Vec<Reason> = all.into_iter().filter_map(|wake| wake.only(board, wanted)).collect();
+            if wakes.is_empty() {
+                return Ok(None);
+            }
+            self.ctx.integration_in_place(board)?;
+            let place = crate::flow::leftovers::plan_checkout(&self.ctx, board, &self.agent)?;
+            return Ok(Some(Found::Work(Assignment::Plan { wakes }, place)));
+        }
+        self.ctx.integration_in_place(board)?;
+        let wanted = |task: &TaskId| self.options.task.as_ref().is_none_or(|only| only == task);
+        let world = self.ctx.store.surroundings(board)?;
+        let call = Call::new(actor, &self.ctx.now, &world);
+        if self.role == Role::code_reviewer() {
+            let approved = merge::queue(board)
+                .into_iter()
+                .filter(|task| wanted(task) && call.check_switches(Some(task)).is_ok())
+                .find(|task| self.is_due(&format!("merge {task}")));
+            if let Some(task) = approved {
+                return Ok(Some(Found::Merge(task)));
+            }
+            let Some(task) = best_review(board, &call, |task| {
+                wanted(&task.id) && self.is_due(&format!("review {}", task.id))
+            }) else {
+                return Ok(None);
+            };
+            let task = task.id.clone();
+            return match review::claim(&self.ctx, &task) {
+                Ok((data, _)) => {
+                    self.tell(Event::new(Kind::Claimed, "for review").task(&task));
+                    let place = PathBuf::from(data["checkout"].as_str().unwrap_or_default());
+                    Ok(Some(Found::Work(Assignment::Review { task }, place)))
+                }
+                Err(failure) => self.not_claimed(format!("review {task}"), failure),
+            };
+        }
+        let Some(task) = best_claim(board, &call, |task| {
+            task.role == self.role && wanted(&task.id) && self.is_due(&format!("claim {}", task.id))
+        }) else {
+            return Ok(None);
+        };
+        let task = task.id.clone();
+        match claim::claim(&self.ctx, &task) {
+            Ok(claimed) => {
+                let epoch = claimed.data["epoch"].as_u64().unwrap_or_default();
+                let place = PathBuf::from(claimed.data["worktree"].as_str().unwrap_or_default());
+                let iteration = &claimed.data["iteration"];
+                self.tell(
+                    Event::new(Kind::Claimed, format!("iteration {iteration}, epoch {epoch}")).task(&task),
+                );
+                Ok(Some(Found::Work(Assignment::Task { task, epoch }, place)))
+            }
+            Err(failure) => self.not_claimed(format!("claim {task}"), failure),
+        }
+    }
+
+    /// Somebody was faster, or it cannot be had: other work first, and this again later.
+    fn not_claimed(&mut self, key: String, failure: Failure) -> Result<Option<Found>, Failure> {
+        self.not_now(key);
+        if failure.code.starts_with("stale.") || failure.code.starts_with("refused.") {
+            return Ok(None);
+        }
+        Err(failure)
+    }
+
+    /// The planner has seen this; it is not woken for it again while it lasts.
+    pub(super) fn planned(&mut self, wakes: &[Reason]) {
+        if let Ok(snapshot) = self.ctx.read(&Needs::Nothing) {
+            self.planned_for.extend(wakes.iter().flat_map(|wake| wake.keys(&snapshot.board)));
+        }
+    }
+
+    pub(super) fn merge(&mut self, task: &TaskId) -> After {
+        self.ctx.now = crate::host::now();
+        match merge::merge(&self.ctx, task, &merge::MergeOptions::default()) {
+            Ok(merged) if merged.result == merge::MergeResult::Merged => {
+                let commit = merged.data["merge_commit"].as_str().unwrap_or_default();
+                self.tell(
+                    Event::new(Kind::Merged, format!("as {}", commit.get(..12).unwrap_or(commit))).task(task),
+                );
+            }
+            Ok(merged) => {
+                let outcome = merged.data["outcome"].as_str().unwrap_or_default();
+                self.tell(Event::new(Kind::MergeFailed, outcome).task(task));
+            }
+            Err(failure) => {
+                self.not_now(format!("merge {task}"));
+                if !failure.code.starts_with("stale.") && !failure.code.starts_with("refused.transition") {
+                    self.tell_once(Kind::Notice, format!("{task} is not merged: {}", said(&failure)));
+                }
+            }
+        }
+        After::GoOn
+    }
+}
+
+pub(super) fn said(failure: &Failure) -> String {
+    match &failure.hint {
+        Some(hint) => format!("{} ({hint})", failure.message),
+        None => failure.message.clone(),
+    }
+}
+
+/// A command that is not there would crash three times before anybody is told.
+pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
+    let Some(program) = chosen.entry.command.first() else {
+        return Err(Failure::new("usage.provider", format!("provider `{}` has no command", chosen.name))
+            .hint(format!(
+                "give it one: `providers: {{ {}: {{ command: [PROGRAM, ARG] }} }}` in liza.yaml",
+                chosen.name
+            )));
+    };
+    if crate::host::program(program).is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "usage.provider",
+        format!("`{program}`, the command of provider `{}`, is not found", chosen.name),
+    )
+    .hint("install it, or name another provider in liza.yaml; `liza doctor` lists what is installed"))
+}

@@ -1,0 +1,316 @@
+//! One session of an agent: its command from start to end, watched, bounded, and nothing of it left over.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use crate::board::{Switch, SwitchKind, TaskId};
+use crate::flow::{Context, Failure};
+use crate::policy::team::Limits;
+use crate::provider::{Invocation, Meter, Usage};
+
+use super::child::{self, Running, Start};
+use super::event::{Event, Kind};
+use super::heart::{Beat, Heart};
+use super::output::{self, Gauge};
+
+/// What may happen while a runner waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wake {
+    /// Something changed in `.liza`.
+    Board,
+    /// The command of the session with this number ended.
+    Exited(u64),
+    Limit(u64, String),
+    /// The lease cannot be renewed any more.
+    Lost(u64, String),
+    Signal(i32),
+}
+
+/// Why a session was over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The command ended by itself.
+    ByItself,
+    Limit(String),
+    Abort(String),
+    Signal(i32),
+    Lost(String),
+}
+
+pub struct Ended {
+    pub status: Option<ExitStatus>,
+    pub why: Why,
+    pub usage: Usage,
+    pub took: Duration,
+}
+
+impl Ended {
+    pub fn code(&self) -> Option<i32> {
+        self.status.and_then(|status| status.code())
+    }
+
+    /// How the command ended, in words.
+    pub fn words(&self) -> String {
+        use std::os::unix::process::ExitStatusExt;
+        match (self.status.and_then(|s| s.code()), self.status.and_then(|s| s.signal())) {
+            (Some(127), _) => "its command could not be started (exit 127)".to_owned(),
+            (Some(code), _) => format!("exit {code}"),
+            (None, Some(signal)) => format!("killed by signal {signal}"),
+            _ => "lost".to_owned(),
+        }
+    }
+}
+
+/// What a session needs to know beside the command.
+pub struct Frame<'a> {
+    pub number: u64,
+    pub ctx: &'a Context,
+    pub agent: &'a str,
+    pub task: Option<&'a TaskId>,
+    pub beat: Beat,
+    pub heart: HeartParts,
+    pub limits: Limits,
+    pub grace: Duration,
+    pub files: Files,
+    pub secrets: Vec<Vec<u8>>,
+    pub tx: &'a Sender<Wake>,
+    pub rx: &'a Receiver<Wake>,
+    pub sink: &'a dyn Fn(Event),
+    pub meter: Meter,
+}
+
+pub struct HeartParts {
+    pub root: PathBuf,
+    pub caller: crate::flow::context::Caller,
+    pub every: Duration,
+}
+
+/// Where a session keeps what it leaves to read.
+#[derive(Debug, Clone)]
+pub struct Files {
+    pub dir: PathBuf,
+    /// How the names of its files begin.
+    pub stem: String,
+}
+
+impl Files {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(format!("{}.{name}", self.stem))
+    }
+}
+
+pub fn run(
+    frame: Frame<'_>,
+    invocation: &Invocation,
+    cwd: &Path,
+    env: Vec<(OsString, OsString)>,
+) -> Result<Ended, Failure> {
+    let began = Instant::now();
+    let (mut running, pipes) = child::start(Start {
+        program: &invocation.program,
+        args: &invocation.args,
+        cwd,
+        env,
+        stdin: invocation.stdin.clone(),
+    })
+    .map_err(|error| {
+        Failure::new("io.agent", format!("`{}` cannot be started: {error}", invocation.program))
+    })?;
+    let number = frame.number;
+    let gauge = Gauge::new(frame.meter);
+    let out = frame.files.path("out.log");
+    let err = frame.files.path("err.log");
+    let mut readers = Vec::new();
+    if let Some(pipe) = pipes.out {
+        let (gauge, limits, tx) = (gauge.clone(), frame.limits, frame.tx.clone());
+        let secrets = frame.secrets.clone();
+        readers.push(std::thread::spawn(move || {
+            output::pump(pipe, &out, Some((gauge, limits)), secrets, |why| {
+                let _ = tx.send(Wake::Limit(number, why));
+            });
+        }));
+    }
+    if let Some(pipe) = pipes.err {
+        let secrets = frame.secrets.clone();
+        readers.push(std::thread::spawn(move || output::pump(pipe, &err, None, secrets, |_| {})));
+    }
+    let tx = frame.tx.clone();
+    running.on_exit(move || {
+        let _ = tx.send(Wake::Exited(number));
+    });
+    let tx = frame.tx.clone();
+    let heart = Heart::start(
+        frame.heart.root.clone(),
+        frame.heart.caller.clone(),
+        frame.beat.clone(),
+        frame.heart.every,
+        running.process.clone(),
+        move |why| {
+            let _ = tx.send(Wake::Lost(number, why));
+        },
+    );
+    let watch = Watch {
+        ctx: frame.ctx,
+        agent: frame.agent,
+        task: frame.task,
+        rx: frame.rx,
+        sink: frame.sink,
+        number,
+        grace: frame.grace,
+        deadline: frame.limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)),
+    };
+    let why = watch.until_over(&running, frame.limits.wall_seconds);
+    // From here on nothing is renewed for it, and nothing else of this runner runs.
+    drop(heart);
+    let status = running.reap().ok();
+    let left_over = child::end_remains(&running);
+    if left_over > 0 {
+        (frame.sink)(Event::new(
+            Kind::Notice,
+            format!("{left_over} processes that the agent left behind were ended"),
+        ));
+    }
+    for reader in readers {
+        let _ = reader.join();
+    }
+    let usage_file = invocation.usage_file.as_ref().and_then(|path| std::fs::read(path).ok());
+    gauge.finish(usage_file.as_deref());
+    withdraw_ask(frame.ctx, frame.agent);
+    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed() })
+}
+
+struct Watch<'a> {
+    ctx: &'a Context,
+    agent: &'a str,
+    task: Option<&'a TaskId>,
+    rx: &'a Receiver<Wake>,
+    sink: &'a dyn Fn(Event),
+    number: u64,
+    grace: Duration,
+    deadline: Option<Instant>,
+}
+
+impl Watch<'_> {
+    /// Waits for the end of the command, or brings it about.
+    fn until_over(mut self, running: &Running, wall: Option<u64>) -> Why {
+        let mut paused = false;
+        // Why it has to end, once that is so, and when it is made to.
+        let mut ending: Option<(Why, Instant)> = None;
+        let mut stopping = false;
+        loop {
+            let until = ending.as_ref().map(|(_, at)| *at).or(self.deadline);
+            let wake = match until {
+                Some(at) => self.rx.recv_timeout(at.saturating_duration_since(Instant::now())),
+                None => self.rx.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match wake {
+                Ok(Wake::Exited(number)) if number == self.number => {
+                    return ending.map_or(Why::ByItself, |(why, _)| why);
+                }
+                Ok(Wake::Limit(number, why)) if number == self.number && ending.is_none() => {
+                    self.ask(&why);
+                    ending = Some((Why::Limit(why), Instant::now() + self.grace));
+                }
+                Ok(Wake::Lost(number, why)) if number == self.number && !stopping => {
+                    running.ask_to_end();
+                    stopping = true;
+                    ending = Some((Why::Lost(why), Instant::now() + self.grace));
+                }
+                Ok(Wake::Signal(signal)) => {
+                    // The second one does not wait any more.
+                    let at = if stopping { Instant::now() } else { Instant::now() + self.grace };
+                    running.ask_to_end();
+                    stopping = true;
+                    ending = Some((Why::Signal(signal), at));
+                }
+                Ok(Wake::Board) => {
+                    if let Some(switch) = self.switch() {
+                        if switch.kind == SwitchKind::Abort && !stopping {
+                            running.ask_to_end();
+                            stopping = true;
+                            ending = Some((Why::Abort(reason(&switch)), Instant::now() + self.grace));
+                        } else if !paused && !stopping {
+                            paused = true;
+                            (self.sink)(Event::new(
+                                Kind::Paused,
+                                format!("{} is set; the agent finishes its step", switch.kind.as_str()),
+                            ));
+                        }
+                    } else if paused {
+                        paused = false;
+                        (self.sink)(Event::new(Kind::Resumed, ""));
+                    }
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => match (&ending, stopping) {
+                    (Some(_), true) => {
+                        running.kill();
+                        // Nothing more is to be waited for but its end.
+                        if let Some((_, at)) = &mut ending {
+                            *at = Instant::now() + Duration::from_secs(1);
+                        }
+                    }
+                    (Some((why, _)), false) => {
+                        running.ask_to_end();
+                        stopping = true;
+                        ending = Some((why.clone(), Instant::now() + self.grace));
+                    }
+                    (None, _) => {
+                        self.deadline = None;
+                        let why = format!("{} s of {0} s used", wall.unwrap_or_default());
+                        self.ask(&why);
+                        ending = Some((Why::Limit(why), Instant::now() + self.grace));
+                    }
+                },
+                Err(RecvTimeoutError::Disconnected) => {
+                    running.kill();
+                    return Why::Signal(signal_hook::consts::SIGTERM);
+                }
+            }
+        }
+    }
+
+    /// The switch that stops this agent, if one is set.
+    fn switch(&self) -> Option<Switch> {
+        stopping(self.ctx, self.agent, self.task)
+    }
+
+    /// The agent hears of it with its next liza command.
+    fn ask(&self, why: &str) {
+        (self.sink)(Event::new(Kind::Limit, format!("{why}; asked for a handoff")));
+        let path = self.ctx.store.layout().ask(self.agent);
+        let text = match self.task {
+            Some(task) => format!(
+                "your session ends in {} s ({why}): commit what you have, then `liza task handoff {task} --summary S --next S`, then exit with 42\n",
+                self.grace.as_secs()
+            ),
+            None => format!("your session ends in {} s ({why}): finish and exit\n", self.grace.as_secs()),
+        };
+        let made = path.parent().map(crate::store::files::make_private_dir);
+        if made.is_some_and(|made| made.is_ok()) {
+            let _ = crate::store::files::replace(&path, text.as_bytes());
+        }
+    }
+}
+
+/// What was asked of an agent is over with its session.
+fn withdraw_ask(ctx: &Context, agent: &str) {
+    let _ = std::fs::remove_file(ctx.store.layout().ask(agent));
+}
+
+pub fn reason(switch: &Switch) -> String {
+    if switch.reason.is_empty() {
+        format!("{} is set", switch.kind.as_str())
+    } else {
+        format!("{} is set: {}", switch.kind.as_str(), switch.reason)
+    }
+}
+
+/// The strongest switch for an agent or what it works on.
+pub fn stopping(ctx: &Context, agent: &str, task: Option<&TaskId>) -> Option<Switch> {
+    let agent = crate::board::AgentId::new(agent).ok()?;
+    ctx.store.switches().ok()?.stopping(&agent, task).cloned()
+}

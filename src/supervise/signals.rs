@@ -1,0 +1,32 @@
+//! Signals as messages: a handler may do next to nothing, so it only writes a byte, and a thread passes the word on.
+
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+/// Calls back for each signal that asks this process to end. The thread lives as long as the process.
+pub fn forward(to: impl Fn(i32) + Send + Clone + 'static) -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let (mut reader, writer) = UnixStream::pair()?;
+        pipe::register(signal, writer)?;
+        let to = to.clone();
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let mut byte = [0];
+            loop {
+                match reader.read(&mut byte) {
+                    Ok(1) => to(signal),
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                    _ => return,
+                }
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// What a process that ends because of this signal answers.
+pub fn exit_code(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(130)
+}

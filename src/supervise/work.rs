@@ -1,0 +1,584 @@
+//! One piece of work: sessions of the agent until it is finished, let go, or cannot go on.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
+use crate::board::{Board, Needs, Status, SwitchKind, TaskId, Transition};
+use crate::flow::briefing::{Assignment, BriefRequest, brief};
+use crate::flow::leftovers::{self, Leftovers};
+use crate::flow::{Failure, submit};
+use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
+use crate::policy::restart::AfterCrash;
+use crate::provider::{Job, Meter, environment, invocation};
+
+use super::event::{Event, Kind};
+use super::heart::Beat;
+use super::runner::{After, Left, Runner, said};
+use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stopping};
+
+/// So many sessions in a row that end well and change nothing are enough.
+const EMPTY_SESSIONS: u32 = 3;
+/// So many handoffs because of a limit, and the task is too large for its agents.
+const LIMIT_HANDOFFS: usize = 3;
+/// How the summary of a handoff begins that a runner wrote because of a limit.
+const LIMIT_MARK: &str = "limit reached: ";
+/// The exit code by which an agent asks to be started afresh.
+const RESTART: i32 = 42;
+
+impl Runner {
+    pub(super) fn carry_out(
+        &mut self,
+        mut assignment: Assignment,
+        mut place: PathBuf,
+    ) -> Result<After, Failure> {
+        let mut remarks: Vec<String> = Vec::new();
+        let mut empty = 0;
+        let mut before = self.state_of(&assignment);
+        loop {
+            let task = task_of(&assignment).cloned();
+            if let Some(left) = self.wait_for_leave_to_start(task.as_ref()) {
+                return Ok(After::Leave(left));
+            }
+            if let Some(over) = self.is_over(&assignment)? {
+                return Ok(over);
+            }
+            let request = BriefRequest {
+                role: &self.role,
+                agent: &self.agent,
+                assignment: &assignment,
+                remarks: &remarks,
+            };
+            let prompt = match brief(&self.ctx, &request)? {
+                Ok(prompt) => prompt,
+                Err(missing) => return Ok(self.incomplete(&assignment, &missing)),
+            };
+            let ended = self.session(&assignment, &place, &prompt.text)?;
+            self.ctx.now = crate::host::now();
+            let left = self.left_behind(&assignment);
+            self.tell_end(&assignment, &ended, left.as_ref());
+            match &ended.why {
+                Why::Abort(why) => return Ok(After::Leave(Left::Aborted(why.clone()))),
+                Why::Signal(signal) => return Ok(After::Leave(Left::Signal(*signal))),
+                Why::Lost(why) => {
+                    self.tell(Event::new(Kind::Notice, format!("the claim is lost: {why}")));
+                    return Ok(After::GoOn);
+                }
+                Why::Limit(_) | Why::ByItself => {}
+            }
+            // The agent may have gone on to other work by itself.
+            if let Some((task, epoch, worktree)) = self.held()? {
+                assignment = Assignment::Task { task, epoch };
+                place = worktree;
+            }
+            if let Some(over) = self.is_over(&assignment)? {
+                return Ok(over);
+            }
+            if let Why::Limit(why) = &ended.why {
+                return Ok(self.end_at_limit(&assignment, why, left.as_ref()));
+            }
+            let now = self.state_of(&assignment);
+            empty = if now == before { empty + 1 } else { 0 };
+            before = now;
+            remarks = vec![remark(&ended, left.as_ref())];
+            match ended.code() {
+                Some(0) => {
+                    if let Assignment::Plan { wakes } = &assignment {
+                        self.planned(wakes);
+                        return Ok(After::GoOn);
+                    }
+                    if let Some(why) = self.submit_for(&assignment, left.as_ref()) {
+                        remarks.push(why);
+                    }
+                    if let Some(over) = self.is_over(&assignment)? {
+                        return Ok(over);
+                    }
+                }
+                Some(RESTART) if empty < EMPTY_SESSIONS => continue,
+                _ => match self.crashes.note(self.began.elapsed()) {
+                    AfterCrash::Restart(pause) => {
+                        self.tell_crash(
+                            &ended,
+                            task.as_ref(),
+                            &format!("started again in {} s", pause.as_secs()),
+                        );
+                        if let Some(left) = self.pause(task.as_ref(), pause) {
+                            return Ok(After::Leave(left));
+                        }
+                        continue;
+                    }
+                    AfterCrash::GiveUp => {
+                        let why =
+                            format!("the agent crashed 3 times in 5 minutes, last with {}", ended.words());
+                        self.tell_crash(&ended, task.as_ref(), "not started again");
+                        self.let_go(&assignment, &why);
+                        return Ok(After::Leave(Left::GaveUp(why)));
+                    }
+                },
+            }
+            if empty >= EMPTY_SESSIONS {
+                return Ok(self.give_up_on(&assignment));
+            }
+        }
+    }
+
+    /// While a switch is set nothing starts; ABORT and signals end the waiting.
+    fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
+        let mut told = false;
+        loop {
+            let switch = stopping(&self.ctx, self.agent.as_str(), task)?;
+            if switch.kind == SwitchKind::Abort {
+                return Some(Left::Aborted(reason(&switch)));
+            }
+            if !told {
+                told = true;
+                self.tell(Event::new(Kind::Paused, reason(&switch)));
+            }
+            if let Some(left) = self.wait(Duration::from_secs(5)) {
+                return Some(left);
+            }
+        }
+    }
+
+    fn board(&self, task: Option<&TaskId>) -> Result<Board, Failure> {
+        let needs = task.map_or(Needs::Nothing, Needs::task);
+        Ok(self.ctx.read(&needs)?.board)
+    }
+
+    /// The task this agent holds now, whatever it was given.
+    fn held(&self) -> Result<Option<(TaskId, u64, PathBuf)>, Failure> {
+        let board = self.board(None)?;
+        let incarnation = board.agent(&self.agent).map(|agent| agent.incarnation);
+        let held = board.tasks.iter().find(|task| {
+            task.status == Status::Working
+                && task
+                    .lease
+                    .as_ref()
+                    .is_some_and(|lease| lease.agent == self.agent && Some(lease.incarnation) == incarnation)
+        });
+        let Some((id, epoch)) = held.map(|task| (task.id.clone(), task.epoch)) else { return Ok(None) };
+        let board = self.board(Some(&id))?;
+        let worktree = board
+            .task(&id)
+            .and_then(|task| task.body().attempt())
+            .map(|attempt| self.ctx.root().join(&attempt.worktree));
+        Ok(worktree.map(|worktree| (id, epoch, worktree)))
+    }
+
+    /// Names the state of what is worked on, so that a session that changed nothing is seen.
+    fn state_of(&self, assignment: &Assignment) -> String {
+        match assignment {
+            Assignment::Task { task, .. } => {
+                leftovers::gather(&self.ctx, task).map(|found| found.fingerprint).unwrap_or_default()
+            }
+            Assignment::Review { .. } => String::new(),
+            Assignment::Plan { .. } => {
+                self.board(None).map(|board| board.revision.to_string()).unwrap_or_default()
+            }
+        }
+    }
+
+    /// What the board says has become of it; nothing while it is still this agent's.
+    fn is_over(&mut self, assignment: &Assignment) -> Result<Option<After>, Failure> {
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let board = self.board(Some(task))?;
+                let (kind, text) = match of_claim(&board, &self.agent, task, *epoch) {
+                    Claimed::Unfinished => return Ok(None),
+                    Claimed::Submitted => (Kind::Submitted, String::new()),
+                    Claimed::Blocked => {
+                        let reason = board.task(task).and_then(|task| task.body().blocked_reason.clone());
+                        (Kind::Blocked, reason.unwrap_or_default())
+                    }
+                    Claimed::LetGo => (Kind::Released, String::new()),
+                    Claimed::Ended => (Kind::Notice, "the task has ended".to_owned()),
+                    Claimed::Lost => (Kind::Notice, "somebody else holds it now".to_owned()),
+                };
+                self.tell(Event::new(kind, text).task(task));
+                Ok(Some(After::GoOn))
+            }
+            Assignment::Review { task } => {
+                let board = self.board(Some(task))?;
+                let (kind, text) = match of_review(&board, &self.agent, task) {
+                    Reviewed::Unfinished => return Ok(None),
+                    Reviewed::Approved => {
+                        self.tell(Event::new(Kind::Approved, "").task(task));
+                        if board.task(task).is_some_and(|task| task.status == Status::Approved) {
+                            return Ok(Some(self.merge(task)));
+                        }
+                        return Ok(Some(After::GoOn));
+                    }
+                    Reviewed::Rejected => {
+                        let reason = board.task(task).and_then(|task| task.body().rejection_reason.clone());
+                        (Kind::Rejected, reason.unwrap_or_default())
+                    }
+                    Reviewed::Blocked => (Kind::Blocked, "by the review".to_owned()),
+                    Reviewed::Lost => (Kind::Notice, "the review is somebody else's now".to_owned()),
+                };
+                self.tell(Event::new(kind, text).task(task));
+                Ok(Some(After::GoOn))
+            }
+            Assignment::Plan { .. } => Ok(None),
+        }
+    }
+
+    fn session(&mut self, assignment: &Assignment, place: &Path, prompt: &str) -> Result<Ended, Failure> {
+        self.sessions += 1;
+        let files = self.files(assignment)?;
+        let prompt_file = files.path("prompt.md");
+        crate::store::files::replace(&prompt_file, prompt.as_bytes())?;
+        let role_config = self.config.roles.get(&self.role);
+        let job = Job {
+            prompt: prompt.to_owned(),
+            prompt_file: prompt_file.clone(),
+            worktree: place.to_owned(),
+            common_dir: self.ctx.repo.common_dir.clone(),
+            git_dir: leftovers::git_dir(&self.ctx, place),
+            board_dir: self.ctx.store.dir().to_owned(),
+            run_dir: files.dir.clone(),
+            model: role_config.and_then(|role| role.model.clone()),
+            args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
+            session: None,
+            limits: self.limits,
+        };
+        let invocation = invocation(&self.entry, &job);
+        let env = self.environment(assignment, &invocation.env, &prompt_file)?;
+        let config = self.board(None)?;
+        let every = Duration::from_secs(
+            config.config().heartbeat_seconds.min(config.config().lease_seconds / 3).max(1),
+        );
+        let beat = match assignment {
+            Assignment::Task { task, epoch } => Beat::Task { task: task.clone(), epoch: *epoch },
+            Assignment::Review { task } => Beat::Review { task: task.clone() },
+            Assignment::Plan { .. } => Beat::Presence,
+        };
+        let task = task_of(assignment);
+        let mut begun = Event::new(Kind::Started, invocation.program.clone());
+        begun.task = task.map(TaskId::to_string);
+        self.tell(begun);
+        let sink = |mut event: Event| {
+            event.task = event.task.or_else(|| task.map(TaskId::to_string));
+            self.tell(event);
+        };
+        let frame = Frame {
+            number: self.sessions,
+            ctx: &self.ctx,
+            agent: self.agent.as_str(),
+            task,
+            beat,
+            heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
+            limits: self.limits,
+            grace: Duration::from_secs(self.config.run.grace_seconds),
+            files: files.clone(),
+            secrets: crate::provider::secret_values(&env, &[self.token.clone()]),
+            tx: &self.tx,
+            rx: &self.rx,
+            sink: &sink,
+            meter: Meter::new(&self.entry),
+        };
+        let ended = session::run(frame, &invocation, place, env)?;
+        let used = serde_json::json!({
+            "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
+        });
+        let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        Ok(ended)
+    }
+
+    /// Names that no former session has.
+    fn files(&self, assignment: &Assignment) -> Result<Files, Failure> {
+        let layout = self.ctx.store.layout();
+        let dir = match task_of(assignment) {
+            Some(task) => {
+                let board = self.board(Some(task))?;
+                let (epoch, iteration) = board.task(task).map_or((0, 0), |task| (task.epoch, task.iteration));
+                layout.round(task, epoch, iteration)
+            }
+            None => layout.runs().join(format!(".{}", self.agent)),
+        };
+        crate::store::files::make_private_dirs(&dir)?;
+        let stem = (1..).map(|number| format!("{}-{number}", self.agent));
+        let free = stem.into_iter().find(|stem| !dir.join(format!("{stem}.prompt.md")).exists());
+        Ok(Files { stem: free.unwrap_or_else(|| self.agent.to_string()), dir })
+    }
+
+    fn environment(
+        &self,
+        assignment: &Assignment,
+        own: &std::collections::BTreeMap<String, String>,
+        prompt_file: &Path,
+    ) -> Result<Vec<(OsString, OsString)>, Failure> {
+        let mut env = environment(&self.entry, std::env::vars_os());
+        let layout = self.ctx.store.layout();
+        let mut set = |name: &str, value: OsString| {
+            env.retain(|(known, _)| known != name);
+            env.push((name.into(), value));
+        };
+        // The same liza for the agent as for its runner.
+        if let Some(dir) = super::child::this_program().parent() {
+            let paths = std::env::var_os("PATH").unwrap_or_default();
+            let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
+            if let Ok(joined) = std::env::join_paths(all) {
+                set("PATH", joined);
+            }
+        }
+        for (name, value) in leftovers::author(&self.ctx, &self.agent)? {
+            set(name, value.into());
+        }
+        for (name, value) in own {
+            set(name, value.into());
+        }
+        set("LIZA_AGENT_ID", self.agent.as_str().into());
+        set("LIZA_AGENT_TOKEN_FILE", layout.tokens().join(self.agent.as_str()).into());
+        set("LIZA_ROLE", self.role.as_str().into());
+        set("LIZA_PROMPT_FILE", prompt_file.into());
+        set("SPECS_LOCATION", layout.specs().into());
+        set("BLACKBOARD", layout.state().into());
+        set("PROJECT_ROOT", self.ctx.root().into());
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                set("LIZA_TASK", task.as_str().into());
+                set("LIZA_CLAIM", format!("{task}:{epoch}").into());
+            }
+            Assignment::Review { task } => set("LIZA_TASK", task.as_str().into()),
+            Assignment::Plan { wakes } => {
+                let trigger = wakes.first().and_then(|wake| serde_json::to_value(wake.trigger).ok());
+                let trigger = trigger.and_then(|value| value.as_str().map(str::to_owned));
+                set("LIZA_TRIGGER", trigger.unwrap_or_default().into());
+            }
+        }
+        Ok(env)
+    }
+
+    fn left_behind(&self, assignment: &Assignment) -> Option<Leftovers> {
+        let Assignment::Task { task, epoch } = assignment else { return None };
+        // A place that is somebody else's by now is not looked into.
+        let board = self.board(Some(task)).ok()?;
+        if of_claim(&board, &self.agent, task, *epoch) != Claimed::Unfinished {
+            return None;
+        }
+        match leftovers::gather(&self.ctx, task) {
+            Ok(found) => Some(found),
+            Err(failure) => {
+                self.tell(
+                    Event::new(
+                        Kind::Notice,
+                        format!("its worktree could not be looked at: {}", said(&failure)),
+                    )
+                    .task(task),
+                );
+                None
+            }
+        }
+    }
+
+    fn tell_end(&self, assignment: &Assignment, ended: &Ended, left: Option<&Leftovers>) {
+        let mut text = ended.words();
+        if let Some(left) = left {
+            text.push_str(&format!("; {}", left_words(left)));
+        }
+        let mut event = Event::new(Kind::Ended, text).usage(ended.usage.clone());
+        event.task = task_of(assignment).map(TaskId::to_string);
+        self.tell(event);
+    }
+
+    fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
+        let mut event = Event::new(Kind::Crashed, format!("{}; {what}", ended.words()));
+        event.task = task.map(TaskId::to_string);
+        self.tell(event);
+    }
+
+    /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
+    fn submit_for(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
+        let Assignment::Task { task, .. } = assignment else { return None };
+        let left = left?;
+        if !(left.committed && left.has_checkpoint && left.uncommitted.is_empty()) {
+            return None;
+        }
+        match submit::submit(&self.ctx, task) {
+            Ok(_) => {
+                self.tell(
+                    Event::new(Kind::Notice, "committed but not submitted; submitted for the agent")
+                        .task(task),
+                );
+                None
+            }
+            Err(failure) => Some(format!("`liza task submit {task}` was refused: {}", said(&failure))),
+        }
+    }
+
+    /// A limit is reached and the agent did not hand off: its runner does.
+    fn end_at_limit(&mut self, assignment: &Assignment, why: &str, left: Option<&Leftovers>) -> After {
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let handoffs = self.board(None).map_or(0, |board| {
+                    let of_limit = board.rest.handoff.iter().filter(|handoff| {
+                        &handoff.task_id == task && handoff.summary.starts_with(LIMIT_MARK)
+                    });
+                    of_limit.count()
+                });
+                let summary = format!(
+                    "{LIMIT_MARK}{why}; {}",
+                    left.map_or("nothing is known of its worktree".to_owned(), left_words)
+                );
+                if handoffs + 1 >= LIMIT_HANDOFFS {
+                    let block = Block {
+                        task: task.clone(),
+                        epoch: Some(*epoch),
+                        reason: format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}"),
+                        questions: vec![format!(
+                            "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
+                            self.role
+                        )],
+                    };
+                    return self.end_claim(task, block.into());
+                }
+                let handoff = HandOff {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    summary,
+                    next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
+                };
+                self.end_claim(task, handoff.into())
+            }
+            Assignment::Review { task } => {
+                self.not_now(format!("review {task}"));
+                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+
+    /// Session after session changed nothing.
+    fn give_up_on(&mut self, assignment: &Assignment) -> After {
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    reason: format!(
+                        "{} ended {EMPTY_SESSIONS} sessions in a row without submitting or changing anything",
+                        self.agent
+                    ),
+                    questions: vec![
+                        "What does it need to go on? Its output is under `.liza/runs`.".to_owned(),
+                    ],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Review { task } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: None,
+                    reason: format!(
+                        "{} ended {EMPTY_SESSIONS} sessions in a row without a verdict",
+                        self.agent
+                    ),
+                    questions: vec!["Who reviews it? Its output is under `.liza/runs`.".to_owned()],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+
+    /// The agent is given up; others go on with what it leaves.
+    fn let_go(&self, assignment: &Assignment, why: &str) {
+        let what: Transition = match assignment {
+            Assignment::Task { task, epoch } => {
+                Release { task: task.clone(), epoch: Some(*epoch), reason: why.to_owned() }.into()
+            }
+            Assignment::Review { task } => ReleaseReview { task: task.clone() }.into(),
+            Assignment::Plan { .. } => return,
+        };
+        if let Err(failure) = self.ctx.commit(what) {
+            self.tell(Event::new(Kind::Notice, format!("it could not be let go: {}", said(&failure))));
+        }
+    }
+
+    fn end_claim(&self, task: &TaskId, what: Transition) -> After {
+        let kind = match &what {
+            Transition::Block(_) => Kind::Blocked,
+            Transition::HandOff(_) => Kind::HandedOff,
+            _ => Kind::Released,
+        };
+        let text = match &what {
+            Transition::Block(block) => block.reason.clone(),
+            Transition::HandOff(handoff) => handoff.summary.clone(),
+            _ => String::new(),
+        };
+        let event = match self.ctx.commit(what) {
+            Ok(_) => Event::new(kind, text),
+            Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
+        };
+        self.tell(event.task(task));
+        After::GoOn
+    }
+
+    /// Something an agent must be told is not there: nothing is guessed.
+    fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
+        let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
+        self.tell(Event::new(Kind::Notice, text.clone()));
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    reason: text,
+                    questions: vec!["Can what is missing be supplied?".to_owned()],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Review { task } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: None,
+                    reason: text,
+                    questions: vec!["Can what is missing be supplied?".to_owned()],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+}
+
+fn task_of(assignment: &Assignment) -> Option<&TaskId> {
+    match assignment {
+        Assignment::Task { task, .. } | Assignment::Review { task } => Some(task),
+        Assignment::Plan { .. } => None,
+    }
+}
+
+fn left_words(left: &Leftovers) -> String {
+    if let Some(why) = &left.lost {
+        return why.clone();
+    }
+    let mut words = vec![
+        match (left.committed, left.has_checkpoint) {
+            (true, _) => "committed but not submitted",
+            (false, true) => "a checkpoint, but nothing committed",
+            (false, false) => "no checkpoint, nothing committed",
+        }
+        .to_owned(),
+    ];
+    if let Some(kept) = &left.kept_as {
+        words.push(format!("not committed: {}, kept as {kept}", left.uncommitted.join(", ")));
+    }
+    words.join("; ")
+}
+
+/// What the next session is told about the one before.
+fn remark(ended: &Ended, left: Option<&Leftovers>) -> String {
+    let left = left.map_or(String::new(), |left| format!(" It left: {}.", left_words(left)));
+    format!("Your former session on this ended with {} before it was finished.{left}", ended.words())
+}
