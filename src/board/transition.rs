@@ -128,4 +128,5 @@ transitions! {
     RestoreRevision "restore_revision",
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",
+    CompleteGoal "complete_goal",
 }

@@ -58,6 +58,7 @@ pub enum Command {
     Plan(commands::plan::PlanArgs),
     #[command(subcommand)]
     Agent(commands::agent::AgentCommand),
+    Run(commands::run::RunArgs),
     /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
     ///
     /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.

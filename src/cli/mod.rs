@@ -10,6 +10,7 @@ mod commands;
 mod complete;
 pub mod exit;
 mod input;
+mod live;
 mod ui;
 mod view;
 

@@ -132,6 +132,15 @@ impl Ui {
         !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
+    pub fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
+    /// Text with control sequences of our own making.
+    pub fn raw(&self, text: &str) {
+        self.out(text);
+    }
+
     /// Shows what happens as it happens: a line for people, an object a line for programs.
     pub fn event_sink(&self) -> crate::supervise::Sink {
         let ui = *self;

@@ -26,6 +26,7 @@ pub mod merge;
 pub mod migrate;
 pub mod moved;
 pub mod recover;
+pub mod report;
 pub mod restore;
 pub mod review;
 pub mod shell;

@@ -10,5 +10,7 @@ mod random;
 
 pub use clock::now;
 pub use filesystem::{network_file_system, room};
-pub use process::{ancestors, descendants, is_running_liza, lives, process, program, this_process};
+pub use process::{
+    ancestors, descendants, descendants_except, is_running_liza, lives, process, program, this_process,
+};
 pub use random::secret;

@@ -34,6 +34,11 @@ pub fn process(pid: u32) -> Process {
 
 /// The numbers of all living processes that descend from this one.
 pub fn descendants() -> Vec<u32> {
+    descendants_except(&std::collections::BTreeSet::new())
+}
+
+/// The same without those that descend from one of these, and without these.
+pub fn descendants_except(spared: &std::collections::BTreeSet<u32>) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let mut parents = std::collections::HashMap::new();
     for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
@@ -49,6 +54,9 @@ pub fn descendants() -> Vec<u32> {
     let descends = |pid: u32| {
         let mut at = pid;
         for _ in 0..256 {
+            if spared.contains(&at) {
+                return false;
+            }
             match parents.get(&at) {
                 Some(parent) if *parent == here => return true,
                 Some(parent) => at = *parent,

@@ -4,6 +4,7 @@ pub mod leaving;
 pub mod project;
 pub mod provider;
 pub mod restart;
+pub mod run;
 pub mod schedule;
 pub mod team;
 pub mod view;

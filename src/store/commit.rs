@@ -129,7 +129,10 @@ impl Store {
             Found::Good(decoded) => {
                 Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
             }
-            Found::Bad { bytes, why } => self.take_edit(lock, log, &bytes, &why, identity, who, now)?,
+            Found::Bad { bytes, why: StateError::Edited } => {
+                self.take_edit(lock, log, &bytes, identity, who, now)?
+            }
+            Found::Bad { why, .. } => return Err(invalid(&why)),
         };
         if let Some(aside) = locked.log.settle(self, &locked.decoded.board, locked.lock.mark())? {
             locked.warnings.push(format!(

@@ -80,14 +80,10 @@ impl Store {
         lock: BoardLock,
         log: LogFile,
         bytes: &[u8],
-        why: &StateError,
         identity: FileIdentity,
         who: &Credentials,
         now: &Stamp,
     ) -> Result<Locked, StoreError> {
-        if *why != StateError::Edited {
-            return Err(invalid(why));
-        }
         // Before anything is kept: without a good board nothing can be done about the edit.
         let good = self.last_good(lock.mark())?;
         // What stands there may be an agent's own doing; only a person can mean it.

@@ -98,13 +98,8 @@ impl Running {
     pub fn on_exit(&self, tell: impl FnOnce() + Send + 'static) {
         let pid = self.pid;
         std::thread::spawn(move || {
-            loop {
-                match rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-                {
-                    Err(rustix::io::Errno::INTR) => {}
-                    _ => break,
-                }
-            }
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
             tell();
         });
     }

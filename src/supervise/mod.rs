@@ -13,6 +13,8 @@ mod output;
 pub mod runner;
 mod session;
 pub mod signals;
+pub mod tally;
+pub mod team;
 mod work;
 
 pub use event::{Event, Kind, Sink};

@@ -271,7 +271,7 @@ impl Runner {
             limits: self.limits,
             grace: Duration::from_secs(self.config.run.grace_seconds),
             files: files.clone(),
-            secrets: crate::provider::secret_values(&env, &[self.token.clone()]),
+            secrets: crate::provider::secret_values(&env, std::slice::from_ref(&self.token)),
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,

@@ -12,7 +12,7 @@ use crate::board::history::Event;
 use crate::board::ids::{Role, TaskId};
 use crate::board::paths::PathPattern;
 use crate::board::refusal::{Code, Refusal};
-use crate::board::state::Board;
+use crate::board::state::{Board, GoalStatus};
 use crate::board::task::{Body, Head, Kind, Risk, Scope, Status, Task};
 use crate::board::transition::{Needs, Rule};
 
@@ -224,6 +224,9 @@ pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
 
 /// Adds what was checked.
 pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
+    if board.rest.goal.status == GoalStatus::Complete {
+        board.rest.goal.status = GoalStatus::InProgress;
+    }
     for new in tasks {
         let status = if finalize { Status::Idle } else { Status::Draft };
         let mut history = vec![entry(call, Event::Created)];

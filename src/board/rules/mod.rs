@@ -11,6 +11,7 @@ mod claim;
 mod commit;
 mod common;
 mod finalize;
+mod goal;
 mod init;
 mod leases;
 mod merge;
@@ -38,6 +39,7 @@ pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, path_riva
 pub use commit::WorktreeCommit;
 pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use finalize::Finalize;
+pub use goal::CompleteGoal;
 pub use init::Init;
 pub use leases::{ExtendLeases, Renew};
 pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, VoidApproval};

@@ -20,6 +20,7 @@ pub mod next;
 pub mod plan;
 pub mod records;
 pub mod review;
+pub mod run;
 pub mod schema;
 pub mod status;
 pub mod switch;
@@ -47,6 +48,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Deliver(args) => integration::deliver(session, &args),
         Command::Plan(args) => plan::run(session, &args),
         Command::Agent(command) => agent::run(session, command),
+        Command::Run(args) => run::run(session, &args),
         Command::Pause(args) => switch::set(session, crate::board::SwitchKind::Pause, &args),
         Command::Abort(args) => switch::set(session, crate::board::SwitchKind::Abort, &args),
         Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),

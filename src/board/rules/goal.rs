@@ -1,0 +1,67 @@
+//! The goal is reached when nothing is left to do for it; a new task opens it again.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::{Board, GoalStatus};
+use crate::board::transition::{Needs, Rule};
+
+use super::common::human_only;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompleteGoal {}
+
+impl Rule for CompleteGoal {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "say that the goal is reached")?;
+        let open: Vec<&str> = board
+            .tasks
+            .iter()
+            .filter(|task| !task.status.is_terminal())
+            .map(|task| task.id.as_str())
+            .collect();
+        if !open.is_empty() {
+            return Refusal::new(Code::Transition, format!("these are not finished: {}", open.join(", ")))
+                .hint("`liza status` says what each waits for")
+                .err();
+        }
+        if board.tasks.is_empty() && board.rest.archived == 0 {
+            return Refusal::new(Code::Transition, "nothing was done for the goal yet")
+                .hint("plan it: `liza plan FILE`")
+                .err();
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Value {
+        board.rest.goal.status = GoalStatus::Complete;
+        json!({ "goal": board.rest.goal.id, "status": board.rest.goal.status })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::rules::Abandon;
+    use crate::board::testing::*;
+
+    #[test]
+    fn a_goal_is_reached_when_nothing_is_open_and_opens_again_with_a_task() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+        bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
+        assert_eq!(bench.refused("planner-1", CompleteGoal {}), Code::HumanOnly);
+        bench.ok("human", CompleteGoal {});
+        assert_eq!(bench.board.rest.goal.status, GoalStatus::Complete);
+        bench.ok("human", plan_of(vec![new_task("u", "src/u.rs")]));
+        assert_eq!(bench.board.rest.goal.status, GoalStatus::InProgress);
+        assert_eq!(Bench::new().refused("human", CompleteGoal {}), Code::Transition);
+    }
+}

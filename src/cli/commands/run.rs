@@ -1,0 +1,202 @@
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::board::rules::{AddTasks, CompleteGoal, NewTask};
+use crate::board::task::{Kind, Risk, Scope};
+use crate::board::{Needs, PathPattern, Role, TaskId};
+use crate::flow::init::parse_role;
+use crate::flow::report::{self, RunFacts};
+use crate::flow::{Context, Failure};
+use crate::policy::team::TeamMember;
+use crate::supervise::signals::exit_code;
+use crate::supervise::team::{Finished, Outcome, RunOptions, TeamRun, default_team, in_words};
+
+use super::super::Session;
+use super::super::exit;
+use super::super::live::Live;
+use super::super::ui::Answer;
+
+/// Let the team work until the goal is complete
+///
+/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews and
+/// merges before new tasks, and never two at once whose paths overlap. Ends when everything is merged (exit 0), when only a
+/// person can go on (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at a signal. Ctrl-C asks
+/// agents to end and keeps their work; once more ends them at once. Run it again to go on. Leaves a report in .liza/reports.
+///
+/// Example: liza run --window 3
+#[derive(Args)]
+pub struct RunArgs {
+    /// By which agent command everybody is played, instead of what liza.yaml says
+    #[arg(long)]
+    pub provider: Option<String>,
+    /// How many agents work at the same time
+    #[arg(long)]
+    pub window: Option<u32>,
+    /// Whom to start, instead of `team` in liza.yaml; repeat for several
+    #[arg(long, value_name = "ROLE=COUNT")]
+    pub team: Vec<String>,
+    /// One small job without a plan: one coder and one reviewer
+    #[arg(long, value_name = "WHAT", conflicts_with = "team")]
+    pub single: Option<String>,
+    /// Where the job may change files (with --single; default: anywhere)
+    #[arg(long = "in", value_name = "PATH", requires = "single")]
+    pub inside: Vec<String>,
+    /// What kind of change the job is (with --single): code needs tests
+    #[arg(long, value_enum, default_value_t = SingleKind::Code, requires = "single")]
+    pub kind: SingleKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SingleKind {
+    Code,
+    Docs,
+    Config,
+}
+
+pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
+    super::people_only(session, "run the team")?;
+    let config = session.ctx.project_config()?;
+    let mut team = match args.team.is_empty() {
+        true if config.team.is_empty() => default_team(),
+        true => config.team.clone(),
+        false => args.team.iter().map(|text| parse_member(text)).collect::<Result<Vec<_>, _>>()?,
+    };
+    let only = match &args.single {
+        None => None,
+        Some(what) => {
+            let what = session.input.text(what)?;
+            team = [Role::coder(), Role::code_reviewer()]
+                .map(|role| TeamMember { role, count: 1, provider: None })
+                .to_vec();
+            Some(add_single(&session.ctx, &what, args)?)
+        }
+    };
+    let options = RunOptions { provider: args.provider.clone(), window: args.window, team, only };
+    let live = Live::new(session.ui);
+    let finished = TeamRun::start(&mut session.ctx, options, &live)?.run()?;
+    session.ctx.now = crate::host::now();
+    answer(session, &finished, args.single.is_some())
+}
+
+fn parse_member(text: &str) -> Result<TeamMember, Failure> {
+    let (role, count) = text.split_once('=').unwrap_or((text, "1"));
+    let count = count
+        .parse()
+        .map_err(|_| Failure::usage(format!("`{text}` is not of the form ROLE=COUNT, such as coder=3")))?;
+    Ok(TeamMember { role: parse_role(role)?, count, provider: None })
+}
+
+/// The job as a task of its own: reviewed like any other.
+fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let stem: String = what
+        .to_lowercase()
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(5)
+        .collect::<Vec<_>>()
+        .join("-")
+        .chars()
+        .take(40)
+        .collect();
+    let stem = if stem.is_empty() { "job".to_owned() } else { stem };
+    let names = std::iter::once(stem.clone()).chain((2..1000).map(|n| format!("{stem}-{n}")));
+    let id = names
+        .filter_map(|name| TaskId::new(&name).ok())
+        .find(|id| board.task(id).is_none() && ctx.store.archived_task(id).is_ok_and(|found| found.is_none()))
+        .ok_or_else(|| Failure::new("refused.id_taken", "no free id could be had for the job"))?;
+    let inside = if args.inside.is_empty() { vec!["**".to_owned()] } else { args.inside.clone() };
+    let inside = inside
+        .iter()
+        .map(|text| PathPattern::new(text).map_err(|why| Failure::usage(format!("--in {text}: {why}"))))
+        .collect::<Result<Vec<_>, _>>()?;
+    let title: String = what.lines().next().unwrap_or(what).chars().take(120).collect();
+    let task = NewTask {
+        id: id.clone(),
+        title,
+        description: what.to_owned(),
+        spec_ref: Some(board.rest.goal.spec_ref.clone()),
+        done_when: vec![what.to_owned()],
+        scope: Scope { inside, outside: Vec::new() },
+        owns: Vec::new(),
+        depends_on: Vec::new(),
+        priority: 0,
+        kind: match args.kind {
+            SingleKind::Code => Kind::Code,
+            SingleKind::Docs => Kind::Docs,
+            SingleKind::Config => Kind::Config,
+        },
+        risk: Risk::Low,
+        role: Role::coder(),
+        parent: None,
+        tags: vec!["single".to_owned()],
+        inputs: Vec::new(),
+        expected_outputs: Vec::new(),
+        max_coder_iterations: None,
+        max_review_cycles: None,
+    };
+    let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
+    let specs_found = if found { vec![id.clone()] } else { Vec::new() };
+    ctx.commit(AddTasks { tasks: vec![task], finalize: true, specs_found })?;
+    Ok(id)
+}
+
+fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<Answer, Failure> {
+    let ctx = &session.ctx;
+    let outcome = match &finished.outcome {
+        Outcome::Complete => "complete",
+        Outcome::Stuck(_) => "stuck",
+        Outcome::Aborted(_) => "aborted",
+        Outcome::Signal(_) => "stopped",
+    };
+    if finished.outcome == Outcome::Complete && !single {
+        // Said already, or not quite true after all: the report says what is.
+        let _ = ctx.commit(CompleteGoal {});
+    }
+    let causes: Vec<Value> = match &finished.outcome {
+        Outcome::Stuck(causes) => {
+            causes.iter().map(|cause| serde_json::to_value(cause).unwrap_or_default()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let facts = RunFacts {
+        outcome,
+        causes: causes.clone(),
+        seconds: finished.took.as_secs_f64(),
+        agents: finished.tally.agents(),
+        stopped: finished.out.iter().map(|(agent, why)| (agent.to_string(), why.clone())).collect(),
+        events: finished.tally.lines(),
+    };
+    let written = report::write(ctx, &facts)?;
+    let data = json!({
+        "outcome": outcome, "causes": causes, "seconds": written.data["seconds"], "counts": written.data["counts"],
+        "report": written.markdown, "report_json": written.json, "stopped": written.data["stopped"],
+    });
+    let merged = written.data["counts"]["MERGED"].as_u64().unwrap_or_default();
+    let ending = format!("report: {}", written.markdown.display());
+    match &finished.outcome {
+        Outcome::Complete => Ok(Answer::new(
+            data,
+            format!("complete: {merged} merged in {:.1} s\n{ending}", finished.took.as_secs_f64()),
+        )),
+        Outcome::Signal(signal) => {
+            let mut answer =
+                Answer::new(data, format!("stopped; run it again to go on where it was\n{ending}"));
+            answer.exit = exit_code(*signal);
+            Ok(answer)
+        }
+        Outcome::Aborted(why) => Err(Failure::new("switch.set", format!("aborted: {why}; {ending}"))
+            .hint("work in progress is kept; `liza resume` takes the switch away, then run it again")
+            .with_data(data, written.data["revision"].as_u64().unwrap_or_default())),
+        Outcome::Stuck(causes) => {
+            let mut lines: Vec<String> = causes.iter().map(in_words).collect();
+            lines.truncate(20);
+            let mut answer = Answer::new(
+                data,
+                format!("nothing can go on by itself:\n  {}\n{ending}", lines.join("\n  ")),
+            );
+            answer.exit = exit::REFUSED;
+            Ok(answer)
+        }
+    }
+}

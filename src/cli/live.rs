@@ -1,0 +1,90 @@
+//! A run as people watch it: a table that stays in place on a terminal, one line per event otherwise.
+
+use std::cell::{Cell, RefCell};
+
+use crate::board::{Board, Status};
+use crate::supervise::Event;
+use crate::supervise::team::{Row, Stage};
+use crate::text::{pad_to, shown};
+use crate::wire::to_json_line;
+
+use super::ui::Ui;
+
+pub struct Live {
+    ui: Ui,
+    /// How many lines of the terminal the table takes now; none where there is no terminal.
+    drawn: Cell<usize>,
+    last: RefCell<String>,
+}
+
+impl Live {
+    pub fn new(ui: Ui) -> Self {
+        Self { ui, drawn: Cell::new(0), last: RefCell::default() }
+    }
+
+    fn on_terminal(&self) -> bool {
+        !self.ui.json && !self.ui.quiet && self.ui.is_terminal()
+    }
+
+    /// Takes the table away, so that a line can be written above it.
+    fn wipe(&self) {
+        let lines = self.drawn.replace(0);
+        if lines > 0 {
+            self.ui.raw(&format!("\x1b[{lines}A\x1b[J"));
+        }
+    }
+
+    fn draw(&self) {
+        let table = self.last.borrow();
+        self.ui.raw(&table);
+        self.drawn.set(table.lines().count());
+    }
+}
+
+impl Stage for Live {
+    fn event(&self, event: &Event) {
+        if self.ui.json {
+            self.ui.stream(&to_json_line(event));
+        } else if self.on_terminal() {
+            self.wipe();
+            self.ui.stream(&shown(&event.line()));
+            self.draw();
+        } else if !self.ui.quiet {
+            self.ui.stream(&shown(&event.line()));
+        }
+    }
+
+    fn picture(&self, rows: &[Row], board: &Board) {
+        if !self.on_terminal() {
+            return;
+        }
+        let mut text = format!("{}\n", counts(board));
+        for row in rows {
+            let since = row.since.map_or(String::new(), |since| format!("{} s", since.as_secs()));
+            text.push_str(&format!(
+                "  {} {} {} {since}\n",
+                pad_to(&row.agent, 20),
+                pad_to(row.task.as_deref().unwrap_or("-"), 24),
+                pad_to(&row.doing, 12),
+            ));
+        }
+        let text = shown(&text).into_owned();
+        if *self.last.borrow() == text && self.drawn.get() > 0 {
+            return;
+        }
+        self.wipe();
+        *self.last.borrow_mut() = text;
+        self.draw();
+    }
+}
+
+fn counts(board: &Board) -> String {
+    let parts: Vec<String> = Status::ALL
+        .into_iter()
+        .filter_map(|status| {
+            let count = board.tasks.iter().filter(|task| task.status == status).count();
+            (count > 0).then(|| format!("{status} {count}"))
+        })
+        .collect();
+    if parts.is_empty() { "no tasks yet".to_owned() } else { parts.join(", ") }
+}
