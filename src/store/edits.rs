@@ -8,7 +8,7 @@ use crate::board::rules::AdoptEdit;
 use crate::board::transition::Rule;
 use crate::board::{Actor, Board, Call, Credentials, Needs, Stamp, SwitchKind, Switches, Transition, World};
 use crate::wire::flat::read_edited;
-use crate::wire::state::{Decoded, StateError};
+use crate::wire::state::Decoded;
 
 use super::commit::{Locked, Proposal, Written};
 use super::error::{IoContext, StoreError};
