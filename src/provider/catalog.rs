@@ -182,6 +182,25 @@ mod tests {
         }
     }
 
+    /// Taking the hashes away is all it takes.
+    #[test]
+    fn the_example_in_the_template_of_liza_yaml_is_one() {
+        let template = include_str!("../../templates/liza.yaml");
+        let (_, section) = template.split_once("# Who works").expect("the section on the team");
+        let example: String = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("#   "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let config: ProjectConfig = read_foreign(example.as_bytes(), Limits::default()).expect("liza.yaml");
+        assert_eq!(config.team.iter().map(|member| member.count).collect::<Vec<_>>(), [1, 2, 1]);
+        let catalog = Catalog::new(&config);
+        for name in config.providers_in_use().into_iter().chain(config.providers.keys().map(String::as_str)) {
+            assert!(catalog.entry(name).is_ok(), "{name}");
+        }
+        assert!(config.providers.len() >= 2 && config.watch.notify.is_some());
+    }
+
     #[test]
     fn a_command_of_ones_own_must_be_said() {
         let catalog = Catalog::new(&ProjectConfig::default());
