@@ -60,7 +60,7 @@ fn add(all: &mut Vec<Secret>, name: &str, value: &[u8]) {
     if let Ok(text) = std::str::from_utf8(value)
         && let Ok(quoted) = serde_json::to_string(text)
     {
-        push(quoted[1..quoted.len() - 1].as_bytes().to_vec());
+        push(quoted.as_bytes()[1..quoted.len() - 1].to_vec());
     }
 }
 

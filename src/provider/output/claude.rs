@@ -19,12 +19,12 @@ pub struct Claude {
 }
 
 impl Claude {
-    pub fn claude() -> Self {
+    pub fn separate_cache() -> Self {
         Self { cached_within_input: false, messages: Messages::default(), calls: Seen::default() }
     }
 
-    pub fn qwen() -> Self {
-        Self { cached_within_input: true, ..Self::claude() }
+    pub fn cache_within_input() -> Self {
+        Self { cached_within_input: true, ..Self::separate_cache() }
     }
 
     fn tokens(&self, usage: &Value) -> Tokens {

@@ -27,10 +27,8 @@ impl Reading for Copilot {
                     usage.turns += 1;
                 }
             }
-            "tool.execution_start" => {
-                if self.calls.first(text(data, &["toolCallId"])) {
-                    usage.called(text(data, &["toolName"]).unwrap_or("tool"));
-                }
+            "tool.execution_start" if self.calls.first(text(data, &["toolCallId"])) => {
+                usage.called(text(data, &["toolName"]).unwrap_or("tool"));
             }
             "session.error" => usage.failed(text(data, &["message"])),
             "result" => usage.in_session(text(&event, &["sessionId"])),

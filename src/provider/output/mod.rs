@@ -28,8 +28,8 @@ pub trait Reading: Debug + Send {
 pub fn reader(format: OutputFormat) -> Box<dyn Reading> {
     match format {
         OutputFormat::Text => Box::new(Text),
-        OutputFormat::ClaudeStream => Box::new(claude::Claude::claude()),
-        OutputFormat::QwenStream => Box::new(claude::Claude::qwen()),
+        OutputFormat::ClaudeStream => Box::new(claude::Claude::separate_cache()),
+        OutputFormat::QwenStream => Box::new(claude::Claude::cache_within_input()),
         OutputFormat::CodexJsonl => Box::new(codex::Codex::default()),
         OutputFormat::GeminiStream => Box::new(gemini::Gemini::default()),
         OutputFormat::OpencodeJson => Box::new(opencode::Opencode::default()),

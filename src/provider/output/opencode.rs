@@ -16,10 +16,8 @@ impl Reading for Opencode {
         let Some(event) = object(line) else { return };
         usage.in_session(text(&event, &["sessionID"]));
         match text(&event, &["type"]).unwrap_or_default() {
-            "tool_use" => {
-                if self.calls.first(text(&event, &["part", "callID"])) {
-                    usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"));
-                }
+            "tool_use" if self.calls.first(text(&event, &["part", "callID"])) => {
+                usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"));
             }
             "step_finish" if self.steps.first(text(&event, &["part", "id"])) => {
                 let of = |path: &[&str]| count(&event, &[&["part", "tokens"], path].concat()).unwrap_or(0);
