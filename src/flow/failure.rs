@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::board::Refusal;
 use crate::git::{DiscoverError, GitError, MergeError, QueryError, RefError, WorktreeError};
+use crate::provider::Unusable;
 use crate::store::StoreError;
 use crate::wire::ForeignError;
 
@@ -54,6 +55,12 @@ impl Failure {
     pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new("io.failed", format!("cannot {doing} {}: {error}", path.display()))
             .hint("nothing was changed; mend the cause and run the command again")
+    }
+}
+
+impl From<Unusable> for Failure {
+    fn from(unusable: Unusable) -> Self {
+        Self::new("usage.provider", unusable.message).hint(unusable.hint)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Running somebody's command: bounded in time and output, in a process group of its own, without our secrets.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -117,6 +118,39 @@ fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pa
             Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base }
         }
         Ended::Lost(why) => Ran { problem: Some(why), ..base },
+    }
+}
+
+/// What a program says, on either output, when it is asked something: bounded in time and size, nothing to read.
+pub fn answer_of(
+    program: &Path,
+    args: &[String],
+    env: &[(OsString, OsString)],
+    dir: &Path,
+    timeout: Duration,
+) -> Result<Vec<u8>, String> {
+    let refused = |error: std::io::Error| format!("it could not be started: {error}");
+    let mut command = Command::new(program);
+    command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
+    command.current_dir(dir).process_group(0).stdin(Stdio::null());
+    let (reader, writer) = std::io::pipe().map_err(refused)?;
+    command.stdout(Stdio::from(writer.try_clone().map_err(refused)?)).stderr(Stdio::from(writer));
+    let child = command.spawn();
+    // Our copies of the pipe's end must go, or its reader never sees the end.
+    drop(command);
+    let mut child = child.map_err(refused)?;
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = sender.send(capture(reader, &[]));
+    });
+    let ended = wait(&mut child, timeout);
+    kill_group(&child);
+    let captured = receiver.recv_timeout(DRAIN).unwrap_or_default();
+    match ended {
+        Ended::Exited(_) => Ok([captured.head, captured.tail].concat()),
+        Ended::TimedOut => Err(format!("it took longer than {} s", timeout.as_secs())),
+        Ended::Interrupted => Err("it was interrupted".to_owned()),
+        Ended::Lost(why) => Err(why),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,6 +161,13 @@ impl Default for ProjectConfig {
 }
 
 impl ProjectConfig {
+    /// The names of providers that agents of this project are to be played by.
+    pub fn providers_in_use(&self) -> BTreeSet<&str> {
+        let of_roles = self.roles.values().map(|role| &role.provider);
+        let of_team = self.team.iter().map(|member| &member.provider);
+        of_roles.chain(of_team).chain([&self.provider]).filter_map(Option::as_deref).collect()
+    }
+
     /// Those of `paths` that count as tests.
     pub fn tests_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
         matching(&self.tests, paths)

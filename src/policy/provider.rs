@@ -6,19 +6,222 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One agent command. In liza.yaml, what is left out is as in the built-in entry of the same name or the one `base` names.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderEntry {
     /// The entry this one is like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The program and its arguments; `{prompt}`, `{prompt_file}`, `{model}`, `{worktree}` … are filled in.
+    /// The program and its arguments. `{prompt}`, `{prompt_file}`, `{model}`, `{worktree}`, `{common_dir}`, `{git_dir}`,
+    /// `{board_dir}`, `{run_dir}`, `{session}`, `{max_turns}` and `{usage_file}` are filled in; the words `{permissions}` and
+    /// `{args}` stand for those lists. A word, or a list of words, that names a value there is none of is left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub command: Vec<String>,
-    /// Names of variables of the caller's environment that it gets beside the common ones.
+    pub command: Vec<Words>,
+    /// The arguments that decide what it may do unasked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Vec<Words>>,
+    /// How the prompt reaches it; on standard input if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptBy>,
+    /// What its output looks like; plain text if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputFormat>,
+    /// Names of variables of the caller's environment that it gets beside the common ones; `AWS_*` names several.
+    /// They come on top of those of the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Variables that are set for it.
+    /// Variables that are set for it, on top of those of the base.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
+    /// The arguments that make it print its help; without them `liza doctor` does not ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub help: Vec<String>,
+    /// Options it knows and its help does not mention.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<String>,
+    /// Exit codes by which it says that it reached a limit of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limit_exits: Vec<i32>,
+    /// Exit codes that are failures although they mean something else elsewhere: 42 asks for a restart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crash_exits: Vec<i32>,
+    /// What people should know before they use it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// Arguments that stand or fall together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Words {
+    One(String),
+    Together(Vec<String>),
+}
+
+impl Words {
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(word) => std::slice::from_ref(word),
+            Self::Together(words) => words,
+        }
+    }
+}
+
+impl From<&str> for Words {
+    fn from(word: &str) -> Self {
+        Self::One(word.to_owned())
+    }
+}
+
+impl From<String> for Words {
+    fn from(word: String) -> Self {
+        Self::One(word)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBy {
+    /// On standard input.
+    #[default]
+    Stdin,
+    /// As the argument `{prompt}`; one that is too long for an argument becomes a pointer to its file.
+    Argument,
+    /// In the file `{prompt_file}`.
+    File,
+}
+
+/// Whose way of writing an output follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputFormat {
+    /// Nothing is read from it.
+    #[default]
+    Text,
+    ClaudeStream,
+    CodexJsonl,
+    GeminiStream,
+    OpencodeJson,
+    QwenStream,
+    CopilotJson,
+    KimiMessages,
+    AiderText,
+}
+
+/// What an exit code of an agent's command says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Done,
+    /// It wants to be started again at once.
+    Restart,
+    /// It reached a limit of its own.
+    Limit,
+    Crash,
+}
+
+impl ProviderEntry {
+    /// The program that is started.
+    pub fn program(&self) -> &str {
+        self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
+    }
+
+    pub fn ending(&self, exit: i32) -> Ending {
+        match exit {
+            0 => Ending::Done,
+            code if self.limit_exits.contains(&code) => Ending::Limit,
+            code if self.crash_exits.contains(&code) => Ending::Crash,
+            42 => Ending::Restart,
+            _ => Ending::Crash,
+        }
+    }
+
+    /// The options this entry relies on and a help text should mention.
+    pub fn options(&self) -> Vec<&str> {
+        let words = self.command.iter().chain(self.permissions.iter().flatten()).flat_map(Words::as_slice);
+        let mut options: Vec<&str> = words
+            .filter(|word| word.starts_with('-') && word.len() > 1 && *word != "--")
+            .map(|word| word.split_once('=').map_or(word.as_str(), |(option, _)| option))
+            .filter(|option| !self.unlisted.iter().any(|unlisted| unlisted == option))
+            .collect();
+        options.sort_unstable();
+        options.dedup();
+        options
+    }
+
+    /// This entry, with what it leaves open as in `base`.
+    pub fn over(&self, base: &Self) -> Self {
+        let mut set = base.set.clone();
+        set.extend(self.set.clone());
+        let or = |own: &Vec<String>, of_base: &Vec<String>| {
+            if own.is_empty() { of_base.clone() } else { own.clone() }
+        };
+        let same_command = self.command.is_empty();
+        let codes = |own: &[i32], of_base: &[i32]| [of_base, own].concat();
+        Self {
+            base: self.base.clone(),
+            command: if same_command { base.command.clone() } else { self.command.clone() },
+            permissions: self.permissions.clone().or_else(|| base.permissions.clone()),
+            prompt: self.prompt.or(base.prompt),
+            output: self.output.or(base.output),
+            env: [base.env.as_slice(), &self.env].concat(),
+            set,
+            help: or(&self.help, &base.help),
+            unlisted: [base.unlisted.as_slice(), &self.unlisted].concat(),
+            limit_exits: codes(&self.limit_exits, &base.limit_exits),
+            crash_exits: codes(&self.crash_exits, &base.crash_exits),
+            remarks: or(&self.remarks, &base.remarks),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_means_what_its_program_means_by_it() {
+        let plain = ProviderEntry::default();
+        assert_eq!(plain.ending(0), Ending::Done);
+        assert_eq!(plain.ending(42), Ending::Restart);
+        assert_eq!(plain.ending(1), Ending::Crash);
+        let own = ProviderEntry { limit_exits: vec![53], crash_exits: vec![42], ..plain };
+        assert_eq!(own.ending(42), Ending::Crash);
+        assert_eq!(own.ending(53), Ending::Limit);
+    }
+
+    #[test]
+    fn options_are_those_of_all_words_but_the_unlisted() {
+        let entry = ProviderEntry {
+            command: vec!["x".into(), "exec".into(), "--a=b".into(), "-".into(), "{permissions}".into()],
+            permissions: Some(vec![Words::Together(vec!["-c".into(), "value".into()]), "--hidden".into()]),
+            unlisted: vec!["--hidden".into()],
+            ..ProviderEntry::default()
+        };
+        assert_eq!(entry.options(), ["--a", "-c"]);
+        assert_eq!(entry.program(), "x");
+    }
+
+    #[test]
+    fn single_fields_are_replaced_and_the_environment_grows() {
+        let base = ProviderEntry {
+            command: vec!["x".into()],
+            permissions: Some(vec!["--all".into()]),
+            env: vec!["KEY".into()],
+            set: [("A".to_owned(), "1".to_owned())].into(),
+            output: Some(OutputFormat::CodexJsonl),
+            ..ProviderEntry::default()
+        };
+        let own = ProviderEntry {
+            permissions: Some(Vec::new()),
+            env: vec!["MORE".into()],
+            set: [("A".to_owned(), "2".to_owned())].into(),
+            ..ProviderEntry::default()
+        };
+        let both = own.over(&base);
+        assert_eq!(both.command, base.command);
+        assert_eq!(both.permissions, Some(Vec::new()));
+        assert_eq!(both.env, ["KEY", "MORE"]);
+        assert_eq!(both.set["A"], "2");
+        assert_eq!(both.output, base.output);
+    }
 }

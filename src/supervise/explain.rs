@@ -21,7 +21,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let config = ctx.project_config()?;
     let role = &options.role;
     let chosen = choose(&config, role, options.provider.as_deref())?;
-    let installed = chosen.entry.command.first().and_then(|program| crate::host::program(program));
+    let installed = crate::host::program(chosen.entry.program());
     let agent = match &options.id {
         Some(id) => id.clone(),
         None => AgentId::new(&format!("{}-1", role.as_str().replace('_', "-")))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::policy::team::Limits;
-use crate::provider::{Meter, Usage};
+use crate::provider::{Meter, Secret, Usage};
 
 /// The beginning of an output is kept up to this size, and of the rest at least as much of the end.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -84,11 +84,11 @@ pub fn pump(
     mut from: impl Read,
     path: &Path,
     gauge: Option<(Gauge, Limits)>,
-    secrets: Vec<Vec<u8>>,
+    secrets: Vec<Secret>,
     mut on_limit: impl FnMut(String),
 ) {
     let mut log = BoundedLog::create(path).ok();
-    let mut redactor = crate::provider::Redactor::new(secrets);
+    let mut redactor = crate::provider::Redactor::of(&secrets);
     let mut told = false;
     let mut buffer = vec![0u8; 64 * 1024];
     loop {

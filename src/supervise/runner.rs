@@ -110,7 +110,7 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
     let of_role = config.roles.get(role).and_then(|role| role.provider.as_deref());
     let name = asked.or(of_team).or(of_role).or(config.provider.as_deref());
     let catalog = Catalog::new(config);
-    let known = || catalog.names().collect::<Vec<_>>().join(", ");
+    let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     let Some(name) = name else {
         return Err(Failure::new("usage.provider", format!("no agent command is named for the role {role}"))
             .hint(format!(
@@ -118,11 +118,10 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
                 known()
             )));
     };
-    match catalog.entry(name) {
-        Some(entry) => Ok(Chosen { name: name.to_owned(), entry: entry.clone() }),
-        None => Err(Failure::new("usage.provider", format!("there is no provider `{name}`"))
-            .hint(format!("known: {}; more can be defined under `providers:` in liza.yaml", known()))),
-    }
+    let entry = catalog
+        .entry(name)
+        .map_err(|unusable| Failure::new("usage.provider", unusable.message).hint(unusable.hint))?;
+    Ok(Chosen { name: name.to_owned(), entry: entry.clone() })
 }
 
 impl Runner {
@@ -476,13 +475,7 @@ pub(super) fn said(failure: &Failure) -> String {
 
 /// A command that is not there would crash three times before anybody is told.
 pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
-    let Some(program) = chosen.entry.command.first() else {
-        return Err(Failure::new("usage.provider", format!("provider `{}` has no command", chosen.name))
-            .hint(format!(
-                "give it one: `providers: {{ {}: {{ command: [PROGRAM, ARG] }} }}` in liza.yaml",
-                chosen.name
-            )));
-    };
+    let program = chosen.entry.program();
     if crate::host::program(program).is_some() {
         return Ok(());
     }

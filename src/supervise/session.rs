@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::board::{Switch, SwitchKind, TaskId};
 use crate::flow::{Context, Failure};
 use crate::policy::team::Limits;
-use crate::provider::{Invocation, Meter, Usage};
+use crate::provider::{Invocation, Meter, Secret, Usage};
 
 use super::child::{self, Running, Start};
 use super::event::{Event, Kind};
@@ -75,7 +75,7 @@ pub struct Frame<'a> {
     pub limits: Limits,
     pub grace: Duration,
     pub files: Files,
-    pub secrets: Vec<Vec<u8>>,
+    pub secrets: Vec<Secret>,
     pub tx: &'a Sender<Wake>,
     pub rx: &'a Receiver<Wake>,
     pub sink: &'a dyn Fn(Event),

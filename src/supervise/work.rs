@@ -10,8 +10,9 @@ use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
 use crate::flow::{Failure, submit};
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
+use crate::policy::provider::Ending;
 use crate::policy::restart::AfterCrash;
-use crate::provider::{Job, Meter, environment, invocation};
+use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 
 use super::event::{Event, Kind};
 use super::heart::Beat;
@@ -24,8 +25,6 @@ const EMPTY_SESSIONS: u32 = 3;
 const LIMIT_HANDOFFS: usize = 3;
 /// How the summary of a handoff begins that a runner wrote because of a limit.
 const LIMIT_MARK: &str = "limit reached: ";
-/// The exit code by which an agent asks to be started afresh.
-const RESTART: i32 = 42;
 
 impl Runner {
     pub(super) fn carry_out(
@@ -82,8 +81,12 @@ impl Runner {
             empty = if now == before { empty + 1 } else { 0 };
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
-            match ended.code() {
-                Some(0) => {
+            match ended.code().map_or(Ending::Crash, |code| self.entry.ending(code)) {
+                Ending::Limit => {
+                    let why = format!("the agent ended at a limit of its own ({})", ended.words());
+                    return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
+                }
+                Ending::Done => {
                     if let Assignment::Plan { wakes } = &assignment {
                         self.planned(wakes);
                         return Ok(After::GoOn);
@@ -95,8 +98,8 @@ impl Runner {
                         return Ok(over);
                     }
                 }
-                Some(RESTART) if empty < EMPTY_SESSIONS => continue,
-                _ => match self.crashes.note(self.began.elapsed()) {
+                Ending::Restart if empty < EMPTY_SESSIONS => continue,
+                Ending::Restart | Ending::Crash => match self.crashes.note(self.began.elapsed()) {
                     AfterCrash::Restart(pause) => {
                         self.tell_crash(
                             &ended,
@@ -271,7 +274,7 @@ impl Runner {
             limits: self.limits,
             grace: Duration::from_secs(self.config.run.grace_seconds),
             files: files.clone(),
-            secrets: crate::provider::secret_values(&env, std::slice::from_ref(&self.token)),
+            secrets: self.secrets(&env),
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
@@ -283,6 +286,14 @@ impl Runner {
         });
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
         Ok(ended)
+    }
+
+    /// What must not be written down of what the agent prints.
+    fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<Secret> {
+        // Where its token is kept is no secret, whatever the variable is called.
+        let passed = env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("LIZA_"));
+        let passed = passed.map(|(name, value)| (name, value));
+        secrets(passed, [("LIZA_AGENT_TOKEN", self.token.clone().into_bytes())])
     }
 
     /// Names that no former session has.

@@ -3,11 +3,11 @@ use serde_json::json;
 
 use crate::board::state::VERSION;
 use crate::board::{Needs, violations};
-use crate::flow::doctor::examine;
+use crate::flow::doctor::{Listed, examine, listing};
 use crate::flow::{Failure, restore, verify as verify_flow};
 use crate::store::Snapshot;
 use crate::store::read::{LARGEST_STATE, invalid};
-use crate::text::plural;
+use crate::text::{list_words, plural, shown_line};
 use crate::wire::state::{Decoded, StateError};
 
 use super::super::ui::Answer;
@@ -164,12 +164,28 @@ pub fn doctor(session: &mut Session, args: &DoctorArgs) -> Result<Answer, Failur
     if findings.is_empty() {
         text.push_str("nothing is wrong");
     }
+    // A liza.yaml that cannot be read is among the findings already.
+    let providers = listing(&session.ctx).unwrap_or_default();
+    if let Some(note) = provider_note(&providers) {
+        text = format!("{}\n{note}", text.trim_end());
+    }
     let left = findings.iter().filter(|finding| !finding.fixed).count();
-    let mut answer = Answer::new(json!({ "findings": findings, "left": left }), text);
+    let data = json!({ "findings": findings, "left": left, "providers": providers });
+    let mut answer = Answer::new(data, text);
     if left > 0 {
         answer.exit = exit::REFUSED;
     }
     Ok(answer)
+}
+
+/// Which agent commands this machine has, for those who use any.
+fn provider_note(providers: &[Listed]) -> Option<String> {
+    providers.iter().find(|one| one.used)?;
+    let here = providers.iter().filter(|one| one.installed.is_some());
+    let words: Vec<String> = here
+        .map(|one| format!("{}{}", shown_line(&one.name), if one.used { " (used)" } else { "" }))
+        .collect();
+    (!words.is_empty()).then(|| format!("note: agent commands installed here: {}", list_words(words)))
 }
 
 fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Answer, Failure> {

@@ -10,6 +10,7 @@ mod intents;
 mod leftovers;
 mod locks;
 mod machine;
+mod providers;
 mod refs;
 mod rights;
 mod settings;
@@ -24,6 +25,8 @@ use crate::store::StoreError;
 
 use super::context::Context;
 use super::failure::Failure;
+
+pub use providers::{Listed, listing};
 
 /// Puts one thing right; says what there is to tell beyond the remedy.
 type Mend = Box<dyn FnOnce(&Context) -> Result<Option<String>, Failure>>;
@@ -101,7 +104,7 @@ impl Scene<'_> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 21] = [
+const EXAMINATIONS: [Examination; 22] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -123,6 +126,7 @@ const EXAMINATIONS: [Examination; 21] = [
     ("the story of board, log and repository", board::story),
     ("the machine", machine::file_system),
     ("the clock", machine::clock),
+    ("the agent commands in use", providers::in_use),
 ];
 
 /// Looks at everything; mends what can be mended if `fix` says so.

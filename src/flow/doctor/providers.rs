@@ -1,0 +1,136 @@
+//! The commands by which agents are played: whether those in use are there, and still know their options.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Finding, Scene};
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+use crate::flow::shell;
+use crate::policy::provider::ProviderEntry;
+use crate::provider::{Catalog, environment, help};
+use crate::text::{list_words, shown_line};
+
+/// A help text that takes longer asks the network, or for a person.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An agent command of the catalog on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    pub name: String,
+    pub program: String,
+    /// Where it is, if it is.
+    pub installed: Option<PathBuf>,
+    /// Whether liza.yaml gives it work.
+    pub used: bool,
+}
+
+/// Every agent command that can be started by name, installed or not. Nothing is run for it.
+pub fn listing(ctx: &Context) -> Result<Vec<Listed>, Failure> {
+    let config = ctx.project_config()?;
+    let used = config.providers_in_use();
+    let catalog = Catalog::new(&config);
+    let listed = catalog.usable().map(|(name, entry)| Listed {
+        name: name.to_owned(),
+        program: entry.program().to_owned(),
+        installed: find(entry.program(), ctx.root()),
+        used: used.contains(name),
+    });
+    Ok(listed.collect())
+}
+
+pub fn in_use(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let ctx = scene.ctx;
+    // That a liza.yaml cannot be read is told by the examination of the machine.
+    let Ok(config) = ctx.project_config() else { return Ok(Vec::new()) };
+    let catalog = Catalog::new(&config);
+    let mut found = Vec::new();
+    for name in config.providers_in_use() {
+        let idle = "agents that are to be played by it cannot be started";
+        let entry = match catalog.entry(name) {
+            Ok(entry) => entry,
+            Err(why) => {
+                found.push(Finding::new("provider.unusable", why.message, idle, why.hint));
+                continue;
+            }
+        };
+        match find(entry.program(), ctx.root()) {
+            None => found.push(Finding::new(
+                "provider.missing",
+                format!(
+                    "`{}`, the program of the provider {}, is not there",
+                    shown_line(entry.program()),
+                    shown_line(name)
+                ),
+                idle,
+                missing_remedy(&listing(ctx)?),
+            )),
+            Some(program) => found.extend(probe(name, entry, &program)),
+        }
+    }
+    Ok(found)
+}
+
+fn missing_remedy(listed: &[Listed]) -> String {
+    let here: Vec<&str> =
+        listed.iter().filter(|one| one.installed.is_some()).map(|one| one.name.as_str()).collect();
+    let instead = if here.is_empty() {
+        "none of the known ones is installed here".to_owned()
+    } else {
+        format!("installed here: {}", list_words(here))
+    };
+    format!("install it, put it on the PATH, or name another provider in liza.yaml ({instead})")
+}
+
+/// What the program's own help says against the entry.
+fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
+    if entry.help.is_empty() {
+        return None;
+    }
+    let asked = format!("{} {}", entry.program(), entry.help.join(" "));
+    let asked = shown_line(&asked);
+    let common = environment(&ProviderEntry::default(), std::env::vars_os());
+    let plain = [("NO_COLOR", "1"), ("TERM", "dumb")].map(|(a, b)| (OsString::from(a), OsString::from(b)));
+    let env: Vec<_> = common.into_iter().chain(plain).collect();
+    let text = match shell::answer_of(program, &entry.help, &env, &std::env::temp_dir(), PATIENCE) {
+        Ok(text) if !text.trim_ascii().is_empty() => text,
+        other => {
+            let why = other.err().unwrap_or_else(|| "it said nothing".to_owned());
+            return Some(Finding::new(
+                "provider.silent",
+                format!("`{asked}` gave no help: {why}"),
+                "whether it still knows the options liza gives it is not known",
+                "run that command yourself, and mend the installation",
+            ));
+        }
+    };
+    let unknown = help::unknown_options(entry, &String::from_utf8_lossy(&text));
+    (!unknown.is_empty()).then(|| {
+        Finding::new(
+            "provider.options",
+            format!("`{asked}` does not mention {}, which the provider {} uses", list_words(unknown), shown_line(name)),
+            "a program that does not know an option ends before an agent has begun",
+            format!(
+                "see what `{asked}` offers instead, and change `command` or `permissions` of the provider {} in liza.yaml; \
+                 an option that works all the same goes under `unlisted`",
+                shown_line(name)
+            ),
+        )
+    })
+}
+
+/// As the system looks for a program.
+fn find(program: &str, root: &Path) -> Option<PathBuf> {
+    let runs = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return Some(root.join(program)).filter(|path| runs(path));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(OsStr::new(&path)).map(|dir| dir.join(program)).find(|path| runs(path))
+}

@@ -1,0 +1,65 @@
+//! Reading JSON of others: what is missing or of another kind counts as not said.
+
+use serde_json::Value;
+
+use crate::text::clipped;
+
+use super::super::usage::Usage;
+
+/// No provider's counter gets near; a greater figure is nonsense and would only spoil sums.
+const LARGEST_COUNT: u64 = 1 << 40;
+
+const LONGEST_NAME: usize = 120;
+const LONGEST_ERROR: usize = 400;
+
+/// An object on a line of its own.
+pub fn object(line: &[u8]) -> Option<Value> {
+    line.starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
+}
+
+pub fn text<'v>(value: &'v Value, path: &[&str]) -> Option<&'v str> {
+    at(value, path)?.as_str()
+}
+
+pub fn count(value: &Value, path: &[&str]) -> Option<u64> {
+    let found = at(value, path)?;
+    let number = found.as_u64().or_else(|| found.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))?;
+    (number <= LARGEST_COUNT).then_some(number)
+}
+
+pub fn money(value: &Value, path: &[&str]) -> Option<f64> {
+    at(value, path)?.as_f64().filter(|amount| amount.is_finite() && (0.0..1e9).contains(amount))
+}
+
+pub fn at<'v>(value: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+pub fn list<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
+    at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Input that was not read from a cache, where a provider counts both together. Some do not.
+pub fn fresh(input: u64, cached: u64) -> u64 {
+    if cached <= input { input - cached } else { input }
+}
+
+impl Usage {
+    pub(super) fn called(&mut self, tool: &str) {
+        self.tool_calls += 1;
+        self.last_tool = Some(clipped(tool, LONGEST_NAME).into_owned());
+    }
+
+    pub(super) fn failed(&mut self, why: Option<&str>) {
+        self.errors += 1;
+        if let Some(why) = why {
+            self.last_error = Some(clipped(why, LONGEST_ERROR).into_owned());
+        }
+    }
+
+    pub(super) fn in_session(&mut self, id: Option<&str>) {
+        if let Some(id) = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_NAME) {
+            self.session = Some(id.to_owned());
+        }
+    }
+}
