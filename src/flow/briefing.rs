@@ -17,6 +17,8 @@ use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, re
 use super::context::Context;
 use super::failure::Failure;
 
+pub(super) use sources::unreadable;
+
 /// What an agent is to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assignment {
@@ -124,7 +126,7 @@ fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<Str
     let specs = ctx.store.layout().specs();
     let review = (*role == Role::code_reviewer()).then_some(REVIEW_PAGE);
     for page in PAGES.into_iter().chain(review) {
-        if let Some(why) = sources::unreadable(&specs, Path::new(page)) {
+        if let Some(why) = unreadable(&specs, Path::new(page)) {
             missing.push(format!(
                 "{} (SPECS_LOCATION) {why}: `liza doctor --fix` puts it back",
                 Quoted::new(&specs.join(page).display().to_string()).as_str()
