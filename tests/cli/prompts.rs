@@ -346,7 +346,7 @@ fn a_large_diff_is_cut_with_a_pointer() {
     let (world, coder, _) = with_spec();
     world.submitted(&coder, "t1", "a.sh", &"echo a line that is repeated\n".repeat(10_000));
     let told = world.brief_of("code_reviewer", "reviewer-1", &review("t1"));
-    has(&told.text, &["(cut here: it has ", "the whole: `liza diff t1`"]);
+    has(&told.text, &["(cut here after ", "the whole: `liza diff t1`"]);
     assert!(told.text.len() < 220_000, "{}", told.text.len());
     outside(&told.text);
 }
@@ -407,7 +407,7 @@ fn the_planner_is_told_why_it_was_woken() {
             "## Blocked: `t1`",
             "reason: the spec is silent",
             "1. Which names?",
-            "## Found, and urgent: `discovered-1`",
+            "## Found, and urgent: `discovery-1`",
             "the build is broken",
             "# Reported and not dealt with",
             "anomaly-1 spec_gap on t1 by coder-1: gap: names; spec: vision",
@@ -415,7 +415,7 @@ fn the_planner_is_told_why_it_was_woken() {
             "t2 | IDLE | coder | - | t1 | waits for t1 (BLOCKED)",
         ],
     );
-    lacks(&told, &["Nothing is planned yet", "liza review", "liza task submit"]);
+    lacks(&told, &["Nothing is planned yet", "liza review", "liza task submit", "\n\n\n"]);
     lacks(&outside(&told), &["all names are allowed", "the spec is silent", "the build is broken"]);
     // Only the reasons it was woken for are told in full.
     let Assignment::Plan { wakes } = world.planning() else { unreachable!() };
@@ -423,6 +423,35 @@ fn the_planner_is_told_why_it_was_woken() {
     let told = world.brief_of("planner", "planner-1", &Assignment::Plan { wakes: one }).text;
     has(&told, &["## Blocked: `t1`"]);
     lacks(&told, &["## A person has spoken", "## Found, and urgent"]);
+}
+
+#[test]
+fn an_exhausted_task_comes_with_the_story_of_its_failures() {
+    let (world, one, _) = with_spec();
+    let (two, overseer) = (world.register("coder", "coder-2"), world.register("overseer", "overseer-1"));
+    add(&world, "t1", "specs/vision.md", &["--in", "a.sh"]);
+    for (coder, reason) in [(&one, "it goes round in circles"), (&two, "no end is in sight")] {
+        world.claim(coder, "t1");
+        world.liza(&overseer, &["task", "block", "t1", "--reason", reason, "--question", "Why?"]).ok();
+        if world.show("t1")["failed_by"].as_array().map_or(0, Vec::len) < 2 {
+            world.human(&["task", "unblock", "t1", "--answer", "try again"]).ok();
+            world.human(&["task", "release", "t1"]).ok();
+        }
+    }
+    let told = world.planner_told();
+    has(
+        &told,
+        &[
+            "## Two agents failed: `t1`",
+            "failed by: coder-1, coder-2",
+            "description: DESCRIPTION of t1",
+            "overseer-1 blocked: it goes round in circles",
+            "overseer-1 blocked: no end is in sight",
+            "cut t1 anew: `liza task rescope t1 --into FILE",
+        ],
+    );
+    lacks(&told, &["## Blocked"]);
+    lacks(&outside(&told), &["circles", "no end"]);
 }
 
 #[test]
@@ -627,4 +656,38 @@ fn orders_on_the_board_stay_in_their_fences_and_change_nothing() {
     world.liza(&coder, &["task", "block", "t1", "--reason", order, "--question", order]).ok();
     world.liza(&HUMAN, &["note", order, "--task", "t1"]).ok();
     lacks(&outside(&world.planner_told()), &["ORDER", "{{"]);
+}
+
+/// The names a template may use, as the message about an unknown one lists them, are those of the documentation.
+#[test]
+fn every_name_a_template_may_use_is_documented() {
+    let (world, coder, _) = with_spec();
+    world.submitted(&coder, "t1", "a.sh", "echo a\n");
+    world.task("t2", &["b.sh"]);
+    let documented = include_str!("../../specs/prompts.md");
+    let plan = Assignment::Plan { wakes: Vec::new() };
+    for (role, assignment, own) in [
+        ("planner", &plan, "goal inbox wakes tree"),
+        (
+            "coder",
+            &not_claimed("t2"),
+            "worktree branch epoch iteration handoff saved conflict answer feedback outputs",
+        ),
+        ("code_reviewer", &review("t1"), "checkout diff issues prior_flags protected alignment submission"),
+        ("overseer", &plan, "tree agents"),
+    ] {
+        world.write(&format!(".liza/templates/{role}.md"), "{{ unknown_name }}");
+        let failure = world.try_brief(role, "somebody", assignment, &[]).expect_err(role);
+        let (_, list) = failure.message.split_once("there are: ").expect("a list");
+        let names: Vec<&str> = list.split(", ").collect();
+        for name in &names {
+            assert!(
+                documented.contains(&format!("`{name}`")),
+                "`{name}` of {role} is not in specs/prompts.md"
+            );
+        }
+        for name in own.split(' ') {
+            assert!(names.contains(&name), "{role} has no `{name}`: {names:?}");
+        }
+    }
 }

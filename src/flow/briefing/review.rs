@@ -1,13 +1,13 @@
 //! What a reviewer rests a verdict on.
 
-use crate::board::TaskId;
 use crate::board::history::Checkpoint;
 use crate::board::review::Issue;
 use crate::board::rules::current_checkpoint;
 use crate::board::task::{Kind, Submission};
+use crate::board::{Status, TaskId};
 use crate::flow::alignment::{self, Answer};
 use crate::flow::failure::Failure;
-use crate::git::{Color, query};
+use crate::git::query;
 use crate::prompt::{Block, Bound, PriorFlags, Quoted};
 use crate::text::{indent, shown_line};
 
@@ -20,7 +20,8 @@ impl Desk<'_> {
     pub(super) fn judge(&mut self, id: &TaskId) -> Result<(), Failure> {
         let task = self.task(id)?;
         let body = task.body();
-        let (Some(submission), Some(commit)) = (&body.submission, &task.review_commit) else {
+        let open = task.status == Status::ReadyForReview;
+        let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
             return Err(Failure::new("stale.review", format!("nothing of `{id}` is up for review any more"))
                 .hint("`liza next --role code_reviewer` finds another review"));
         };
@@ -58,8 +59,9 @@ impl Desk<'_> {
         self.facts.block("issues", Block::new(&origin, &issues.join("\n"), &whole));
         let open = body.issues.iter().filter(|issue| issue.is_open());
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
-        let diff =
-            query::diff_text(&self.ctx.repo, &submission.merge_base, &submission.commit, Color::Never)?;
+        // One byte more than is shown, so that a cut is seen to be one.
+        let read = DIFF_SHOWN as u64 + 1;
+        let diff = query::start_of_diff(&self.ctx.repo, &submission.merge_base, &submission.commit, read)?;
         let bound = Bound::new(DIFF_SHOWN, format!("`liza diff {id}`, or look in the checkout"));
         let origin = format!("the change of task {id}");
         self.facts.block("diff", Block::in_language(&origin, "diff", &diff, &bound));
