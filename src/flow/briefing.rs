@@ -1,20 +1,42 @@
 //! What an agent is told before it begins: exactly what its role needs to know.
 
-use crate::board::{AgentId, Role, TaskId};
+mod past;
+mod plan;
+mod review;
+mod sources;
+mod task;
+
+use std::path::Path;
+
+use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::{AgentId, Board, Needs, Role, Task, TaskId};
+use crate::policy::ProjectConfig;
 use crate::policy::wake::Wake;
+use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
 
 use super::context::Context;
 use super::failure::Failure;
 
+pub(super) use sources::unreadable;
+
 /// What an agent is to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assignment {
-    /// Implement, in the worktree of this claim.
+    /// Implement, in the worktree of this claim. Epoch 0, which no claim has, stands for one that is not made yet.
     Task { task: TaskId, epoch: u64 },
     /// Judge what was submitted.
     Review { task: TaskId },
     /// Plan, for these reasons.
     Plan { wakes: Vec<Wake> },
+}
+
+impl Assignment {
+    fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::Task { task, .. } | Self::Review { task } => Some(task),
+            Self::Plan { .. } => None,
+        }
+    }
 }
 
 pub struct BriefRequest<'a> {
@@ -26,15 +48,159 @@ pub struct BriefRequest<'a> {
 }
 
 /// A finished prompt.
+#[derive(Debug)]
 pub struct Brief {
     pub text: String,
-    /// Its parts and how many bytes each has.
+    /// Its parts and how many bytes each has; `role` is what the role's template itself says.
     pub sizes: Vec<(String, usize)>,
 }
 
+/// The pages every agent is sent to.
+const PAGES: [&str; 4] = [
+    "architecture/roles.md",
+    "architecture/blackboard-schema.md",
+    "protocols/worktree-protocol.md",
+    "protocols/circuit-breaker.md",
+];
+const REVIEW_PAGE: &str = "protocols/review-protocol.md";
+
+const KIB: usize = 1024;
+
 /// Everything the agent is told, or what is missing for it.
-pub fn brief(_ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, Vec<String>>, Failure> {
-    let text = format!("You are {} ({}). {:?}", request.agent, request.role, request.assignment);
-    let sizes = vec![("all".to_owned(), text.len())];
-    Ok(Ok(Brief { text, sizes }))
+pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, Vec<String>>, Failure> {
+    let row = Row::of(request.role);
+    let config = ctx.project_config()?;
+    fits_role(request, &row)?;
+    let snapshot = ctx.read_with(|board| needs(board, request, &row))?;
+    let mut desk = Desk {
+        ctx,
+        board: &snapshot.board,
+        request,
+        row,
+        facts: Facts::default(),
+        missing: bootstrap_gaps(ctx, request.role, &config),
+    };
+    desk.common();
+    match request.assignment {
+        Assignment::Task { task, epoch } => desk.implement(task, *epoch)?,
+        Assignment::Review { task } => desk.judge(task)?,
+        Assignment::Plan { wakes } => desk.plan(wakes)?,
+    }
+    if !desk.missing.is_empty() {
+        return Ok(Err(desk.missing));
+    }
+    desk.written(&config).map(Ok)
+}
+
+/// A plan for a reviewer or a review for a coder would show them what is not theirs.
+fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<(), Failure> {
+    let fits = match request.assignment {
+        Assignment::Task { .. } => !row.planning && !row.submission,
+        Assignment::Review { .. } => row.submission,
+        Assignment::Plan { .. } => row.planning || row.agents,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::new("refused.role", format!("this is not work for a {}", request.role))
+        .hint("tasks are for the role they name, reviews for code_reviewer, planning for planner"))
+}
+
+fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
+    let Some(id) = request.assignment.task().filter(|_| row.outputs != Outputs::Merged) else {
+        return Needs::Everything;
+    };
+    let mut tasks = vec![id.clone()];
+    if let Some(task) = board.task(id) {
+        tasks.extend(task.depends_on.iter().filter(|id| board.task(id).is_some()).cloned());
+    }
+    Needs::Tasks(tasks)
+}
+
+/// What every agent needs before anything else, as far as it is not there.
+fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<String> {
+    let mut missing = Vec::new();
+    if !BUILT_IN_ROLES.contains(&role.as_str()) && !config.roles.contains_key(role) {
+        missing.push(format!("the role `{role}` is defined nowhere: add it under `roles:` in liza.yaml"));
+    }
+    let specs = ctx.store.layout().specs();
+    let review = (*role == Role::code_reviewer()).then_some(REVIEW_PAGE);
+    for page in PAGES.into_iter().chain(review) {
+        if let Some(why) = unreadable(&specs, Path::new(page)) {
+            missing.push(format!(
+                "{} (SPECS_LOCATION) {why}: `liza doctor --fix` puts it back",
+                Quoted::new(&specs.join(page).display().to_string()).as_str()
+            ));
+        }
+    }
+    missing
+}
+
+/// A prompt in the making.
+struct Desk<'a> {
+    ctx: &'a Context,
+    board: &'a Board,
+    request: &'a BriefRequest<'a>,
+    row: Row,
+    facts: Facts,
+    missing: Vec<String>,
+}
+
+impl<'a> Desk<'a> {
+    fn common(&mut self) {
+        let path = |path: &Path| Quoted::new(&path.display().to_string());
+        let layout = self.ctx.store.layout();
+        self.facts.plain("agent", self.request.agent);
+        self.facts.plain("role", self.request.role);
+        self.facts.plain("project_root", &path(self.ctx.root()));
+        self.facts.plain("blackboard", &path(&layout.state()));
+        self.facts.plain("specs_location", &path(&layout.specs()));
+        self.facts.optional("task_id", self.request.assignment.task());
+        let remarks: Vec<&str> = self.request.remarks.iter().map(|remark| remark.trim()).collect();
+        let bound = Bound::new(16 * KIB, "`liza log`");
+        self.facts.block("remarks", Block::new("your runner", &remarks.join("\n"), &bound));
+    }
+
+    fn task(&self, id: &TaskId) -> Result<&'a Task, Failure> {
+        self.board.task(id).ok_or_else(|| {
+            Failure::new("stale.task", format!("task `{id}` is not on the board any more"))
+                .hint("`liza status` shows what is; take other work")
+        })
+    }
+
+    /// Fills the spec in, or says what is wrong with it.
+    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, mend: &str) {
+        if !self.row.spec {
+            return self.facts.block("spec", Block::none());
+        }
+        match sources::spec(self.ctx, spec_ref) {
+            Ok(block) => self.facts.block("spec", block),
+            Err(why) => self.missing.push(format!("the spec of {owner}: {why}; {mend}")),
+        }
+    }
+
+    fn written(mut self, config: &ProjectConfig) -> Result<Brief, Failure> {
+        for name in crate::prompt::PIECES {
+            let piece = sources::piece(self.ctx, name)?;
+            let rendered = render(&piece, &self.facts).map_err(broken)?;
+            self.facts.piece(name, rendered.text);
+        }
+        let template = sources::template(self.ctx, self.request.role, config)?;
+        let rendered = render(&template, &self.facts).map_err(broken)?;
+        let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
+        let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
+        sizes.extend(rendered.sizes);
+        Ok(Brief { text: rendered.text, sizes })
+    }
+}
+
+fn broken(error: TemplateError) -> Failure {
+    let line = error.line;
+    let failure = Failure::new("usage.template", format!("the prompt template {error}"))
+        .hint("mend the template, or move it away to have the built-in one; no agent is started with a broken one")
+        .detail("file", error.file);
+    match line {
+        Some(line) => failure.detail("line", line),
+        None => failure,
+    }
 }

@@ -211,14 +211,18 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failur
     Ok(())
 }
 
+/// Puts one of the pages agents read in its place.
+pub(super) fn install_page(ctx: &Context, name: &str, text: &str) -> Result<(), Failure> {
+    let path = ctx.store.layout().specs().join(name);
+    if let Some(parent) = path.parent() {
+        files::make_private_dirs(parent)?;
+    }
+    Ok(files::replace(&path, text.as_bytes())?)
+}
+
 pub(super) fn install_texts(ctx: &Context) -> Result<(), Failure> {
-    let specs = ctx.store.layout().specs();
     for (name, text) in AGENT_SPECS {
-        let path = specs.join(name);
-        if let Some(parent) = path.parent() {
-            files::make_private_dirs(parent)?;
-        }
-        files::replace(&path, text.as_bytes())?;
+        install_page(ctx, name, text)?;
     }
     for name in crate::wire::schema::NAMES {
         let path = ctx.store.layout().schema().join(format!("{name}.schema.json"));

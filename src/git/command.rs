@@ -10,9 +10,10 @@
 //! 5. The agent's secret does not travel into git, its hooks or its filters.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::JoinHandle;
 
 use thiserror::Error;
 
@@ -166,7 +167,39 @@ impl Git {
         }
     }
 
+    /// Runs it for the beginning of its standard output: so many bytes at most, however much there is.
+    pub fn run_start(self, bytes: u64) -> Result<Vec<u8>, GitError> {
+        let subcommand = self.subcommand;
+        let (mut child, _) = self.begin()?;
+        let lost = |source| GitError::Spawn { subcommand, source };
+        let mut start = Vec::new();
+        if let Some(mut pipe) = child.stdout.take() {
+            (&mut pipe).take(bytes).read_to_end(&mut start).map_err(lost)?;
+            // Whoever has all that is wanted stops reading; git then dies of the closed pipe, which is no failure.
+            let full = start.len() as u64 == bytes;
+            drop(pipe);
+            if full {
+                let _ = child.kill();
+                child.wait().map_err(lost)?;
+                return Ok(start);
+            }
+        }
+        let mut output = child.wait_with_output().map_err(lost)?;
+        output.stdout = start;
+        if output.status.success() { Ok(output.stdout) } else { Err(failed(subcommand, &output)) }
+    }
+
     fn spawn(self) -> Result<Output, GitError> {
+        let subcommand = self.subcommand;
+        let (child, feeder) = self.begin()?;
+        let output = child.wait_with_output().map_err(|source| GitError::Spawn { subcommand, source })?;
+        if let Some(feeder) = feeder {
+            let _ = feeder.join();
+        }
+        Ok(output)
+    }
+
+    fn begin(self) -> Result<(Child, Option<JoinHandle<()>>), GitError> {
         let Self { dir, subcommand, config, emptied, args, env, stdin } = self;
         let mut command = Command::new("git");
         command.args(config).arg(subcommand).args(args).current_dir(&dir);
@@ -194,11 +227,7 @@ impl Git {
                 let _ = pipe.write_all(&bytes);
             })
         });
-        let output = child.wait_with_output().map_err(|source| GitError::Spawn { subcommand, source })?;
-        if let Some(feeder) = feeder {
-            let _ = feeder.join();
-        }
-        Ok(output)
+        Ok((child, feeder))
     }
 }
 
@@ -276,6 +305,17 @@ mod tests {
         let error =
             Git::reading(&fixture.root, "rev-parse").args(["--verify"]).end_of_options().arg("--version");
         assert!(matches!(error.run(), Err(GitError::Failed { .. })));
+    }
+
+    #[test]
+    fn the_beginning_is_enough_of_much_output() {
+        let fixture = Fixture::new();
+        let much = || Git::acting(&fixture.root, "-c").args(["alias.much=!yes", "much"]);
+        assert_eq!(much().run_start(1000).unwrap().len(), 1000);
+        let head = || Git::reading(&fixture.root, "rev-parse").arg("HEAD");
+        assert_eq!(head().run_start(1000).unwrap(), head().run().unwrap());
+        let wrong = Git::reading(&fixture.root, "rev-parse").args(["--verify", "no-such"]).run_start(1000);
+        assert!(matches!(wrong, Err(GitError::Failed { .. })));
     }
 
     #[test]

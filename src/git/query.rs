@@ -292,17 +292,26 @@ impl Query {
 ///
 /// The git program writes it: people know its layout. What somebody configured to run on a diff is left out.
 pub fn diff_text(repo: &Repo, from: &CommitId, to: &CommitId, color: Color) -> Result<String, GitError> {
+    let bytes = diff(repo, from, to, color).run()?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// As [`diff_text`], and no more than so many bytes of it.
+pub fn start_of_diff(repo: &Repo, from: &CommitId, to: &CommitId, bytes: u64) -> Result<String, GitError> {
+    let bytes = diff(repo, from, to, Color::Never).run_start(bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn diff(repo: &Repo, from: &CommitId, to: &CommitId, color: Color) -> Git {
     let color = match color {
         Color::Always => "--color=always",
         Color::Never => "--color=never",
     };
-    let bytes = Git::reading(&repo.root, "diff-tree")
+    Git::reading(&repo.root, "diff-tree")
         .args(["-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-relative", color])
         .args(["--ignore-submodules=none", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])
         .end_of_options()
         .args([from.as_str(), to.as_str(), "--"])
-        .run()?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// libgit2 has no code of its own for an extension it does not know, only this wording.

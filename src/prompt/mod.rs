@@ -1,1 +1,18 @@
 //! WHAT AN AGENT IS TOLD: prompts from templates; words of others are shown as data.
+
+mod data;
+mod facts;
+mod row;
+mod section;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+pub use data::{Block, Bound};
+pub use facts::{Facts, Plain, PriorFlags, Quoted, WakeFacts};
+pub use row::{Outputs, Row};
+pub use section::section;
+pub use template::{
+    LARGEST_PROMPT, LARGEST_TEMPLATE, PIECES, Rendered, Template, TemplateError, built_in, render,
+};

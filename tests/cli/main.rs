@@ -25,6 +25,7 @@ mod merging;
 mod merging_people;
 mod only_copies;
 mod other_versions;
+mod prompts;
 mod providers;
 mod reading;
 mod requests;

@@ -1,11 +1,15 @@
-//! Tokens without an agent, and agents whose token is lost.
+//! Tokens without an agent, agents whose token is lost, and pages that agents are sent to and that are not there.
+
+use std::path::Path;
 
 use crate::board::AgentId;
 use crate::git::Worktrees;
 
 use super::{Finding, Scene};
+use crate::flow::briefing::unreadable;
 use crate::flow::context::token_hash;
 use crate::flow::failure::Failure;
+use crate::flow::init::{AGENT_SPECS, install_page};
 
 pub fn tokens(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
@@ -48,6 +52,33 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             "whoever starts that agent by its file cannot act for it",
             format!("register it again (`liza agent register --id {id} --role …`), which ends its leases, or retire it"),
         ));
+    }
+    Ok(found)
+}
+
+/// An agent whose pages are missing is not started.
+pub fn pages(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+    let dir = scene.ctx.store.layout().specs();
+    let mut found = Vec::new();
+    for (name, text) in AGENT_SPECS {
+        let Some(why) = unreadable(&dir, Path::new(name)) else { continue };
+        let finding = Finding::new(
+            "specs.page",
+            format!("{} {why}", dir.join(name).display()),
+            "agents are told to read it, and none is started without it",
+            "it is put back as it comes with liza",
+        );
+        // Something else in its place may be somebody's work.
+        let free =
+            std::fs::symlink_metadata(dir.join(name)).map_or(true, |meta| meta.is_file() && meta.len() == 0);
+        found.push(if free {
+            finding.mended_by(move |ctx| install_page(ctx, name, text).map(|()| None))
+        } else {
+            Finding {
+                remedy: "move away what stands there, then run `liza doctor --fix`".to_owned(),
+                ..finding
+            }
+        });
     }
     Ok(found)
 }

@@ -104,7 +104,7 @@ impl Scene<'_> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 22] = [
+const EXAMINATIONS: [Examination; 23] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -122,6 +122,7 @@ const EXAMINATIONS: [Examination; 22] = [
     ("switches", leftovers::switches),
     ("tokens", agents::tokens),
     ("what git tracks of liza's", settings::excludes),
+    ("the pages agents read", agents::pages),
     ("git hooks", hooks::firing),
     ("the story of board, log and repository", board::story),
     ("the machine", machine::file_system),

@@ -1,0 +1,137 @@
+//! What happened on a task before, for whoever goes on with it.
+
+use crate::board::Task;
+use crate::board::history::{Event, HistoryEntry};
+use crate::flow::failure::Failure;
+use crate::git::{DirtyKind, content};
+use crate::prompt::{Block, Bound};
+use crate::text::{indent, shown_line};
+
+use super::task::{files, numbered};
+use super::{Desk, KIB};
+
+/// The newest refs with uncommitted work that are named.
+const REFS_NAMED: usize = 5;
+
+impl Desk<'_> {
+    pub(super) fn past(&mut self, task: &Task, epoch: u64) -> Result<(), Failure> {
+        let told = self.row.past;
+        let pick = |block: Block| if told { block } else { Block::none() };
+        self.facts.block("handoff", pick(self.handoff(task)));
+        let saved = if told { self.saved(task)? } else { Block::none() };
+        self.facts.block("saved", saved);
+        let conflict = if told { self.conflict(task, epoch)? } else { Block::none() };
+        self.facts.block("conflict", conflict);
+        self.facts.block("answer", pick(answer(task)));
+        self.facts.block("feedback", pick(feedback(task)));
+        Ok(())
+    }
+
+    /// What the agent before left, unless its work has been handed in since.
+    fn handoff(&self, task: &Task) -> Block {
+        if !since_submission(task).iter().any(|line| line.event == Event::HandedOff) {
+            return Block::none();
+        }
+        let Some(handoff) = self.board.rest.handoff.iter().rfind(|handoff| handoff.task_id == task.id) else {
+            return Block::none();
+        };
+        let text = format!(
+            "summary: {}\nnext action: {}",
+            indent(handoff.summary.trim(), 2).trim_start(),
+            indent(handoff.next_action.trim(), 2).trim_start()
+        );
+        let origin = format!("the handoff of {} on task {}, {}", handoff.by, task.id, handoff.time);
+        Block::new(&origin, &text, &Bound::new(48 * KIB, format!("`liza task show {} --feedback`", task.id)))
+    }
+
+    /// Refs that keep what an earlier agent did not commit.
+    fn saved(&self, task: &Task) -> Result<Block, Failure> {
+        let let_go = [Event::HandedOff, Event::Released, Event::Blocked, Event::TakenOver];
+        if !since_submission(task).iter().any(|line| let_go.contains(&line.event)) {
+            return Ok(Block::none());
+        }
+        let query = self.ctx.query()?;
+        let prefix = format!("refs/liza/wip/{}/", task.id);
+        let mut kept = Vec::new();
+        for name in query.refs_below(&prefix)? {
+            if let Some(commit) = query.ref_commit(&name)? {
+                let about = query.commit_info(&commit)?;
+                kept.push((about.committer.seconds, format!("{} ({})", shown_line(&name), commit.short())));
+            }
+        }
+        kept.sort();
+        let newest: Vec<String> = kept.into_iter().rev().take(REFS_NAMED).map(|(_, line)| line).collect();
+        let bound = Bound::new(4 * KIB, format!("`git for-each-ref {prefix}`"));
+        Ok(Block::new(&format!("the refs of task {}", task.id), &newest.join("\n"), &bound))
+    }
+
+    /// Why the work did not merge, and which files are in conflict in the worktree now.
+    fn conflict(&self, task: &Task, epoch: u64) -> Result<Block, Failure> {
+        let body = task.body();
+        let Some(failure) = body.integration_failure.as_ref().filter(|_| task.integration_fix) else {
+            return Ok(Block::none());
+        };
+        let mut lines = vec![
+            format!("why: {}", shown_line(failure.reason.trim())),
+            format!("integration stood at: {}", failure.onto),
+        ];
+        if !failure.files.is_empty() {
+            lines.push(format!("files: {}", files(&failure.files)));
+        }
+        if let Some(log) = &failure.log {
+            lines.push(format!("log: {}", shown_line(log)));
+        }
+        let place = body.attempt().filter(|attempt| attempt.epoch == epoch);
+        let worktree = place.map(|attempt| self.ctx.root().join(&attempt.worktree));
+        if let Some(worktree) = worktree.filter(|path| path.join(".git").exists()) {
+            let open: Vec<String> = content::status(&worktree, content::Filters::Skip)?
+                .into_iter()
+                .filter(|found| found.kind == DirtyKind::Conflicted)
+                .map(|found| found.path)
+                .collect();
+            if !open.is_empty() {
+                lines.push(format!("in conflict in your worktree now: {}", files(&open)));
+            }
+        }
+        let origin = format!("the failed merge of task {}", task.id);
+        Ok(Block::new(&origin, &lines.join("\n"), &Bound::new(16 * KIB, "`git status` in your worktree")))
+    }
+}
+
+fn answer(task: &Task) -> Block {
+    let body = task.body();
+    let Some(answer) = &body.answer else { return Block::none() };
+    let by = body.history.iter().rfind(|line| line.event == Event::Unblocked).map(|line| &line.agent);
+    let origin = match by {
+        Some(by) => format!("{by}, who answered for task {}", task.id),
+        None => format!("task {}, field answer", task.id),
+    };
+    let whole = Bound::new(32 * KIB, format!("`liza task show {}`", task.id));
+    let mut text = String::new();
+    if !body.blocked_questions.is_empty() {
+        text.push_str(&format!("asked:\n{}\nanswer:\n", indent(&numbered(&body.blocked_questions), 2)));
+    }
+    text.push_str(answer.trim());
+    Block::new(&origin, &text, &whole)
+}
+
+/// The words of the last rejection, as the review made them into things to do.
+fn feedback(task: &Task) -> Block {
+    let body = task.body();
+    let Some(feedback) = &body.rejection_feedback else { return Block::none() };
+    let origin = match body.reviews.last() {
+        Some(review) => {
+            format!("the review of task {} by {}, round {}", task.id, review.reviewer, review.round)
+        }
+        None => format!("the review of task {}", task.id),
+    };
+    let whole = Bound::new(48 * KIB, format!("`liza task show {} --feedback`", task.id));
+    Block::new(&origin, feedback.trim(), &whole)
+}
+
+/// What happened since the work was last handed in.
+fn since_submission(task: &Task) -> &[HistoryEntry] {
+    let history = &task.body().history;
+    let start = history.iter().rposition(|line| line.event == Event::Submitted).map_or(0, |at| at + 1);
+    &history[start..]
+}

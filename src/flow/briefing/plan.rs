@@ -1,0 +1,340 @@
+//! What the planner is woken for, and what it and the overseer see of everything.
+
+use crate::board::history::Event;
+use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange, Urgency};
+use crate::board::{Task, TaskId};
+use crate::flow::failure::Failure;
+use crate::policy::view::Scene;
+use crate::policy::wake::{Trigger, Wake};
+use crate::prompt::{Block, Bound, Quoted, WakeFacts};
+use crate::text::{clipped, indent, shown_line};
+
+use super::task::{files, numbered};
+use super::{Desk, KIB};
+
+const TITLE_SHOWN: usize = 60;
+/// Of the many things one reason may be about, those that are told in full.
+const TOLD_PER_WAKE: usize = 10;
+
+impl Desk<'_> {
+    pub(super) fn plan(&mut self, wakes: &[Wake]) -> Result<(), Failure> {
+        let tree = if self.row.tree { self.tree()? } else { Block::none() };
+        self.facts.block("tree", tree);
+        let agents = if self.row.agents { self.agents() } else { Block::none() };
+        self.facts.block("agents", agents);
+        if !self.row.planning {
+            // Everything else a template for any role may ask for.
+            for name in ["task", "spec", "outputs", "handoff", "saved", "conflict", "answer", "feedback"] {
+                self.facts.block(name, Block::none());
+            }
+            for name in ["worktree", "branch", "base_commit", "epoch", "iteration"] {
+                self.facts.optional(name, None::<&Quoted>);
+            }
+            return Ok(());
+        }
+        let goal = &self.board.rest.goal;
+        let bound = Bound::new(16 * KIB, "`liza status`");
+        self.facts.block("goal", Block::new("the board, the goal", goal.description.trim(), &bound));
+        self.spec("the goal", Some(&goal.spec_ref), "write it, so that there is something to plan from");
+        let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
+        self.facts.wakes(&told);
+        let inbox = self.inbox(wakes);
+        self.facts.block("inbox", inbox);
+        Ok(())
+    }
+
+    fn wake(&self, wake: &Wake) -> WakeFacts {
+        let mut details = Block::none();
+        for id in wake.about.iter().take(TOLD_PER_WAKE) {
+            details = details.and(match wake.trigger {
+                // The goal stands above already, and so do the reports below.
+                Trigger::InitialPlanning | Trigger::Unprocessed => Block::none(),
+                Trigger::AnsweredNote => self.find(&self.board.rest.human_notes, |note| &note.id == id, note),
+                Trigger::ImmediateDiscovery => {
+                    self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
+                }
+                Trigger::Blocked => self.about_task(id, |desk, task| desk.blocked(task)),
+                Trigger::HypothesisExhausted => self.about_task(id, |desk, task| desk.exhausted(task)),
+                Trigger::IntegrationFailed => self.about_task(id, |desk, task| desk.unmerged(task)),
+            });
+        }
+        WakeFacts {
+            trigger: words(wake.trigger),
+            about: Quoted::list(wake.about.iter().map(String::as_str)),
+            details,
+            commands: self.commands(wake),
+        }
+    }
+
+    fn find<T>(&self, records: &[T], wanted: impl Fn(&T) -> bool, told: impl Fn(&T) -> String) -> Block {
+        let Some(record) = records.iter().find(|record| wanted(record)) else { return Block::none() };
+        Block::new("the board", &told(record), &Bound::new(16 * KIB, "`liza inbox`"))
+    }
+
+    fn about_task(&self, id: &str, told: impl Fn(&Self, &Task) -> String) -> Block {
+        let task = TaskId::new(id).ok().and_then(|id| self.board.task(&id));
+        let Some(task) = task else { return Block::none() };
+        let mut text = format!("title: {}\n", shown_line(&task.body().title));
+        text.push_str(&told(self, task));
+        let bound = Bound::new(24 * KIB, format!("`liza task show {}`", task.id));
+        Block::new(&format!("task {}", task.id), &text, &bound)
+    }
+
+    fn blocked(&self, task: &Task) -> String {
+        let body = task.body();
+        let from = body.blocked_from.map_or("?", |status| status.as_str());
+        let mut lines = vec![
+            format!("was: {from}, by {}", task.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str())),
+            format!("reason: {}", continued(body.blocked_reason.as_deref().unwrap_or("not given"))),
+            format!("questions:\n{}", indent(&numbered(&body.blocked_questions), 2)),
+            format!("done when:\n{}", indent(&numbered(&body.done_when), 2)),
+        ];
+        lines.extend(self.notes_on(task));
+        lines.extend(self.hunks_of(task));
+        lines.join("\n")
+    }
+
+    fn exhausted(&self, task: &Task) -> String {
+        let body = task.body();
+        let failed: Vec<&str> = task.failed_by.iter().map(|agent| agent.as_str()).collect();
+        let mut lines = vec![
+            format!("failed by: {}", failed.join(", ")),
+            format!("description: {}", continued(&body.description)),
+            format!("done when:\n{}", indent(&numbered(&body.done_when), 2)),
+            "how it failed:".to_owned(),
+        ];
+        let telling = [
+            Event::Rejected,
+            Event::Blocked,
+            Event::DiscussionNeeded,
+            Event::IntegrationFailed,
+            Event::Claimed,
+        ];
+        for line in body.history.iter().filter(|line| telling.contains(&line.event)) {
+            let detail = line.detail.as_deref().map(continued).unwrap_or_default();
+            lines.push(format!("  {} {} {}: {detail}", line.time, line.agent, line.event.as_str()));
+        }
+        lines.extend(self.notes_on(task));
+        lines.join("\n")
+    }
+
+    fn unmerged(&self, task: &Task) -> String {
+        let mut lines = Vec::new();
+        if let Some(failure) = &task.body().integration_failure {
+            lines.push(format!("why: {}", continued(&failure.reason)));
+            lines.push(format!("files: {}", files(&failure.files)));
+            lines.push(format!("integration stood at: {}", failure.onto));
+        }
+        lines.extend(self.hunks_of(task));
+        lines.join("\n")
+    }
+
+    /// What people said about a task and nobody has dealt with.
+    fn notes_on(&self, task: &Task) -> Vec<String> {
+        let notes = self.board.rest.human_notes.iter();
+        notes
+            .filter(|note| note.task_id.as_ref() == Some(&task.id) && note.processed_by.is_none())
+            .map(note)
+            .collect()
+    }
+
+    /// The two sides of the last conflict.
+    fn hunks_of(&self, task: &Task) -> Vec<String> {
+        let conflicts = self.board.rest.anomalies.iter().filter(|anomaly| {
+            anomaly.task_id == task.id
+                && anomaly.kind == AnomalyKind::IntegrationConflict
+                && anomaly.processed_by.is_none()
+        });
+        let Some(last) = conflicts.last() else { return Vec::new() };
+        let hunks = last.details.iter().filter(|(name, _)| name.starts_with("hunk_"));
+        hunks.map(|(_, hunk)| format!("conflict at {}", continued(hunk))).collect()
+    }
+
+    /// What was reported and is not among the reasons that are told in full.
+    fn inbox(&self, wakes: &[Wake]) -> Block {
+        let told = |id: &String| {
+            wakes.iter().any(|wake| {
+                !matches!(wake.trigger, Trigger::Unprocessed)
+                    && wake.about.iter().take(TOLD_PER_WAKE).any(|about| about == id)
+            })
+        };
+        let rest = &self.board.rest;
+        let mut lines = Vec::new();
+        for found in rest.anomalies.iter().filter(|found| found.processed_by.is_none() && !told(&found.id)) {
+            lines.push(anomaly(found));
+        }
+        for found in rest.discovered.iter().filter(|found| found.processed_by.is_none() && !told(&found.id)) {
+            lines.push(discovery(found));
+        }
+        for change in rest.spec_changes.iter().filter(|change| change.processed_by.is_none()) {
+            lines.push(spec_change(change));
+        }
+        for found in rest.human_notes.iter().filter(|found| found.processed_by.is_none() && !told(&found.id))
+        {
+            lines.push(note(found));
+        }
+        Block::new("the board, what was reported", &lines.join("\n"), &Bound::new(32 * KIB, "`liza inbox`"))
+    }
+
+    /// Every task in a line.
+    fn tree(&self) -> Result<Block, Failure> {
+        let world = self.ctx.store.surroundings(self.board)?;
+        let scene = Scene::new(self.board, &world, &self.ctx.now);
+        let mut lines = Vec::new();
+        for task in &self.board.tasks {
+            let depends: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
+            let agent = task.assigned_to.as_ref().map_or("-", |agent| agent.as_str());
+            let waits = scene.waiting(task).map(|waiting| waiting.why);
+            lines.push(format!(
+                "{} | {} | {} | {agent} | {} | {} | {}",
+                task.id,
+                task.status,
+                task.role,
+                if depends.is_empty() { "-".to_owned() } else { depends.join(", ") },
+                shown_line(waits.as_deref().unwrap_or("-")),
+                shown_line(&clipped(&task.body().title, TITLE_SHOWN)),
+            ));
+        }
+        if !lines.is_empty() {
+            lines.insert(0, "id | status | role | agent | depends on | waits for | title".to_owned());
+        }
+        Ok(Block::new("the board", &lines.join("\n"), &Bound::new(64 * KIB, "`liza status`")))
+    }
+
+    /// Who is registered and what each holds.
+    fn agents(&self) -> Block {
+        let mut lines = Vec::new();
+        for (id, agent) in &self.board.rest.agents {
+            let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
+            let held = self.board.tasks.iter().filter_map(|task| {
+                let holds = |lease: &crate::board::lease::Lease| &lease.agent == id;
+                let lease = task.lease.as_ref().filter(|lease| holds(lease));
+                let review = task.review_lease.as_ref().filter(|lease| holds(lease));
+                let word = if lease.is_some() { "works on" } else { "reviews" };
+                lease.or(review).map(|lease| format!("{word} {} until {}", task.id, lease.expires.at))
+            });
+            let held: Vec<String> = held.collect();
+            let state = if agent.is_active() { "active" } else { "retired" };
+            lines.push(format!(
+                "{id} | {} | {state}, last sign {} | {}",
+                roles.join(", "),
+                agent.heartbeat,
+                if held.is_empty() { "-".to_owned() } else { held.join("; ") }
+            ));
+        }
+        Block::new("the board", &lines.join("\n"), &Bound::new(32 * KIB, "`liza agent list`"))
+    }
+
+    fn commands(&self, wake: &Wake) -> Vec<String> {
+        let mut all = Vec::new();
+        for id in wake.about.iter().filter(|id| TaskId::new(id).is_ok()).take(TOLD_PER_WAKE) {
+            let rescope = format!("`liza task rescope {id} --into FILE --reason \"…\"`");
+            match wake.trigger {
+                Trigger::InitialPlanning => {
+                    return vec!["Cut the goal into tasks: `liza plan FILE --check`, then `liza plan FILE`.".to_owned()];
+                }
+                Trigger::Unprocessed => return vec!["They stand below, with everything else that was reported.".to_owned()],
+                Trigger::HypothesisExhausted => all.push(format!(
+                    "Find the root cause and cut {id} anew: {rescope}; or give it up: `liza task abandon {id} --reason \"…\"`"
+                )),
+                Trigger::Blocked => all.push(format!(
+                    "If the specs or a person's note answer it: `liza task unblock {id} --answer \"…\"`. If it was cut wrong: {rescope}. \
+                     If only a person can know: leave it."
+                )),
+                Trigger::IntegrationFailed => all.push(format!(
+                    "A coder repairs {id}; nothing to do unless nobody can (`liza task show {id}`): then {rescope}"
+                )),
+                Trigger::ImmediateDiscovery => all.push(format!(
+                    "Plan it in with `liza plan FILE`, or decide against it; then `liza inbox --done {id}`"
+                )),
+                Trigger::AnsweredNote => {
+                    let about = self.board.rest.human_notes.iter().find(|note| &note.id == id);
+                    let act = match about.and_then(|note| note.task_id.as_ref()) {
+                        Some(task) => format!(
+                            "Act on it (a blocked task: `liza task unblock {task} --answer \"…\"`)"
+                        ),
+                        None => "Act on it".to_owned(),
+                    };
+                    all.push(format!("{act}; then `liza inbox --done {id}`"));
+                }
+            }
+        }
+        all
+    }
+}
+
+fn words(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::InitialPlanning => "Nothing is planned yet",
+        Trigger::HypothesisExhausted => "Two agents failed",
+        Trigger::AnsweredNote => "A person has spoken",
+        Trigger::Blocked => "Blocked",
+        Trigger::IntegrationFailed => "Could not be integrated",
+        Trigger::ImmediateDiscovery => "Found, and urgent",
+        Trigger::Unprocessed => "Reported and not dealt with",
+    }
+}
+
+/// A text whose further lines cannot pass for lines of ours.
+fn continued(text: &str) -> String {
+    indent(text.trim(), 4).trim_start().to_owned()
+}
+
+fn on(task: Option<&TaskId>) -> String {
+    task.map_or(String::new(), |task| format!(" on {task}"))
+}
+
+fn note(note: &Note) -> String {
+    format!(
+        "{} note by {}{}, {}: {}",
+        shown_line(&note.id),
+        note.by,
+        on(note.task_id.as_ref()),
+        note.time,
+        continued(&note.text)
+    )
+}
+
+fn anomaly(anomaly: &Anomaly) -> String {
+    let details: Vec<String> = anomaly
+        .details
+        .iter()
+        .filter(|(name, _)| !name.starts_with("hunk_"))
+        .map(|(name, value)| format!("{}: {}", shown_line(name), continued(value)))
+        .collect();
+    format!(
+        "{} {} on {} by {}: {}",
+        shown_line(&anomaly.id),
+        anomaly.kind.as_str(),
+        anomaly.task_id,
+        anomaly.logged_by,
+        details.join("; ")
+    )
+}
+
+fn discovery(found: &Discovery) -> String {
+    let urgency = match found.urgency {
+        Urgency::Immediate => "immediate",
+        Urgency::Deferred => "deferred",
+    };
+    format!(
+        "{} discovery ({}, {urgency}) on {} by {}: {}",
+        shown_line(&found.id),
+        found.severity.as_str(),
+        found.task_id,
+        found.by,
+        continued(&found.text)
+    )
+}
+
+fn spec_change(change: &SpecChange) -> String {
+    let affects: Vec<&str> = change.affects.iter().map(TaskId::as_str).collect();
+    format!(
+        "{} change of {} by {}: {} (affects: {})",
+        shown_line(&change.id),
+        shown_line(&change.spec),
+        change.by,
+        continued(&change.change),
+        if affects.is_empty() { "not said".to_owned() } else { affects.join(", ") }
+    )
+}

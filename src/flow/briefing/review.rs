@@ -1,0 +1,135 @@
+//! What a reviewer rests a verdict on.
+
+use crate::board::history::Checkpoint;
+use crate::board::review::Issue;
+use crate::board::rules::current_checkpoint;
+use crate::board::task::{Kind, Submission};
+use crate::board::{Status, TaskId};
+use crate::flow::alignment::{self, Answer};
+use crate::flow::failure::Failure;
+use crate::git::query;
+use crate::prompt::{Block, Bound, PriorFlags, Quoted};
+use crate::text::{indent, shown_line};
+
+use super::task::files;
+use super::{Desk, KIB};
+
+const DIFF_SHOWN: usize = 200_000;
+
+impl Desk<'_> {
+    pub(super) fn judge(&mut self, id: &TaskId) -> Result<(), Failure> {
+        let task = self.task(id)?;
+        let body = task.body();
+        let open = task.status == Status::ReadyForReview;
+        let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
+            return Err(Failure::new("stale.review", format!("nothing of `{id}` is up for review any more"))
+                .hint("`liza next --role code_reviewer` finds another review"));
+        };
+        let checkout = self.ctx.worktrees_dir().join(".review").join(id.as_str());
+        let shown = Quoted::new(&checkout.display().to_string());
+        let claimed = task.review_lease.as_ref().is_some_and(|lease| lease.agent.is_same(self.request.agent));
+        if claimed && !checkout.join(".git").exists() {
+            self.missing.push(format!(
+                "the review checkout {} of {id} is gone: `liza review claim {id}` makes it again",
+                shown.as_str()
+            ));
+        }
+        self.facts.plain("checkout", &shown);
+        self.facts.plain("review_commit", commit);
+        self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
+        self.sheet(task);
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), "put it there, or discuss the review");
+        let outputs = self.outputs(task)?;
+        self.facts.block("outputs", outputs);
+
+        let whole = Bound::new(32 * KIB, format!("`liza review show {id} --no-diff`"));
+        let announced = current_checkpoint(body).map(announced).unwrap_or_default();
+        self.facts
+            .block("checkpoint", Block::new(&format!("the checkpoint of task {id}"), &announced, &whole));
+        let aligned = compared(&alignment::answers(body));
+        let origin = format!("liza's comparison of the work on {id} with its checkpoint");
+        self.facts.block("alignment", Block::new(&origin, &aligned, &whole));
+        let origin = format!("the submission of task {id}, as liza found it");
+        let found = found(submission, task.kind);
+        self.facts.block("submission", Block::new(&origin, &found, &whole));
+        let origin = format!("the paths in the submission of task {id}");
+        self.facts.block("protected", Block::new(&origin, &submission.protected.join("\n"), &whole));
+        let issues: Vec<String> = body.issues.iter().map(issue).collect();
+        let origin = format!("earlier reviews of task {id}");
+        self.facts.block("issues", Block::new(&origin, &issues.join("\n"), &whole));
+        let open = body.issues.iter().filter(|issue| issue.is_open());
+        self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
+        // One byte more than is shown, so that a cut is seen to be one.
+        let read = DIFF_SHOWN as u64 + 1;
+        let diff = query::start_of_diff(&self.ctx.repo, &submission.merge_base, &submission.commit, read)?;
+        let bound = Bound::new(DIFF_SHOWN, format!("`liza diff {id}`, or look in the checkout"));
+        let origin = format!("the change of task {id}");
+        self.facts.block("diff", Block::in_language(&origin, "diff", &diff, &bound));
+        Ok(())
+    }
+}
+
+fn announced(checkpoint: &Checkpoint) -> String {
+    let more = |text: &str| indent(text.trim(), 2).trim_start().to_owned();
+    let mut lines = vec![format!("intent: {}", more(&checkpoint.intent))];
+    for assumption in &checkpoint.assumptions {
+        let kind = if assumption.critical { "critical assumption" } else { "assumption" };
+        lines.push(format!("{kind}: {}", more(&assumption.text)));
+    }
+    lines.push(format!("risks: {}", more(&checkpoint.risks)));
+    lines.push(format!(
+        "validation: {} must print {}",
+        shown_line(&checkpoint.validation.command),
+        shown_line(&checkpoint.validation.expect)
+    ));
+    lines.push(format!("files: {}", files(&checkpoint.files_to_modify)));
+    lines.join("\n")
+}
+
+fn compared(answers: &[Answer]) -> String {
+    let lines = answers.iter().map(|answer| {
+        let mark = match answer.holds {
+            _ if answer.answer.starts_with("judge") => "judge",
+            true => "yes",
+            false => "NO",
+        };
+        format!("{} {mark}: {}", answer.question, indent(answer.answer.trim(), 2).trim_start())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn found(submission: &Submission, kind: Kind) -> String {
+    let ran = &submission.validation;
+    let tests = match (kind, submission.tests.is_empty()) {
+        (Kind::Code, true) => "none: a code task without tests cannot be approved".to_owned(),
+        (_, true) => "none (not a code task)".to_owned(),
+        (_, false) => files(&submission.tests),
+    };
+    [
+        format!("commit: {} on {}", submission.commit, submission.merge_base),
+        format!("files: {}", files(&submission.files)),
+        format!("tests among them: {tests}"),
+        format!(
+            "validation: {}, exit {}, expected text {}, log {}",
+            if ran.passed() { "passed" } else { "FAILED" },
+            ran.exit.map_or("none".to_owned(), |code| code.to_string()),
+            if ran.output_matched { "found" } else { "not found" },
+            shown_line(&ran.log)
+        ),
+    ]
+    .join("\n")
+}
+
+fn issue(issue: &Issue) -> String {
+    format!(
+        "{} [{}] {} {}:{} (round {}, {}): {}",
+        shown_line(&issue.id),
+        issue.status.as_str(),
+        issue.severity.as_str(),
+        shown_line(&issue.file),
+        issue.line,
+        issue.round,
+        issue.raised_by,
+        indent(issue.issue.trim(), 2).trim_start()
+    )
+}

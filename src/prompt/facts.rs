@@ -1,0 +1,145 @@
+//! What a template may name. Words of others are among them as blocks only, so no template can show them unfenced.
+
+use std::collections::BTreeMap;
+
+use minijinja::Value;
+
+use crate::board::{AgentId, CommitId, Role, TaskId};
+use crate::text::quoted;
+
+use super::data::Block;
+
+/// Values that cannot say anything: checked names, commits, numbers, and words of our own.
+pub trait Plain {
+    fn value(&self) -> Value;
+}
+
+macro_rules! plain_names {
+    ($($name:ty),*) => {
+        $(impl Plain for $name {
+            fn value(&self) -> Value {
+                Value::from(self.as_str())
+            }
+        })*
+    };
+}
+
+plain_names!(TaskId, AgentId, Role, CommitId, Quoted, PriorFlags);
+
+impl Plain for u64 {
+    fn value(&self) -> Value {
+        Value::from(*self)
+    }
+}
+
+impl Plain for &'static str {
+    fn value(&self) -> Value {
+        Value::from(*self)
+    }
+}
+
+/// A path, branch or other short name between backticks, on one line, which it cannot leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quoted(String);
+
+impl Quoted {
+    pub fn new(text: &str) -> Self {
+        Self(quoted(text))
+    }
+
+    /// Several, with commas between.
+    pub fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        Self(texts.into_iter().map(quoted).collect::<Vec<_>>().join(", "))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// ` --prior i1=… --prior i2=…`: the flags a verdict needs, one for each open issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriorFlags(String);
+
+impl PriorFlags {
+    /// The ids on a board from elsewhere may be anything; one that is no word is left out.
+    pub fn of<'i>(issues: impl IntoIterator<Item = &'i str>) -> Self {
+        let word =
+            |id: &&str| (1..=16).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        Self(issues.into_iter().filter(word).map(|id| format!(" --prior {id}=…")).collect())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One reason for the planner to act.
+#[derive(Debug, Clone)]
+pub struct WakeFacts {
+    /// In words.
+    pub trigger: &'static str,
+    pub about: Quoted,
+    pub details: Block,
+    /// What to type, ids filled in.
+    pub commands: Vec<String>,
+}
+
+/// Everything one template may name.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    values: BTreeMap<&'static str, Value>,
+    /// The blocks among them, and the pieces, for measuring.
+    parts: Vec<(&'static str, String)>,
+}
+
+impl Facts {
+    pub fn plain(&mut self, name: &'static str, value: &impl Plain) {
+        self.values.insert(name, value.value());
+    }
+
+    /// An absent one is empty, so that a template can ask `{% if name %}`.
+    pub fn optional(&mut self, name: &'static str, value: Option<&impl Plain>) {
+        self.values.insert(name, value.map_or_else(|| Value::from(""), Plain::value));
+    }
+
+    pub fn block(&mut self, name: &'static str, block: Block) {
+        self.values.insert(name, Value::from(block.as_str()));
+        if !block.is_empty() {
+            self.parts.push((name, block.as_str().to_owned()));
+        }
+    }
+
+    pub fn wakes(&mut self, wakes: &[WakeFacts]) {
+        for wake in wakes.iter().filter(|wake| !wake.details.is_empty()) {
+            self.parts.push(("wakes", wake.details.as_str().to_owned()));
+        }
+        let values = wakes.iter().map(|wake| {
+            Value::from_pairs([
+                ("trigger", Value::from(wake.trigger)),
+                ("about", wake.about.value()),
+                ("details", Value::from(wake.details.as_str())),
+                ("commands", wake.commands.iter().map(String::as_str).collect()),
+            ])
+        });
+        self.values.insert("wakes", values.collect());
+    }
+
+    /// A piece of text that was rendered from these facts before.
+    pub fn piece(&mut self, name: &'static str, text: String) {
+        self.values.insert(name, Value::from(text.as_str()));
+        self.parts.push((name, text));
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.values.keys().copied()
+    }
+
+    pub(super) fn values(&self) -> Value {
+        Value::from_pairs(self.values.iter().map(|(name, value)| (*name, value.clone())))
+    }
+
+    pub(super) fn parts(&self) -> &[(&'static str, String)] {
+        &self.parts
+    }
+}
