@@ -32,6 +32,8 @@ pub struct Team {
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
     pub handled: BTreeSet<String>,
+    /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
+    pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
     /// Only this task matters.
     pub only: Option<TaskId>,
@@ -138,6 +140,7 @@ impl<'a> Round<'a> {
 
     fn wanted(&self, task: &Task) -> bool {
         self.team.only.as_ref().is_none_or(|only| only == &task.id)
+            && !self.team.futile.contains_key(&task.id)
             && !self.team.busy.values().any(|at| at.as_ref() == Some(&task.id))
             && !self.starts.iter().any(|start| start.task.as_ref() == Some(&task.id))
     }
@@ -379,6 +382,10 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
     }) {
         let why = format!("{} is set for it", switch.kind.as_str());
         return made(CauseKind::Person, why, format!("`liza resume --task {id}`"));
+    }
+    if let Some(why) = team.futile.get(id) {
+        let hint = format!("mend that, then run again; `liza task show {id}` tells more");
+        return made(CauseKind::Person, format!("it could not be taken up: {why}"), hint);
     }
     let lease = if task.status == Status::ReadyForReview { &task.review_lease } else { &task.lease };
     if let Some(lease) = lease

@@ -27,11 +27,13 @@ const LIMIT_HANDOFFS: usize = 3;
 const LIMIT_MARK: &str = "limit reached: ";
 
 impl Runner {
-    pub(super) fn carry_out(
-        &mut self,
-        mut assignment: Assignment,
-        mut place: PathBuf,
-    ) -> Result<After, Failure> {
+    /// Works on it until it is over. Whatever goes wrong with the runner itself, the work is let go for others.
+    pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
+        let given = assignment.clone();
+        self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message))
+    }
+
+    fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut before = self.state_of(&assignment);
@@ -49,9 +51,12 @@ impl Runner {
                 assignment: &assignment,
                 remarks: &remarks,
             };
-            let prompt = match brief(&self.ctx, &request)? {
-                Ok(prompt) => prompt,
-                Err(missing) => return Ok(self.incomplete(&assignment, &missing)),
+            let prompt = match brief(&self.ctx, &request) {
+                Ok(Ok(prompt)) => prompt,
+                Ok(Err(missing)) => return Ok(self.incomplete(&assignment, &missing)),
+                // It is not this agent's any more.
+                Err(failure) if failure.code.starts_with("stale.") => return Ok(After::GoOn),
+                Err(failure) => return Err(failure),
             };
             let ended = self.session(&assignment, &place, &prompt.text)?;
             self.ctx.now = crate::host::now();
@@ -73,6 +78,11 @@ impl Runner {
             }
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
+            }
+            // Without its worktree nothing can go on there; the next claim makes a new one from what was committed.
+            if let Some(why) = left.as_ref().and_then(|left| left.lost.clone()) {
+                self.let_go(&assignment, &why);
+                return Ok(After::GoOn);
             }
             if let Why::Limit(why) = &ended.why {
                 return Ok(self.end_at_limit(&assignment, why, left.as_ref()));
