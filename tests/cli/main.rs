@@ -39,6 +39,7 @@ mod switches;
 mod task_ends;
 mod task_plans;
 mod tasks;
+mod team;
 mod tour;
 mod uninstall;
 mod verify;
