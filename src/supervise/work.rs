@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::board::history::Event as Past;
 use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
 use crate::board::{Board, Needs, Status, SwitchKind, TaskId, Transition};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
@@ -23,6 +24,8 @@ use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stoppin
 const EMPTY_SESSIONS: u32 = 3;
 /// So many handoffs because of a limit, and the task is too large for its agents.
 const LIMIT_HANDOFFS: usize = 3;
+/// How the reason begins for which a crashing agent's task is let go.
+const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
 /// How the summary of a handoff begins that a runner wrote because of a limit.
 const LIMIT_MARK: &str = "limit reached: ";
 
@@ -122,10 +125,9 @@ impl Runner {
                         continue;
                     }
                     AfterCrash::GiveUp => {
-                        let why =
-                            format!("the agent crashed 3 times in 5 minutes, last with {}", ended.words());
+                        let why = format!("{CRASH_MARK}, last with {}", ended.words());
                         self.tell_crash(&ended, task.as_ref(), "not started again");
-                        self.let_go(&assignment, &why);
+                        self.let_go_after_crashes(&assignment, &why);
                         return Ok(After::Leave(Left::GaveUp(why)));
                     }
                 },
@@ -507,6 +509,32 @@ impl Runner {
                 After::GoOn
             }
         }
+    }
+
+    /// What brought two agents down would bring down the next: somebody has to look at it first.
+    fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
+        let Assignment::Task { task, epoch } = assignment else {
+            return self.let_go_after_crashes(assignment, why);
+        };
+        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
+            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
+            history
+                .iter()
+                .filter(|line| line.event == Past::Released && line.agent != self.agent)
+                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
+                .map(|line| line.agent.to_string())
+                .collect()
+        });
+        if others.is_empty() {
+            return self.let_go(assignment, why);
+        }
+        let block = Block {
+            task: task.clone(),
+            epoch: Some(*epoch),
+            reason: format!("{} and {} crashed on it again and again", others.join(", "), self.agent),
+            questions: vec!["What is it about this task? Their output is under `.liza/runs`.".to_owned()],
+        };
+        self.end_claim(task, block.into());
     }
 
     /// The agent is given up; others go on with what it leaves.

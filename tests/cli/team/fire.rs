@@ -11,7 +11,7 @@ fn a_killed_runner_takes_its_agent_with_it_and_its_next_one_goes_on() {
     signal(child.id(), "-KILL");
     child.wait().expect("it ends");
     until("the agent is gone", || {
-        processes_with("LIZA_CLAIM=t1:1").iter().all(|pid| {
+        agents_of(&world).iter().all(|pid| {
             // Its shell dies with the runner; a sleep that the shell started may outlive it and harms nobody.
             std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim() == "sleep"
         })
@@ -47,7 +47,7 @@ git rm -q part.txt 2>/dev/null
     let released = events(&ran);
     assert!(!named(&released, "released").is_empty(), "{}", ran.stdout);
     assert!(out(&world, "coder.log").contains("part"), "{}\n{}", out(&world, "coder.log"), ran.stdout);
-    assert_eq!(processes_with("LIZA_CLAIM=t1:1").len(), 0);
+    assert_eq!(agents_of(&world).len(), 0);
 }
 
 #[test]
@@ -62,8 +62,7 @@ fn a_killed_run_ends_its_runners_and_the_next_one_goes_on() {
     world.json(&HUMAN, &args[1..]).exits(3);
     signal(child.id(), "-KILL");
     child.wait().expect("it ends");
-    let board = format!("BLACKBOARD={}", world.path(".liza/state.yaml").display());
-    until("everything is gone", || processes_with(&board).is_empty());
+    until("everything is gone", || agents_of(&world).is_empty());
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = world.json(&HUMAN, &args[1..]).ok();
     assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 3, "{}", ran.stdout);
@@ -73,7 +72,7 @@ fn a_killed_run_ends_its_runners_and_the_next_one_goes_on() {
 #[test]
 fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
     let world = scripted(&format!(
-        "[ -e $OUT/go ] || {{ echo half > half.txt; touch $OUT/up; sleep 600; }}\nrm -f half.txt\n{EVERY_ROLE}"
+        "[ -e $OUT/go ] || {{ echo half > a.txt; touch $OUT/up; sleep 600; }}\n{EVERY_ROLE}"
     ));
     add(&world, "a");
     let args = ["--json", "run", "--team", "coder", "--team", "code_reviewer"];
@@ -83,7 +82,7 @@ fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 130, "{}", ran.stdout);
     assert_eq!(answer(&ran)["data"]["outcome"], "stopped");
-    assert_eq!(world.git(&["show", "refs/liza/wip/a/1:half.txt"]), "half");
+    assert_eq!(world.git(&["show", "refs/liza/wip/a/1:a.txt"]), "half");
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = world.json(&HUMAN, &args[1..]).ok();
     assert_eq!(answer(&ran)["data"]["outcome"], "complete", "{}", ran.stdout);
@@ -92,12 +91,12 @@ fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
 #[test]
 fn daemons_are_ended_with_the_session() {
     let world = scripted(&format!(
-        "(setsid sh -c 'CANARY=daemon-of-t1 exec sleep 600' >/dev/null 2>&1 &)\n( ( CANARY=daemon-of-t1 sleep 600 & ) & )\n{EVERY_ROLE}"
+        "(setsid sh -c 'CANARY=daemon-of-this-test exec sleep 600' >/dev/null 2>&1 &)\n( ( CANARY=daemon-of-this-test sleep 600 & ) & )\n{EVERY_ROLE}"
     ));
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
-    assert_eq!(processes_with("CANARY=daemon-of-t1").len(), 0);
+    assert_eq!(processes_with("CANARY=daemon-of-this-test").len(), 0);
 }
 
 #[test]
@@ -202,7 +201,6 @@ fn a_dozen_tasks_through_random_kills_are_all_merged_behind_somebody_elses_appro
         add(&world, task);
     }
     let args = ["--json", "run", "--window", "6", "--team", "coder=4", "--team", "code_reviewer=2"];
-    let board = format!("BLACKBOARD={}", world.path(".liza/state.yaml").display());
     let mut seed = 7u64;
     for round in 0..12 {
         let mut child = start(&world, &args);
@@ -212,7 +210,7 @@ fn a_dozen_tasks_through_random_kills_are_all_merged_behind_somebody_elses_appro
                 break status;
             }
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let targets = processes_with(&board);
+            let targets = agents_of(&world);
             if killed < 4 && round < 8 && !targets.is_empty() {
                 signal(targets[(seed >> 33) as usize % targets.len()], "-KILL");
                 killed += 1;

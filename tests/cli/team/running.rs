@@ -75,7 +75,7 @@ fn explain_shows_what_would_be_started_and_starts_nothing() {
 fn templates_of_the_project_reach_the_agent_and_broken_ones_leave_the_task_alone() {
     let world = scripted(&format!("cat > $OUT/stdin; {EVERY_ROLE}"));
     add(&world, "t1");
-    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ task.id }}.\n").unwrap();
+    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ task_id }}.\n").unwrap();
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert!(out(&world, "stdin").starts_with("Own words for t1."), "{}", out(&world, "stdin"));
     add(&world, "t2");

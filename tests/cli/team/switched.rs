@@ -46,7 +46,7 @@ fn abort_ends_agents_keeps_their_work_and_the_runner_leaves() {
     touch(&world, "ABORT");
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 5, "{}", ran.stdout);
-    assert_eq!(processes_with("LIZA_CLAIM=t1:1").len(), 0);
+    assert_eq!(agents_of(&world).len(), 0);
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "hello");
     assert_eq!(world.row("t1")["status"], "WORKING");
     agent_run(&world, &["--role", "coder", "--once"]).exits(5);
