@@ -42,4 +42,5 @@ mod tasks;
 mod tour;
 mod uninstall;
 mod verify;
+mod watch;
 mod worktrees;
