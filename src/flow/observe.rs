@@ -63,12 +63,10 @@ pub struct Observer {
 
 impl Observer {
     pub fn new(ctx: &Context) -> Result<Self, Failure> {
-        match ctx.store.read(&Needs::Nothing) {
-            Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) => {
-                return Err(error.into());
-            }
-            // A damaged board is what it is there for.
-            _ => {}
+        // A damaged board is what it is there for; one that is not there or not ours is not.
+        let read = ctx.store.read(&Needs::Nothing);
+        if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
+            return Err(error.into());
         }
         let place = place(ctx).ok_or_else(|| gone(ctx))?;
         let mut observer = Self {

@@ -255,7 +255,7 @@ impl<'s, 'a> View<'s, 'a> {
         }
         if let Some((idle, id, heard)) = free {
             let detail = format!("{id} could (last heard of at {heard})");
-            return self.is_long(idle, report).then(|| (Cause::WaitingForRole(role), idle, detail));
+            return self.is_long(idle, report).then_some((Cause::WaitingForRole(role), idle, detail));
         }
         let refused = refusal.map(|refused| said(&refused.message)).unwrap_or_default();
         Some((Cause::Refused(task.id.clone()), since, refused))
@@ -276,6 +276,6 @@ impl<'s, 'a> View<'s, 'a> {
         };
         let since = planners.iter().map(|(_, agent)| agent.registered_at).fold(began, Wall::max);
         let detail = format!("{id} could (last heard of at {})", agent.heartbeat);
-        self.is_long(since, report).then(|| (name, (Cause::WaitingForRole(role), since, detail)))
+        self.is_long(since, report).then_some((name, (Cause::WaitingForRole(role), since, detail)))
     }
 }

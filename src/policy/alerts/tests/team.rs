@@ -53,7 +53,7 @@ fn an_immediate_discovery_is_told_until_it_is_processed() {
     assert!(desk.of(Kind::ImmediateDiscovery).is_empty());
     desk.bench.ok("coder-1", discover(crate::board::records::Urgency::Immediate));
     let found = desk.bench.board.rest.discovered[1].id.clone();
-    assert_eq!(desk.news(Kind::ImmediateDiscovery), [found.clone()]);
+    assert_eq!(desk.news(Kind::ImmediateDiscovery), [found.as_str()]);
     assert!(desk.news(Kind::ImmediateDiscovery).is_empty());
     desk.bench.ok("planner-1", MarkProcessed { ids: vec![found] });
     assert!(desk.of(Kind::ImmediateDiscovery).is_empty());
