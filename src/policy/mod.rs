@@ -1,5 +1,6 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
+pub mod alerts;
 pub mod leaving;
 pub mod project;
 pub mod provider;

@@ -77,6 +77,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza uninstall", Me::Human, board),
     ("liza validate", Me::Human, working),
     ("liza verify", Me::Human, working),
+    ("liza watch", Me::Human, blocked),
     ("liza worktree", Me::Human, archived),
 ];
 

@@ -43,4 +43,5 @@ mod team;
 mod tour;
 mod uninstall;
 mod verify;
+mod watch;
 mod worktrees;
