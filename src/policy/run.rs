@@ -28,6 +28,8 @@ pub struct Team {
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
     /// Who is not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
+    /// Who is run by another process.
+    pub elsewhere: BTreeSet<AgentId>,
     /// Who is not started for a moment: it failed just now.
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
@@ -124,6 +126,7 @@ impl<'a> Round<'a> {
         !self.team.busy.contains_key(&seat.agent)
             && !self.team.out.contains_key(&seat.agent)
             && !self.team.resting.contains(&seat.agent)
+            && !self.team.elsewhere.contains(&seat.agent)
             && !self.given.contains(&seat.agent)
             && self.world.switches.stopping(&seat.agent, None).is_none()
     }
@@ -301,6 +304,15 @@ fn standstill(board: &Board, world: &World, now: &Stamp, team: &Team) -> State {
         .collect();
     if !team.resting.is_empty() {
         return State::Waiting(Vec::new());
+    }
+    if !open.is_empty() && !team.elsewhere.is_empty() {
+        let names: Vec<&str> = team.elsewhere.iter().map(AgentId::as_str).collect();
+        return State::Waiting(vec![Cause {
+            task: None,
+            kind: CauseKind::Elsewhere,
+            why: format!("another process runs {}", names.join(", ")),
+            hint: "`liza agent list` shows what they hold".to_owned(),
+        }]);
     }
     if open.is_empty() && (!board.tasks.is_empty() || board.rest.archived > 0) {
         return State::Complete;

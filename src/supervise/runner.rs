@@ -21,7 +21,7 @@ use crate::policy::team::Limits;
 use crate::policy::wake::{Wake as Reason, wakes};
 use crate::provider::Catalog;
 use crate::store::lock::SideLock;
-use crate::watch::DirectoryWatch;
+use crate::watch::{DirectoryWatch, Notification};
 
 use super::child;
 use super::event::{Event, Kind, Sink};
@@ -86,6 +86,8 @@ pub struct Runner {
     planned_for: BTreeSet<String>,
     /// Said already.
     told: String,
+    /// Tells of changes while it is kept.
+    watch: Option<Notification>,
     /// Kept while this runner lives, so that there is one for each agent.
     _one_of_it: SideLock,
 }
@@ -191,6 +193,7 @@ impl Runner {
             not_before: HashMap::new(),
             planned_for: BTreeSet::new(),
             told: String::new(),
+            watch: None,
             _one_of_it: one_of_it,
         };
         runner.listen()?;
@@ -206,16 +209,14 @@ impl Runner {
         })
         .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
         let tx = self.tx.clone();
-        let dir = self.ctx.store.dir().to_owned();
-        std::thread::spawn(move || {
-            let mut watch = DirectoryWatch::new(&dir);
-            loop {
-                watch.wait(Duration::from_secs(3600));
-                if tx.send(Wake::Board).is_err() {
-                    return;
-                }
-            }
+        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
+            let _ = tx.send(Wake::Board);
         });
+        if let Some(why) = watch.is_polling() {
+            let text = format!("changes of the board are looked for from time to time: {why}");
+            self.tell(Event::new(Kind::Notice, text));
+        }
+        self.watch = Some(watch);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use crate::policy::restart::{AfterCrash, Crashes};
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use crate::policy::team::TeamMember;
 use crate::store::lock::SideLock;
-use crate::watch::DirectoryWatch;
+use crate::watch::{DirectoryWatch, Notification};
 
 use super::child;
 use super::event::{Event, Kind};
@@ -114,6 +114,8 @@ pub struct TeamRun<'a> {
     rx: Receiver<Wake>,
     stopping: Option<Outcome>,
     told: String,
+    /// Tells of changes while it is kept.
+    watch: Option<Notification>,
     _one_run: SideLock,
 }
 
@@ -156,6 +158,7 @@ impl<'a> TeamRun<'a> {
             rx,
             stopping: None,
             told: String::new(),
+            watch: None,
             _one_run: one_run,
         };
         this.seat_everybody()?;
@@ -169,9 +172,8 @@ impl<'a> TeamRun<'a> {
         for member in &self.options.team {
             for agent in numbered_ids(&member.role).take(member.count as usize) {
                 let known = board.agent(&agent);
-                if known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives) {
-                    self.team.out.insert(agent.clone(), "another runner has it".to_owned());
-                } else if !known.is_some_and(|known| known.is_active() && known.has(&member.role)) {
+                let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
+                if !runs && !known.is_some_and(|known| known.is_active() && known.has(&member.role)) {
                     agents::register(self.ctx, vec![member.role.clone()], Some(agent.clone()))?;
                 }
                 self.team.seats.push(Seat { agent, role: member.role.clone() });
@@ -187,16 +189,14 @@ impl<'a> TeamRun<'a> {
         })
         .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
         let tx = self.tx.clone();
-        let dir = self.ctx.store.dir().to_owned();
-        std::thread::spawn(move || {
-            let mut watch = DirectoryWatch::new(&dir);
-            loop {
-                watch.wait(Duration::from_secs(3600));
-                if tx.send(Wake::Board).is_err() {
-                    return;
-                }
-            }
+        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
+            let _ = tx.send(Wake::Board);
         });
+        if let Some(why) = watch.is_polling() {
+            let text = format!("changes of the board are looked for from time to time: {why}");
+            self.tell(Event::new(Kind::Notice, text));
+        }
+        self.watch = Some(watch);
         Ok(())
     }
 
@@ -262,6 +262,12 @@ impl<'a> TeamRun<'a> {
         // What stands differently now may be taken up again.
         self.futile.retain(|task, (found, _)| state_of(&board, task) == Some(*found));
         self.team.futile.retain(|task, _| self.futile.contains_key(task));
+        let runs_elsewhere = |agent: &AgentId| {
+            let runner = board.agent(agent).and_then(|known| known.runner.as_ref());
+            !self.flights.contains_key(agent) && runner.is_some_and(crate::host::lives)
+        };
+        let seats = self.team.seats.iter().map(|seat| &seat.agent);
+        self.team.elsewhere = seats.filter(|agent| runs_elsewhere(agent)).cloned().collect();
         let world = self.ctx.store.surroundings(&board)?;
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
