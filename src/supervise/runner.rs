@@ -75,6 +75,8 @@ pub struct Runner {
     pub(super) token: String,
     pub(super) crashes: Crashes,
     pub(super) sessions: u64,
+    /// The provider's own session to go on with.
+    pub(super) resume: Option<String>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -185,6 +187,7 @@ impl Runner {
             token,
             crashes: Crashes::default(),
             sessions: 0,
+            resume: None,
             began: Instant::now(),
             tx,
             rx,
@@ -259,6 +262,7 @@ impl Runner {
                 if switch.kind == SwitchKind::Abort {
                     return Ok(Left::Aborted(reason(&switch)));
                 }
+                self.heed_checkpoint(switch.kind);
                 self.tell_once(Kind::Paused, reason(&switch));
                 if let Some(left) = self.wait(TICK) {
                     return Ok(left);
@@ -294,6 +298,15 @@ impl Runner {
                 After::GoOn if self.options.once => return Ok(Left::Done),
                 After::GoOn => {}
             }
+        }
+    }
+
+    /// Whoever sees a CHECKPOINT first writes its summary.
+    pub(super) fn heed_checkpoint(&self, kind: SwitchKind) {
+        if kind == SwitchKind::Checkpoint
+            && let Ok(Some(path)) = crate::flow::summary::write_once(&self.ctx)
+        {
+            self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
         }
     }
 

@@ -33,6 +33,7 @@ impl Runner {
     /// Works on it until it is over. Whatever goes wrong with the runner itself, the work is let go for others.
     pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
         let given = assignment.clone();
+        self.resume = None;
         self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message))
     }
 
@@ -42,8 +43,10 @@ impl Runner {
         let mut before = self.state_of(&assignment);
         loop {
             let task = task_of(&assignment).cloned();
-            if let Some(left) = self.wait_for_leave_to_start(task.as_ref()) {
-                return Ok(After::Leave(left));
+            match self.wait_for_leave_to_start(task.as_ref()) {
+                None => {}
+                Some(Left::Aborted(why)) => return Ok(self.aborted(&assignment, &why)),
+                Some(left) => return Ok(After::Leave(left)),
             }
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
@@ -66,7 +69,7 @@ impl Runner {
             let left = self.left_behind(&assignment);
             self.tell_end(&assignment, &ended, left.as_ref());
             match &ended.why {
-                Why::Abort(why) => return Ok(After::Leave(Left::Aborted(why.clone()))),
+                Why::Abort(why) => return Ok(self.aborted(&assignment, why)),
                 Why::Signal(signal) => return Ok(After::Leave(Left::Signal(*signal))),
                 Why::Lost(why) => {
                     self.tell(Event::new(Kind::Notice, format!("the claim is lost: {why}")));
@@ -100,6 +103,7 @@ impl Runner {
                     return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
                 }
                 Ending::Done => {
+                    self.resume.clone_from(&ended.usage.session);
                     if let Assignment::Plan { wakes } = &assignment {
                         self.planned(wakes);
                         return Ok(After::GoOn);
@@ -138,6 +142,15 @@ impl Runner {
         }
     }
 
+    /// An ABORT for everybody or this agent ends the runner, one for the task alone ends the work on that.
+    fn aborted(&self, assignment: &Assignment, why: &str) -> After {
+        if stopping(&self.ctx, self.agent.as_str(), None).is_some() {
+            return After::Leave(Left::Aborted(why.to_owned()));
+        }
+        self.let_go(assignment, why);
+        After::GoOn
+    }
+
     /// While a switch is set nothing starts; ABORT and signals end the waiting.
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
         let mut told = false;
@@ -146,6 +159,7 @@ impl Runner {
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }
+            self.heed_checkpoint(switch.kind);
             if !told {
                 told = true;
                 self.tell(Event::new(Kind::Paused, reason(&switch)));
@@ -254,7 +268,7 @@ impl Runner {
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
             args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
-            session: None,
+            session: self.resume.take(),
             limits: self.limits,
         };
         let invocation = invocation(&self.entry, &job);
