@@ -8,6 +8,8 @@ pub mod restart;
 pub mod run;
 pub mod schedule;
 pub mod team;
+#[cfg(test)]
+mod tests;
 pub mod view;
 pub mod wake;
 
