@@ -443,3 +443,73 @@ impl Body {
         self.issues.iter().filter(|issue| issue.is_open() && issue.severity.blocks())
     }
 }
+
+impl Head {
+    /// A draft that nobody has touched.
+    pub fn new(id: TaskId, role: Role) -> Self {
+        Head {
+            id,
+            status: Status::Draft,
+            kind: Kind::Code,
+            role,
+            priority: 0,
+            risk: Risk::default(),
+            assigned_to: None,
+            epoch: 0,
+            lease: None,
+            review_lease: None,
+            reserved_until: None,
+            holds_paths: false,
+            holds_paths_until: None,
+            depends_on: Vec::new(),
+            owns: Vec::new(),
+            superseded_by: Vec::new(),
+            implementers: Vec::new(),
+            failed_by: Vec::new(),
+            iteration: 0,
+            review_cycles_current: 0,
+            review_cycles_total: 0,
+            review_commit: None,
+            integration_fix: false,
+        }
+    }
+}
+
+impl Body {
+    pub fn new(title: &str, created_by: AgentId, created_at: Wall) -> Self {
+        Body {
+            title: title.to_owned(),
+            description: String::new(),
+            spec_ref: None,
+            done_when: Vec::new(),
+            scope: Scope::default(),
+            parent: None,
+            tags: Vec::new(),
+            inputs: Vec::new(),
+            expected_outputs: Vec::new(),
+            actual_outputs: Vec::new(),
+            max_coder_iterations: None,
+            max_review_cycles: None,
+            created_by,
+            created_at,
+            attempts: Vec::new(),
+            submission: None,
+            consecutive_rejections: 0,
+            rejection_reason: None,
+            rejection_feedback: None,
+            issues: Vec::new(),
+            reviews: Vec::new(),
+            approval: None,
+            blocked_reason: None,
+            blocked_questions: Vec::new(),
+            blocked_from: None,
+            answer: None,
+            integration_failure: None,
+            merge: None,
+            end_reason: None,
+            left: None,
+            extra: BTreeMap::new(),
+            history: Vec::new(),
+        }
+    }
+}

@@ -74,7 +74,9 @@ fn the_planner_is_woken_once_for_each_occasion() {
     let first = decide(&bench, &team);
     assert_eq!(started(&first), ["planner-1 -"]);
     team.handled.extend(first.starts[0].woken.clone());
-    assert!(matches!(decide(&bench, &team).state, State::Stuck(causes) if causes[0].kind == CauseKind::Person));
+    assert!(
+        matches!(decide(&bench, &team).state, State::Stuck(causes) if causes[0].kind == CauseKind::Person)
+    );
     bench.add(&["a"]);
     bench.claim("coder-1", "a");
     let block = |epoch| Block {
@@ -161,7 +163,8 @@ fn it_never_stands_still_while_something_could_be_done() {
             let owned = ["x/", "y/", "x/y/", "z/"][chance.below(4) as usize];
             task.scope.inside.extend(patterns(&[owned]));
             task.owns = patterns(&[owned]);
-            task.depends_on = names[..at].iter().filter(|_| chance.below(4) == 0).map(|name| id(name)).collect();
+            task.depends_on =
+                names[..at].iter().filter(|_| chance.below(4) == 0).map(|name| id(name)).collect();
             task.priority = chance.below(3) as i64;
             bench.ok("human", plan_of(vec![task]));
         }
@@ -204,7 +207,8 @@ fn it_never_stands_still_while_something_could_be_done() {
                 continue;
             }
             let at = chance.below(team.busy.len() as u64) as usize;
-            let (who, task) = team.busy.iter().nth(at).map(|(who, task)| (who.clone(), task.clone())).expect("one");
+            let (who, task) =
+                team.busy.iter().nth(at).map(|(who, task)| (who.clone(), task.clone())).expect("one");
             team.busy.remove(&who);
             one_ends(&mut bench, &mut chance, who.as_str(), task.expect("a task").as_str());
         }

@@ -100,8 +100,8 @@ fn task(
     let description = fields.text("description").unwrap_or_default();
     let title = fields.text("title").unwrap_or_else(|| title_of(&description, &id));
     let created = fields.time_of(&["created", "created_at"]);
-    let mut head: Head = bare_head(&id);
-    let mut body: Body = bare_body(&title, created.unwrap_or(now.wall));
+    let mut head = Head::new(id.clone(), Role::coder());
+    let mut body = Body::new(&title, AgentId::human(), created.unwrap_or(now.wall));
     if description.trim() != title {
         body.description = description;
     }
@@ -191,71 +191,6 @@ fn kind(value: &Value) -> Option<Kind> {
         "config" => Some(Kind::Config),
         "spec" | "planning" => Some(Kind::Spec),
         _ => None,
-    }
-}
-
-fn bare_head(id: &TaskId) -> Head {
-    Head {
-        id: id.clone(),
-        status: Status::Draft,
-        kind: Kind::Code,
-        role: Role::coder(),
-        priority: 0,
-        risk: Default::default(),
-        assigned_to: None,
-        epoch: 0,
-        lease: None,
-        review_lease: None,
-        reserved_until: None,
-        holds_paths: false,
-        holds_paths_until: None,
-        depends_on: Vec::new(),
-        owns: Vec::new(),
-        superseded_by: Vec::new(),
-        implementers: Vec::new(),
-        failed_by: Vec::new(),
-        iteration: 0,
-        review_cycles_current: 0,
-        review_cycles_total: 0,
-        review_commit: None,
-        integration_fix: false,
-    }
-}
-
-fn bare_body(title: &str, created: Wall) -> Body {
-    Body {
-        title: title.to_owned(),
-        description: String::new(),
-        spec_ref: None,
-        done_when: Vec::new(),
-        scope: Scope::default(),
-        parent: None,
-        tags: Vec::new(),
-        inputs: Vec::new(),
-        expected_outputs: Vec::new(),
-        actual_outputs: Vec::new(),
-        max_coder_iterations: None,
-        max_review_cycles: None,
-        created_by: AgentId::human(),
-        created_at: created,
-        attempts: Vec::new(),
-        submission: None,
-        consecutive_rejections: 0,
-        rejection_reason: None,
-        rejection_feedback: None,
-        issues: Vec::new(),
-        reviews: Vec::new(),
-        approval: None,
-        blocked_reason: None,
-        blocked_questions: Vec::new(),
-        blocked_from: None,
-        answer: None,
-        integration_failure: None,
-        merge: None,
-        end_reason: None,
-        left: None,
-        extra: BTreeMap::new(),
-        history: Vec::new(),
     }
 }
 
