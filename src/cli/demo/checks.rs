@@ -202,7 +202,7 @@ fn pause(stage: &Stage, story: &Story) -> Result<Check, Failure> {
         None => (false, "the run was never paused".to_owned()),
         Some(pause) if pause.begun_meanwhile.is_empty() => (
             pause.resumed && usage.is_merged(),
-            format!("nothing began between revisions {} and {}; then it went on", pause.from, pause.until),
+            format!("nothing began from revision {} to {}; then it went on", pause.from, pause.until),
         ),
         Some(pause) => (false, format!("while paused: {}", pause.begun_meanwhile.join(", "))),
     };

@@ -82,10 +82,22 @@ pub fn direct(stage: &Stage) -> Result<Outcome, Failure> {
     };
     let outcome = director.watch(&rx);
     run.end();
-    Ok(match outcome? {
-        Some(signal) => Outcome::Signal(signal),
-        None => Outcome::Played(Box::new(director.story)),
-    })
+    if let Some(signal) = outcome? {
+        return Ok(Outcome::Signal(signal));
+    }
+    let story = director.story;
+    if story.answer["ok"] != true {
+        let why = story.answer["error"]["message"].as_str().unwrap_or("it did not say why");
+        return Err(Failure::new("bug.demo", format!("`liza run` failed: {why}")));
+    }
+    for cause in story.answer["data"]["causes"].as_array().into_iter().flatten() {
+        stage.show(&format!(
+            "{}: {}",
+            cause["task"].as_str().unwrap_or("the run"),
+            cause["why"].as_str().unwrap_or_default()
+        ));
+    }
+    Ok(Outcome::Played(Box::new(story)))
 }
 
 /// `liza run`, which ends with the demo whatever becomes of it.
@@ -184,7 +196,7 @@ impl Director<'_> {
     fn heed(&mut self, event: Event) -> Result<(), Failure> {
         self.tell(&event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
-        let (agent, text) = (event.agent.clone(), event.text.clone());
+        let agent = event.agent.clone();
         self.story.events.push(event);
         match (kind, task.as_str()) {
             (Kind::Ended, "") if agent.starts_with("planner") && self.story.events.len() < 4 => {
@@ -205,9 +217,10 @@ impl Director<'_> {
             }
             (Kind::MergeFailed, _) => {
                 self.stage.heading(&format!(
-                    "{task} and another task changed the same place of a shared file: {text}."
+                    "{task} and another task changed the same place of a shared file. Its coder settles it:"
                 ));
-                self.stage.show("its coder gets integration merged into its branch, and settles it");
+                self.stage
+                    .show("it gets integration merged into its branch, keeps both sides, and submits again");
             }
             (Kind::Claimed, "top") => self.see_takeover(&agent)?,
             (Kind::Paused, "") if agent.is_empty() => self.see_pause()?,
@@ -221,6 +234,7 @@ impl Director<'_> {
         let is_news = match event.event {
             Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
             Kind::Paused | Kind::Resumed => event.agent.is_empty(),
+            Kind::Notice => !event.text.starts_with("running the validation"),
             _ => true,
         };
         if is_news {
@@ -331,11 +345,12 @@ impl Director<'_> {
         );
         let log = self.stage.liza_json(&["log", "--number", "1000"])?;
         let until = log["revision"].as_u64().unwrap_or_default();
+        // Whoever had the board's lock when PAUSE was set may still have finished: one commit, the next one.
         let begun_meanwhile: Vec<String> = log["records"]
             .as_array()
             .into_iter()
             .flatten()
-            .filter(|record| record["revision"].as_u64().is_some_and(|at| at > from && at <= until))
+            .filter(|record| record["revision"].as_u64().is_some_and(|at| at > from + 1 && at <= until))
             .filter_map(|record| record["event"].as_str())
             .filter(|event| BEGINNINGS.contains(event))
             .map(str::to_owned)

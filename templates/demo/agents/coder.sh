@@ -11,15 +11,18 @@ note=$(git rev-parse --git-dir)/left-to-do
 hand_in() {
     say "hands in $task"
     liza task submit "$task"
-    answer=$?
-    if [ "$answer" = 5 ]; then
+    case $? in
+    0)
+        [ "$task" != words ] || approve_own_work
+        exit 0
+        ;;
+    5)
         say "is told to pause; the work is committed"
         echo submit > "$note"
         mark "paused-$task"
         exit 0
-    fi
-    [ "$answer" = 0 ] || exit "$answer"
-    [ "$task" != words ] || approve_own_work
+        ;;
+    esac
 }
 
 # Nobody approves what they made. This agent tries, and then tries to pass for somebody else.
@@ -43,7 +46,6 @@ approve_own_work() {
 if [ -e "$note" ]; then
     rm "$note"
     hand_in
-    exit 0
 fi
 
 # Before a single file is changed: what will be different, how that is checked, and which files it takes.
@@ -68,7 +70,7 @@ if git rev-parse -q --verify MERGE_HEAD > /dev/null; then
     sh tests/run.sh || exit 1
     git add -A && git commit -q --no-edit || exit 1
     hand_in
-    exit 0
+    exit 1
 fi
 
 # What the last review found wrong, if it was sent back.
@@ -87,7 +89,7 @@ fi
 say "writes $task"
 write_code
 sh tests/run.sh || exit 1
-git add -A && git commit -q -m "$intent" || exit 1
+git add -A && git commit -q -m "$subject" || exit 1
 
 case $task in
 upper | reverse)
@@ -102,3 +104,5 @@ usage)
     ;;
 esac
 hand_in
+# Refused: an exit code that is not 0 makes the runner start this agent again, told what it left.
+exit 1

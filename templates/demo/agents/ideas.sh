@@ -12,6 +12,7 @@ idea() {
     readme) intent="the README lists every command" ;;
     column*) intent="$1 prints one word of each line" ;;
     esac
+    subject=$intent
     case $1 in
     upper | reverse) files="commands/$1.sh tests/test_$1.sh lib/text.sh" ;;
     usage | version) files="wordtool tests/test_$1.sh" ;;
@@ -69,6 +70,7 @@ write_code() {
     words) echo "split_words | tr '[:upper:]' '[:lower:]'" > commands/words.sh ;;
     count)
         if found_wrong; then
+            subject="count says 0 where there is no text"
             echo 'split_words | wc -l | tr -d " "' > commands/count.sh
         else
             # A mistake that is easily made: echo prints a line even if there is nothing to print.
