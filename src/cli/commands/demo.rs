@@ -63,22 +63,19 @@ pub fn run(args: &DemoArgs, ui: Ui) -> Result<Answer, Failure> {
         root.display(),
         args.coders
     ));
-    let played = play(&root, place.path(), cast, ui);
-    let Ok((stage, story, checks)) = &played else {
-        return match played {
-            Err(Ended::Signal(signal)) => {
-                let mut answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended");
-                answer.exit = exit_code(signal);
-                Ok(answer)
-            }
-            Err(Ended::Failed(failure)) => Err(kept_for_looking(failure, place, args.keep.is_some())),
-            Ok(_) => Ok(Answer::default()),
-        };
+    let (stage, story, checks) = match play(&root, place.path(), cast, ui) {
+        Ok(played) => played,
+        Err(Ended::Failed(failure)) => return Err(kept_for_looking(*failure, place, args.keep.is_some())),
+        Err(Ended::Signal(signal)) => {
+            let mut answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended");
+            answer.exit = exit_code(signal);
+            return Ok(answer);
+        }
     };
     let all = checks.iter().all(|check| check.shown);
     let seconds = began.elapsed().as_secs_f64();
-    let mut text = ending(stage, story, args.keep.is_some())?;
-    text.push_str(&table(checks));
+    let mut text = ending(&stage, &story, args.keep.is_some())?;
+    text.push_str(&table(&checks));
     let kept = args.keep.is_some() || !all;
     if all {
         text.push_str(&format!("\nAll of it happened, in {seconds:.1} s.\n"));
@@ -100,13 +97,13 @@ pub fn run(args: &DemoArgs, ui: Ui) -> Result<Answer, Failure> {
 }
 
 enum Ended {
-    Failed(Failure),
+    Failed(Box<Failure>),
     Signal(i32),
 }
 
 impl From<Failure> for Ended {
     fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
+        Self::Failed(Box::new(failure))
     }
 }
 
@@ -121,9 +118,9 @@ fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Sto
     }
 }
 
-/// What went wrong can be looked at: the folder stays.
+/// What went wrong with the team can be looked at: the folder stays.
 fn kept_for_looking(failure: Failure, place: tempfile::TempDir, kept: bool) -> Failure {
-    if kept {
+    if kept || !failure.code.starts_with("bug.") {
         return failure;
     }
     let path = place.keep();
