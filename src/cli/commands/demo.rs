@@ -8,7 +8,7 @@ use crate::flow::Failure;
 use crate::supervise::signals::exit_code;
 use crate::text::pad_to;
 
-use super::super::demo::{Cast, Check, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
+use super::super::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
 use super::super::exit;
 use super::super::ui::{Answer, Ui};
 
@@ -108,8 +108,9 @@ impl From<Failure> for Ended {
 }
 
 fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Story>, Vec<Check>), Ended> {
+    let ears = Ears::open()?;
     let stage = Stage::build(root, place, cast, ui)?;
-    match direct(&stage)? {
+    match direct(&stage, ears)? {
         Outcome::Signal(signal) => Err(Ended::Signal(signal)),
         Outcome::Played(story) => {
             let checks = judge(&stage, &story)?;

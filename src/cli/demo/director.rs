@@ -64,13 +64,26 @@ struct Director<'a> {
     told_approval: bool,
 }
 
-pub fn direct(stage: &Stage) -> Result<Outcome, Failure> {
-    let (tx, rx) = channel();
-    let to = tx.clone();
-    signals::forward(move |signal| {
-        let _ = to.send(Wake::Signal(signal));
-    })
-    .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+/// Where everything comes together that the demo waits for. Opened first: from then on a signal kills nobody unawares.
+pub struct Ears {
+    tx: Sender<Wake>,
+    rx: Receiver<Wake>,
+}
+
+impl Ears {
+    pub fn open() -> Result<Self, Failure> {
+        let (tx, rx) = channel();
+        let to = tx.clone();
+        signals::forward(move |signal| {
+            let _ = to.send(Wake::Signal(signal));
+        })
+        .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+        Ok(Self { tx, rx })
+    }
+}
+
+pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
+    let Ears { tx, rx } = ears;
     let mut run = Run::start(stage, tx)?;
     let mut director = Director {
         stage,

@@ -11,7 +11,7 @@ mod stage;
 mod story;
 
 pub use checks::{Check, judge};
-pub use director::{Outcome, direct};
+pub use director::{Ears, Outcome, direct};
 pub use project::SCRIPTED_TASKS;
 pub use stage::{Cast, Stage};
 pub use story::Story;
