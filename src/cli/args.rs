@@ -59,6 +59,7 @@ pub enum Command {
     #[command(subcommand)]
     Agent(commands::agent::AgentCommand),
     Run(commands::run::RunArgs),
+    Watch(commands::watch::WatchArgs),
     /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
     ///
     /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.

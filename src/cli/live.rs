@@ -68,7 +68,12 @@ impl Stage for Live {
                 pad_to(&row.doing, 12),
             ));
         }
-        let text = shown(&text).into_owned();
+        // A line that wraps would be two, and the table could not be taken away again.
+        let width = self.ui.width();
+        let text: String = shown(&text)
+            .lines()
+            .map(|line| line.chars().take(width.saturating_sub(1)).chain(['\n']).collect::<String>())
+            .collect();
         if *self.last.borrow() == text && self.drawn.get() > 0 {
             return;
         }

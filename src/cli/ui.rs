@@ -136,6 +136,12 @@ impl Ui {
         std::io::stdout().is_terminal()
     }
 
+    /// How many characters a line of the terminal has.
+    pub fn width(&self) -> usize {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout());
+        size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+    }
+
     /// Text with control sequences of our own making.
     pub fn raw(&self, text: &str) {
         self.out(text);

@@ -25,6 +25,7 @@ pub mod leftovers;
 pub mod merge;
 pub mod migrate;
 pub mod moved;
+pub mod observe;
 pub mod recover;
 pub mod report;
 pub mod restore;

@@ -47,14 +47,35 @@ pub fn run(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pat
     }
 }
 
+/// Runs a shell command in `dir` that is told something through its environment. Returns how it ended and the end of what
+/// it printed.
+pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: Duration) -> (Ran, String) {
+    let (ran, captured) = run_captured(command, dir, environment, "", timeout);
+    let Some(Captured { head, tail, .. }) = captured else { return (ran, String::new()) };
+    let end = if tail.is_empty() { head } else { tail };
+    let end = String::from_utf8_lossy(&end[end.len().saturating_sub(300)..]).trim().to_owned();
+    (ran, end)
+}
+
 fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Path) -> Ran {
+    let (ran, captured) = run_captured(command, dir, &[], expect, timeout);
+    if let Some(captured) = captured {
+        let _ = write_log(log, command, &captured);
+    }
+    ran
+}
+
+fn run_captured(
+    command: &str,
+    dir: &Path,
+    environment: &[(&str, String)],
+    expect: &str,
+    timeout: Duration,
+) -> (Ran, Option<Captured>) {
     let started = Instant::now();
-    let failed = |problem: String| Ran {
-        exit: None,
-        problem: Some(problem),
-        found: false,
-        duration: started.elapsed(),
-        interrupted: false,
+    let failed = |problem: String| {
+        let (duration, interrupted) = (started.elapsed(), false);
+        (Ran { exit: None, problem: Some(problem), found: false, duration, interrupted }, None)
     };
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).current_dir(dir).process_group(0).stdin(Stdio::null());
@@ -65,6 +86,7 @@ fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pa
             shell.env_remove(&name);
         }
     }
+    shell.envs(environment.iter().map(|(name, value)| (name, value)));
     let (reader, writer) = match std::io::pipe() {
         Ok(pipe) => pipe,
         Err(error) => return failed(format!("it could not be started: {error}")),
@@ -90,10 +112,9 @@ fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pa
     let ended = wait(&mut child, timeout);
     kill_group(&child);
     let captured = receiver.recv_timeout(DRAIN).unwrap_or_default();
-    let _ = write_log(log, command, &captured);
     let duration = started.elapsed();
     let base = Ran { exit: None, problem: None, found: captured.found, duration, interrupted: false };
-    match ended {
+    let ran = match ended {
         Ended::Exited(status) => match (status.code(), status.signal()) {
             (Some(code @ (126 | 127)), _) => Ran {
                 exit: Some(code),
@@ -118,7 +139,8 @@ fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Pa
             Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base }
         }
         Ended::Lost(why) => Ran { problem: Some(why), ..base },
-    }
+    };
+    (ran, Some(captured))
 }
 
 /// What a program says, on either output, when it is asked something: bounded in time and size, nothing to read.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use crate::board::{Board, Needs, Status};
+use crate::board::{Board, Needs, Status, SwitchKind};
 use crate::policy::view::Scene;
 use crate::text::{md_inline, plural};
 
@@ -22,9 +22,33 @@ pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// For a CHECKPOINT that was made by `touch`: the report, unless somebody wrote it already.
-pub fn write_once(_ctx: &Context) -> Result<Option<PathBuf>, Failure> {
-    Ok(None)
+/// Writes the report of the checkpoint that halts everybody, once for each time it is set, whoever notices it first: the
+/// command, the watcher, a runner. Says where, if it was this caller.
+pub fn write_once(ctx: &Context) -> Result<Option<PathBuf>, Failure> {
+    Ok(of_checkpoint(ctx, None)?.and_then(|(report, new)| new.then_some(report)))
+}
+
+/// The report of a checkpoint that is set, and whether it was written just now. None if none is set.
+pub fn of_checkpoint(ctx: &Context, subject: Option<&str>) -> Result<Option<(PathBuf, bool)>, Failure> {
+    let Some((identity, since)) = ctx.store.switch_identity(SwitchKind::Checkpoint, subject) else {
+        return Ok(None);
+    };
+    let reports = ctx.store.layout().reports();
+    let stamp = since.to_string().replace(':', "");
+    let path = reports.join(format!("checkpoint-{stamp}-{identity}.md"));
+    if path.symlink_metadata().is_ok() {
+        return Ok(Some((path, false)));
+    }
+    let switches = ctx.store.switches()?;
+    let found = switches
+        .set
+        .iter()
+        .find(|switch| switch.kind == SwitchKind::Checkpoint && switch.subject.as_deref() == subject);
+    let reason = found.map(|switch| switch.reason.as_str()).unwrap_or_default();
+    let text = render(ctx, &ctx.read(&Needs::Everything)?.board, reason)?;
+    crate::store::files::make_private_dir(&reports)?;
+    let new = crate::store::files::publish_new(&path, text.as_bytes())?;
+    Ok(Some((path, new)))
 }
 
 /// Writing to a string cannot fail.

@@ -1,5 +1,6 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
+pub mod alerts;
 pub mod leaving;
 pub mod project;
 pub mod provider;
@@ -7,6 +8,8 @@ pub mod restart;
 pub mod run;
 pub mod schedule;
 pub mod team;
+#[cfg(test)]
+mod tests;
 pub mod view;
 pub mod wake;
 

@@ -28,10 +28,14 @@ pub struct Team {
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
     /// Who is not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
+    /// Who is run by another process.
+    pub elsewhere: BTreeSet<AgentId>,
     /// Who is not started for a moment: it failed just now.
     pub resting: BTreeSet<AgentId>,
     /// Occasions the planner was woken for already.
     pub handled: BTreeSet<String>,
+    /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
+    pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
     /// Only this task matters.
     pub only: Option<TaskId>,
@@ -122,6 +126,7 @@ impl<'a> Round<'a> {
         !self.team.busy.contains_key(&seat.agent)
             && !self.team.out.contains_key(&seat.agent)
             && !self.team.resting.contains(&seat.agent)
+            && !self.team.elsewhere.contains(&seat.agent)
             && !self.given.contains(&seat.agent)
             && self.world.switches.stopping(&seat.agent, None).is_none()
     }
@@ -138,6 +143,7 @@ impl<'a> Round<'a> {
 
     fn wanted(&self, task: &Task) -> bool {
         self.team.only.as_ref().is_none_or(|only| only == &task.id)
+            && !self.team.futile.contains_key(&task.id)
             && !self.team.busy.values().any(|at| at.as_ref() == Some(&task.id))
             && !self.starts.iter().any(|start| start.task.as_ref() == Some(&task.id))
     }
@@ -299,6 +305,15 @@ fn standstill(board: &Board, world: &World, now: &Stamp, team: &Team) -> State {
     if !team.resting.is_empty() {
         return State::Waiting(Vec::new());
     }
+    if !open.is_empty() && !team.elsewhere.is_empty() {
+        let names: Vec<&str> = team.elsewhere.iter().map(AgentId::as_str).collect();
+        return State::Waiting(vec![Cause {
+            task: None,
+            kind: CauseKind::Elsewhere,
+            why: format!("another process runs {}", names.join(", ")),
+            hint: "`liza agent list` shows what they hold".to_owned(),
+        }]);
+    }
     if open.is_empty() && (!board.tasks.is_empty() || board.rest.archived > 0) {
         return State::Complete;
     }
@@ -379,6 +394,10 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
     }) {
         let why = format!("{} is set for it", switch.kind.as_str());
         return made(CauseKind::Person, why, format!("`liza resume --task {id}`"));
+    }
+    if let Some(why) = team.futile.get(id) {
+        let hint = format!("mend that, then run again; `liza task show {id}` tells more");
+        return made(CauseKind::Person, format!("it could not be taken up: {why}"), hint);
     }
     let lease = if task.status == Status::ReadyForReview { &task.review_lease } else { &task.lease };
     if let Some(lease) = lease

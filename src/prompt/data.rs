@@ -71,7 +71,8 @@ fn start_of(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;
     }
-    let start = &text[..text.floor_char_boundary(bytes)];
+    let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let start = &text[..end];
     match start.rfind('\n') {
         Some(end) if end >= start.len() / 2 => &start[..=end],
         _ => start,

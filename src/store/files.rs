@@ -34,6 +34,33 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     written
 }
 
+/// Puts a file where there is none, whole from the first moment anybody sees it. False, and nothing done, if something
+/// is there already.
+pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_new(&temp, bytes)?;
+    let linked = fs::hard_link(&temp, path);
+    let _ = fs::remove_file(&temp);
+    let made = match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            // A file system without links: for a moment it is there without its text.
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+                Ok(mut file) => {
+                    file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path).map(|()| true)
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error).doing("create", path),
+            }
+        }
+        other => Ok(other.is_ok()),
+    }?;
+    if made {
+        sync_parent(path)?;
+    }
+    Ok(made)
+}
+
 /// The name of a temporary file beside `path`; one of this process only.
 pub fn beside(path: &Path) -> std::path::PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

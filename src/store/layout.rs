@@ -86,6 +86,21 @@ impl Layout {
     pub fn merge_lock(&self) -> PathBuf {
         self.dir.join("merge.lock")
     }
+    /// Held by the one watcher of this board.
+    pub fn watch_lock(&self) -> PathBuf {
+        self.dir.join("watch.lock")
+    }
+    pub fn alerts_log(&self) -> PathBuf {
+        self.dir.join("alerts.log")
+    }
+    /// Which alerts were told and still hold. Disposable: without it some are told twice.
+    pub fn alerts_told(&self) -> PathBuf {
+        self.dir.join("alerts.told")
+    }
+    /// There when a checkpoint has waited for a person for too long.
+    pub fn escalation(&self) -> PathBuf {
+        self.dir.join("ESCALATION")
+    }
 
     /// Directories that `init` makes.
     pub fn directories(&self) -> Vec<PathBuf> {

@@ -225,4 +225,24 @@ impl SideLock {
         .doing("open", path)?;
         lock_within(file, path, patience).map(|file| Self { _file: file })
     }
+
+    /// Takes it if nobody has it, and notes who has it now; otherwise says who does.
+    pub fn at_once(path: &Path, since: &str) -> Result<Self, StoreError> {
+        let file = open_no_follow(
+            path,
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+        )
+        .doing("open", path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Busy { holder: holder_of(path), waited_seconds: 0 });
+            }
+        }
+        let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+        let note = LockNote { revision: 0, pid: std::process::id(), command, since: since.to_owned() };
+        let _ = file.write_all_at(&note.text(), 0);
+        Ok(Self { _file: file })
+    }
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the disk under .liza is this room")]
 
+mod alerts;
 pub mod archive;
 pub mod commit;
 pub mod edits;

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::board::{Switch, SwitchKind, Switches};
+use crate::board::{Switch, SwitchKind, Switches, Wall};
 
 use super::error::{IoContext, StoreError};
 use super::handle::Store;
@@ -67,13 +68,8 @@ impl Store {
         subject: Option<&str>,
         reason: &str,
     ) -> Result<bool, StoreError> {
-        let path = self.switch_path(kind, subject);
-        if fs::symlink_metadata(&path).is_ok() {
-            return Ok(false);
-        }
-        super::files::write_new(&path, format!("{reason}\n").as_bytes())?;
-        super::files::sync_parent(&path)?;
-        Ok(true)
+        // Whole at once: whoever notices the switch finds its reason in it.
+        super::files::publish_new(&self.switch_path(kind, subject), format!("{reason}\n").as_bytes())
     }
 
     /// Takes a switch away. What stands there is moved to the trash rather than removed, in case it is more than a
@@ -89,6 +85,18 @@ impl Store {
             Err(error) => Err(error).doing("remove", &path),
             Ok(()) => super::files::sync_parent(&path),
         }
+    }
+
+    /// Which setting of a switch this is, and since when it is set; none, if it is not.
+    ///
+    /// A switch that is touched or written to again is the same one, so where the file system knows when a file was made,
+    /// that tells it from the next; elsewhere its last change has to do.
+    pub fn switch_identity(&self, kind: SwitchKind, subject: Option<&str>) -> Option<(String, Wall)> {
+        let meta = fs::symlink_metadata(self.switch_path(kind, subject)).ok()?;
+        let made = meta.created().or_else(|_| meta.modified()).ok()?;
+        let since = made.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let wall = Wall(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+        Some((format!("{:x}.{:x}", meta.ino(), since.as_nanos()), wall))
     }
 
     /// For how many seconds a switch has been set; none, if it is not.

@@ -9,12 +9,14 @@ pub mod child;
 pub mod event;
 pub mod explain;
 mod heart;
+mod notifier;
 mod output;
 pub mod runner;
 mod session;
 pub mod signals;
 pub mod tally;
 pub mod team;
+pub mod watcher;
 mod work;
 
 pub use event::{Event, Kind, Sink};

@@ -98,22 +98,26 @@ pub fn pump(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
-        let chunk = &buffer[..count];
+        // What is read from the output ends in events and reports, so it is read without the secrets too.
+        let safe = redactor.feed(&buffer[..count]);
         if let Some((gauge, limits)) = &gauge {
-            let usage = gauge.feed(chunk);
+            let usage = gauge.feed(&safe);
             if !told && let Some(why) = reached(&usage, limits) {
                 told = true;
                 on_limit(why);
             }
         }
-        let safe = redactor.feed(chunk);
         // A full disk must not stop the agent, nor fill its pipe.
         if log.as_mut().is_some_and(|log| log.write(&safe).is_err()) {
             log = None;
         }
     }
+    let rest = redactor.finish();
+    if let Some((gauge, _)) = &gauge {
+        gauge.feed(&rest);
+    }
     if let Some(log) = &mut log {
-        let _ = log.write(&redactor.finish());
+        let _ = log.write(&rest);
     }
 }
 

@@ -21,7 +21,7 @@ use crate::policy::team::Limits;
 use crate::policy::wake::{Wake as Reason, wakes};
 use crate::provider::Catalog;
 use crate::store::lock::SideLock;
-use crate::watch::DirectoryWatch;
+use crate::watch::{DirectoryWatch, Notification};
 
 use super::child;
 use super::event::{Event, Kind, Sink};
@@ -75,6 +75,8 @@ pub struct Runner {
     pub(super) token: String,
     pub(super) crashes: Crashes,
     pub(super) sessions: u64,
+    /// The provider's own session to go on with.
+    pub(super) resume: Option<String>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -86,6 +88,8 @@ pub struct Runner {
     planned_for: BTreeSet<String>,
     /// Said already.
     told: String,
+    /// Tells of changes while it is kept.
+    watch: Option<Notification>,
     /// Kept while this runner lives, so that there is one for each agent.
     _one_of_it: SideLock,
 }
@@ -183,6 +187,7 @@ impl Runner {
             token,
             crashes: Crashes::default(),
             sessions: 0,
+            resume: None,
             began: Instant::now(),
             tx,
             rx,
@@ -191,6 +196,7 @@ impl Runner {
             not_before: HashMap::new(),
             planned_for: BTreeSet::new(),
             told: String::new(),
+            watch: None,
             _one_of_it: one_of_it,
         };
         runner.listen()?;
@@ -206,16 +212,14 @@ impl Runner {
         })
         .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
         let tx = self.tx.clone();
-        let dir = self.ctx.store.dir().to_owned();
-        std::thread::spawn(move || {
-            let mut watch = DirectoryWatch::new(&dir);
-            loop {
-                watch.wait(Duration::from_secs(3600));
-                if tx.send(Wake::Board).is_err() {
-                    return;
-                }
-            }
+        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
+            let _ = tx.send(Wake::Board);
         });
+        if let Some(why) = watch.is_polling() {
+            let text = format!("changes of the board are looked for from time to time: {why}");
+            self.tell(Event::new(Kind::Notice, text));
+        }
+        self.watch = Some(watch);
         Ok(())
     }
 
@@ -258,6 +262,7 @@ impl Runner {
                 if switch.kind == SwitchKind::Abort {
                     return Ok(Left::Aborted(reason(&switch)));
                 }
+                self.heed_checkpoint(switch.kind);
                 self.tell_once(Kind::Paused, reason(&switch));
                 if let Some(left) = self.wait(TICK) {
                     return Ok(left);
@@ -293,6 +298,15 @@ impl Runner {
                 After::GoOn if self.options.once => return Ok(Left::Done),
                 After::GoOn => {}
             }
+        }
+    }
+
+    /// Whoever sees a CHECKPOINT first writes its summary.
+    pub(super) fn heed_checkpoint(&self, kind: SwitchKind) {
+        if kind == SwitchKind::Checkpoint
+            && let Ok(Some(path)) = crate::flow::summary::write_once(&self.ctx)
+        {
+            self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
         }
     }
 

@@ -18,10 +18,10 @@ use crate::board::rules::{Release, ReleaseReview};
 use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, TaskId, Transition};
 use crate::flow::{Context, Failure, agents, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
-use crate::policy::run::{self, Cause, Seat, Start, State, Team};
+use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use crate::policy::team::TeamMember;
 use crate::store::lock::SideLock;
-use crate::watch::DirectoryWatch;
+use crate::watch::{DirectoryWatch, Notification};
 
 use super::child;
 use super::event::{Event, Kind};
@@ -89,7 +89,14 @@ struct Flight {
     doing: String,
     /// Why it failed, as it said itself.
     failure: Option<(String, String)>,
+    /// The last thing it had to remark.
+    notice: String,
+    /// How the task stood when it was started.
+    found: Option<(Status, u64)>,
 }
+
+/// So many starts for a task that change nothing about it, and it is left alone.
+const FUTILE_STARTS: u32 = 3;
 
 pub struct TeamRun<'a> {
     ctx: &'a mut Context,
@@ -99,12 +106,16 @@ pub struct TeamRun<'a> {
     flights: BTreeMap<AgentId, Flight>,
     crashes: BTreeMap<AgentId, Crashes>,
     resting_until: BTreeMap<AgentId, Instant>,
+    /// How often somebody was started for a task in this state, and nothing came of it.
+    futile: BTreeMap<TaskId, ((Status, u64), u32)>,
     tally: Tally,
     began: Instant,
     tx: Sender<Wake>,
     rx: Receiver<Wake>,
     stopping: Option<Outcome>,
     told: String,
+    /// Tells of changes while it is kept.
+    watch: Option<Notification>,
     _one_run: SideLock,
 }
 
@@ -140,12 +151,14 @@ impl<'a> TeamRun<'a> {
             flights: BTreeMap::new(),
             crashes: BTreeMap::new(),
             resting_until: BTreeMap::new(),
+            futile: BTreeMap::new(),
             tally: Tally::default(),
             began: Instant::now(),
             tx,
             rx,
             stopping: None,
             told: String::new(),
+            watch: None,
             _one_run: one_run,
         };
         this.seat_everybody()?;
@@ -159,9 +172,8 @@ impl<'a> TeamRun<'a> {
         for member in &self.options.team {
             for agent in numbered_ids(&member.role).take(member.count as usize) {
                 let known = board.agent(&agent);
-                if known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives) {
-                    self.team.out.insert(agent.clone(), "another runner has it".to_owned());
-                } else if !known.is_some_and(|known| known.is_active() && known.has(&member.role)) {
+                let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
+                if !runs && !known.is_some_and(|known| known.is_active() && known.has(&member.role)) {
                     agents::register(self.ctx, vec![member.role.clone()], Some(agent.clone()))?;
                 }
                 self.team.seats.push(Seat { agent, role: member.role.clone() });
@@ -177,16 +189,14 @@ impl<'a> TeamRun<'a> {
         })
         .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
         let tx = self.tx.clone();
-        let dir = self.ctx.store.dir().to_owned();
-        std::thread::spawn(move || {
-            let mut watch = DirectoryWatch::new(&dir);
-            loop {
-                watch.wait(Duration::from_secs(3600));
-                if tx.send(Wake::Board).is_err() {
-                    return;
-                }
-            }
+        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
+            let _ = tx.send(Wake::Board);
         });
+        if let Some(why) = watch.is_polling() {
+            let text = format!("changes of the board are looked for from time to time: {why}");
+            self.tell(Event::new(Kind::Notice, text));
+        }
+        self.watch = Some(watch);
         Ok(())
     }
 
@@ -242,10 +252,27 @@ impl<'a> TeamRun<'a> {
         if let Some(outcome) = self.heed_switches()? {
             return Ok(Some(outcome));
         }
+        if let Err(failure) = self.ctx.integration_in_place(&board) {
+            let why = failure.message.clone();
+            self.tell_once(Kind::Notice, super::runner::said(&failure));
+            let hint = failure.hint.unwrap_or_default();
+            let cause = Cause { task: None, kind: CauseKind::Person, why, hint };
+            return Ok(self.flights.is_empty().then(|| Outcome::Stuck(vec![cause])));
+        }
+        // What stands differently now may be taken up again.
+        self.futile.retain(|task, (found, _)| state_of(&board, task) == Some(*found));
+        self.team.futile.retain(|task, _| self.futile.contains_key(task));
+        let runs_elsewhere = |agent: &AgentId| {
+            let runner = board.agent(agent).and_then(|known| known.runner.as_ref());
+            !self.flights.contains_key(agent) && runner.is_some_and(crate::host::lives)
+        };
+        let seats = self.team.seats.iter().map(|seat| &seat.agent);
+        self.team.elsewhere = seats.filter(|agent| runs_elsewhere(agent)).cloned().collect();
         let world = self.ctx.store.surroundings(&board)?;
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
-            self.launch(start)?;
+            let found = start.task.as_ref().and_then(|task| state_of(&board, task));
+            self.launch(start, found);
         }
         self.show(&board);
         match next.state {
@@ -287,7 +314,7 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    fn launch(&mut self, start: Start) -> Result<(), Failure> {
+    fn launch(&mut self, start: Start, found: Option<(Status, u64)>) {
         let mut command = Command::new(child::this_program());
         command
             .arg("--json")
@@ -317,7 +344,7 @@ impl<'a> TeamRun<'a> {
             Ok(child) => child,
             Err(error) => {
                 self.rest(&start.agent, format!("its runner could not be started: {error}"));
-                return Ok(());
+                return;
             }
         };
         if let Some(pipe) = child.stdout.take() {
@@ -329,11 +356,12 @@ impl<'a> TeamRun<'a> {
             since: Instant::now(),
             doing: "starting".to_owned(),
             failure: None,
+            notice: String::new(),
+            found,
             start: start.clone(),
         };
         self.team.handled.extend(start.woken);
         self.flights.insert(start.agent, flight);
-        Ok(())
     }
 
     fn wait(&mut self) {
@@ -357,6 +385,9 @@ impl<'a> TeamRun<'a> {
             Wake::Said(agent, event) => {
                 if let Some(flight) = self.flights.get_mut(&agent) {
                     flight.doing = event.event.word().to_owned();
+                    if event.event == Kind::Notice {
+                        flight.notice.clone_from(&event.text);
+                    }
                     if let Some(task) = event.task.as_ref().and_then(|task| TaskId::new(task).ok()) {
                         flight.start.task = Some(task);
                     }
@@ -382,6 +413,7 @@ impl<'a> TeamRun<'a> {
         self.end_orphans();
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
+        self.note_futility(&flight, failure.as_ref());
         if code == Some(0) || code == Some(5) || self.stopping.is_some() {
             return;
         }
@@ -398,6 +430,27 @@ impl<'a> TeamRun<'a> {
         }
         self.free_work_of(agent, &message);
         self.rest(agent, message);
+    }
+
+    /// Whether anything came of it. If not, it is not tried again at once, and at last not at all.
+    fn note_futility(&mut self, flight: &Flight, failure: Option<&(String, String)>) {
+        let (Some(task), Some(found)) = (&flight.start.task, flight.found) else { return };
+        let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
+        if state_of(&snapshot.board, task) != Some(found) {
+            return;
+        }
+        let known = self.futile.entry(task.clone()).or_insert((found, 0));
+        known.1 += 1;
+        let times = known.1;
+        self.resting_until.insert(flight.start.agent.clone(), Instant::now() + Duration::from_secs(1));
+        if times >= FUTILE_STARTS {
+            let why = match (failure, flight.notice.as_str()) {
+                (Some((_, message)), _) => message.clone(),
+                (None, "") => format!("it was offered to {} and not taken", flight.start.agent),
+                (None, notice) => notice.to_owned(),
+            };
+            self.team.futile.insert(task.clone(), why);
+        }
     }
 
     /// A runner that was killed could let nothing go: whoever is free goes on from what its agent committed.
@@ -508,6 +561,10 @@ impl Drop for TeamRun<'_> {
             let _ = flight.child.wait();
         }
     }
+}
+
+fn state_of(board: &Board, task: &TaskId) -> Option<(Status, u64)> {
+    board.task(task).map(|task| (task.status, task.epoch))
 }
 
 pub fn in_words(cause: &Cause) -> String {

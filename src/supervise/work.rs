@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::board::history::Event as Past;
 use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
 use crate::board::{Board, Needs, Status, SwitchKind, TaskId, Transition};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
@@ -23,22 +24,29 @@ use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stoppin
 const EMPTY_SESSIONS: u32 = 3;
 /// So many handoffs because of a limit, and the task is too large for its agents.
 const LIMIT_HANDOFFS: usize = 3;
+/// How the reason begins for which a crashing agent's task is let go.
+const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
 /// How the summary of a handoff begins that a runner wrote because of a limit.
 const LIMIT_MARK: &str = "limit reached: ";
 
 impl Runner {
-    pub(super) fn carry_out(
-        &mut self,
-        mut assignment: Assignment,
-        mut place: PathBuf,
-    ) -> Result<After, Failure> {
+    /// Works on it until it is over. Whatever goes wrong with the runner itself, the work is let go for others.
+    pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
+        let given = assignment.clone();
+        self.resume = None;
+        self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message))
+    }
+
+    fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut before = self.state_of(&assignment);
         loop {
             let task = task_of(&assignment).cloned();
-            if let Some(left) = self.wait_for_leave_to_start(task.as_ref()) {
-                return Ok(After::Leave(left));
+            match self.wait_for_leave_to_start(task.as_ref()) {
+                None => {}
+                Some(Left::Aborted(why)) => return Ok(self.aborted(&assignment, &why)),
+                Some(left) => return Ok(After::Leave(left)),
             }
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
@@ -49,16 +57,19 @@ impl Runner {
                 assignment: &assignment,
                 remarks: &remarks,
             };
-            let prompt = match brief(&self.ctx, &request)? {
-                Ok(prompt) => prompt,
-                Err(missing) => return Ok(self.incomplete(&assignment, &missing)),
+            let prompt = match brief(&self.ctx, &request) {
+                Ok(Ok(prompt)) => prompt,
+                Ok(Err(missing)) => return Ok(self.incomplete(&assignment, &missing)),
+                // It is not this agent's any more.
+                Err(failure) if failure.code.starts_with("stale.") => return Ok(After::GoOn),
+                Err(failure) => return Err(failure),
             };
             let ended = self.session(&assignment, &place, &prompt.text)?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
             self.tell_end(&assignment, &ended, left.as_ref());
             match &ended.why {
-                Why::Abort(why) => return Ok(After::Leave(Left::Aborted(why.clone()))),
+                Why::Abort(why) => return Ok(self.aborted(&assignment, why)),
                 Why::Signal(signal) => return Ok(After::Leave(Left::Signal(*signal))),
                 Why::Lost(why) => {
                     self.tell(Event::new(Kind::Notice, format!("the claim is lost: {why}")));
@@ -74,6 +85,11 @@ impl Runner {
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
+            // Without its worktree nothing can go on there; the next claim makes a new one from what was committed.
+            if let Some(why) = left.as_ref().and_then(|left| left.lost.clone()) {
+                self.let_go(&assignment, &why);
+                return Ok(After::GoOn);
+            }
             if let Why::Limit(why) = &ended.why {
                 return Ok(self.end_at_limit(&assignment, why, left.as_ref()));
             }
@@ -87,6 +103,7 @@ impl Runner {
                     return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
                 }
                 Ending::Done => {
+                    self.resume.clone_from(&ended.usage.session);
                     if let Assignment::Plan { wakes } = &assignment {
                         self.planned(wakes);
                         return Ok(After::GoOn);
@@ -112,10 +129,9 @@ impl Runner {
                         continue;
                     }
                     AfterCrash::GiveUp => {
-                        let why =
-                            format!("the agent crashed 3 times in 5 minutes, last with {}", ended.words());
+                        let why = format!("{CRASH_MARK}, last with {}", ended.words());
                         self.tell_crash(&ended, task.as_ref(), "not started again");
-                        self.let_go(&assignment, &why);
+                        self.let_go_after_crashes(&assignment, &why);
                         return Ok(After::Leave(Left::GaveUp(why)));
                     }
                 },
@@ -126,6 +142,15 @@ impl Runner {
         }
     }
 
+    /// An ABORT for everybody or this agent ends the runner, one for the task alone ends the work on that.
+    fn aborted(&self, assignment: &Assignment, why: &str) -> After {
+        if stopping(&self.ctx, self.agent.as_str(), None).is_some() {
+            return After::Leave(Left::Aborted(why.to_owned()));
+        }
+        self.let_go(assignment, why);
+        After::GoOn
+    }
+
     /// While a switch is set nothing starts; ABORT and signals end the waiting.
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
         let mut told = false;
@@ -134,6 +159,7 @@ impl Runner {
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }
+            self.heed_checkpoint(switch.kind);
             if !told {
                 told = true;
                 self.tell(Event::new(Kind::Paused, reason(&switch)));
@@ -242,7 +268,7 @@ impl Runner {
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
             args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
-            session: None,
+            session: self.resume.take(),
             limits: self.limits,
         };
         let invocation = invocation(&self.entry, &job);
@@ -497,6 +523,32 @@ impl Runner {
                 After::GoOn
             }
         }
+    }
+
+    /// What brought two agents down would bring down the next: somebody has to look at it first.
+    fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
+        let Assignment::Task { task, epoch } = assignment else {
+            return self.let_go_after_crashes(assignment, why);
+        };
+        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
+            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
+            history
+                .iter()
+                .filter(|line| line.event == Past::Released && line.agent != self.agent)
+                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
+                .map(|line| line.agent.to_string())
+                .collect()
+        });
+        if others.is_empty() {
+            return self.let_go(assignment, why);
+        }
+        let block = Block {
+            task: task.clone(),
+            epoch: Some(*epoch),
+            reason: format!("{} and {} crashed on it again and again", others.join(", "), self.agent),
+            questions: vec!["What is it about this task? Their output is under `.liza/runs`.".to_owned()],
+        };
+        self.end_claim(task, block.into());
     }
 
     /// The agent is given up; others go on with what it leaves.

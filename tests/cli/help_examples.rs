@@ -22,6 +22,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza agent list", Me::Human, board),
     ("liza agent register", Me::Human, board),
     ("liza agent retire", Me::Human, board),
+    ("liza agent run", Me::Human, staffed),
     ("liza archive", Me::Human, merged),
     ("liza anomaly", Me::Coder, working),
     ("liza checkpoint", Me::Human, board),
@@ -55,6 +56,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza review release", Me::Reviewer, reviewing),
     ("liza review renew", Me::Reviewer, reviewing),
     ("liza review show", Me::Reviewer, reviewing),
+    ("liza run", Me::Human, staffed),
     ("liza schema", Me::Human, bare),
     ("liza spec-change", Me::Human, idle),
     ("liza status", Me::Human, working),
@@ -77,6 +79,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza uninstall", Me::Human, board),
     ("liza validate", Me::Human, working),
     ("liza verify", Me::Human, working),
+    ("liza watch", Me::Human, blocked),
     ("liza worktree", Me::Human, archived),
 ];
 
@@ -117,6 +120,16 @@ fn drafts() -> Stage {
 fn idle() -> Stage {
     let stage = board();
     add(&stage, "t1", "greet.sh", &["--finalize"]);
+    stage
+}
+
+/// One task, and agents that see to it.
+fn staffed() -> Stage {
+    let world = World::in_memory();
+    let stage = Stage { world, coder: HUMAN, reviewer: HUMAN };
+    crate::team::play(&stage.world, crate::team::EVERY_ROLE);
+    crate::team::configure(&stage.world, "");
+    crate::team::add(&stage.world, "t1");
     stage
 }
 

@@ -16,7 +16,7 @@ use liza::provider::{Catalog, Job, Meter, Redactor, Usage, environment, invocati
 use crate::support::{HUMAN, World, write};
 
 /// What lies about on developers' machines and is no agent's business.
-const CANARIES: [&str; 32] = [
+pub(crate) const CANARIES: [&str; 32] = [
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
     "AZURE_CLIENT_SECRET",
@@ -51,11 +51,11 @@ const CANARIES: [&str; 32] = [
     "VAULT_TOKEN",
 ];
 
-const KEY: &str = "sk-live-0123456789abcdef";
+pub(crate) const KEY: &str = "sk-live-0123456789abcdef";
 
 /// A program that is called like a provider's.
-struct Fake {
-    bin: PathBuf,
+pub(crate) struct Fake {
+    pub(crate) bin: PathBuf,
     records: PathBuf,
 }
 
@@ -70,7 +70,12 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 impl Fake {
-    fn new(world: &World, name: &str, key: Option<&str>) -> Self {
+    pub(crate) fn new(world: &World, name: &str, key: Option<&str>) -> Self {
+        Self::ending_with(world, name, key, "")
+    }
+
+    /// The same, with a last word of its own.
+    pub(crate) fn ending_with(world: &World, name: &str, key: Option<&str>, last: &str) -> Self {
         let (bin, records) = (world.home().join("bin"), world.home().join("records").join(name));
         std::fs::create_dir_all(&records).expect("a directory");
         let leak = key.map(|key| format!("echo \"the key is ${key}\"")).unwrap_or_default();
@@ -78,7 +83,7 @@ impl Fake {
             "#!/bin/sh\ncd_to='{}'\nfor word in \"$@\"; do printf '%s\\0' \"$word\"; done > \"$cd_to/argv\"\n\
              cat > \"$cd_to/stdin\"\npwd > \"$cd_to/cwd\"\nenv -0 > \"$cd_to/env\"\n\
              before=\nfor word in \"$@\"; do\n  [ \"$before\" = --usage-output-file ] && cp '{}' \"$word\"\n  before=$word\ndone\n\
-             {leak}\ncat '{}'\n",
+             {leak}\ncat '{}'\n{last}\n",
             records.display(),
             fixture(&format!("{name}.usage")).display(),
             fixture(&format!("{name}.out")).display(),
@@ -87,15 +92,15 @@ impl Fake {
         Self { bin, records }
     }
 
-    fn record(&self, what: &str) -> String {
+    pub(crate) fn record(&self, what: &str) -> String {
         std::fs::read_to_string(self.records.join(what)).unwrap_or_else(|error| panic!("{what}: {error}"))
     }
 
-    fn words(&self) -> Vec<String> {
+    pub(crate) fn words(&self) -> Vec<String> {
         self.record("argv").split_terminator('\0').map(str::to_owned).collect()
     }
 
-    fn env(&self) -> BTreeMap<String, String> {
+    pub(crate) fn env(&self) -> BTreeMap<String, String> {
         let split = |pair: &str| pair.split_once('=').map(|(a, b)| (a.to_owned(), b.to_owned()));
         self.record("env").split_terminator('\0').filter_map(split).collect()
     }
@@ -178,20 +183,20 @@ fn run(entry: &ProviderEntry, job: &Job, bin: &Path) -> (String, Usage) {
     (String::from_utf8(log).expect("text"), meter.usage().clone())
 }
 
-struct Expected {
-    name: &'static str,
+pub(crate) struct Expected {
+    pub(crate) name: &'static str,
     /// What every start must have among its words, in this order.
-    words: &'static [&'static str],
-    turns: u64,
-    tool_calls: u64,
+    pub(crate) words: &'static [&'static str],
+    pub(crate) turns: u64,
+    pub(crate) tool_calls: u64,
     /// Input, output, cached.
-    tokens: (u64, u64, u64),
-    cost: Option<f64>,
-    session: Option<&'static str>,
-    last_tool: &'static str,
+    pub(crate) tokens: (u64, u64, u64),
+    pub(crate) cost: Option<f64>,
+    pub(crate) session: Option<&'static str>,
+    pub(crate) last_tool: &'static str,
 }
 
-const EXPECTED: [Expected; 8] = [
+pub(crate) const EXPECTED: [Expected; 8] = [
     Expected {
         name: "claude",
         words: &[

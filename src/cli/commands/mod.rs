@@ -28,6 +28,7 @@ pub mod task;
 mod task_write;
 pub mod trash;
 pub mod uninstall;
+pub mod watch;
 pub mod worktree;
 
 use crate::flow::Failure;
@@ -52,6 +53,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Pause(args) => switch::set(session, crate::board::SwitchKind::Pause, &args),
         Command::Abort(args) => switch::set(session, crate::board::SwitchKind::Abort, &args),
         Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),
+        Command::Watch(args) => watch::run(session, &args),
         Command::Resume(args) => switch::resume(session, &args),
         Command::Note(args) => records::note(session, &args),
         Command::Anomaly(args) => records::anomaly(session, &args),

@@ -47,6 +47,11 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
     let deadline = Instant::now() + Duration::from_secs(args.wait);
     // Watched before the first look, so that nothing slips in between.
     let mut watch = (args.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.dir()));
+    if let Some(why) = watch.as_ref().and_then(DirectoryWatch::is_polling) {
+        session.ctx.narrate(format!(
+            "changes are looked for five times a second, because notification is not to be had: {why}"
+        ));
+    }
     loop {
         session.ctx.now = crate::host::now();
         if let Some(answer) = offer(session, &role)? {
@@ -54,7 +59,9 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
         }
         let left = deadline.saturating_duration_since(Instant::now());
         match &mut watch {
-            Some(watch) if !left.is_zero() => watch.wait(left),
+            Some(watch) if !left.is_zero() => {
+                watch.wait(left);
+            }
             _ => {
                 return Ok(Answer::new(
                     Value::Null,

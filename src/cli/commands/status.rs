@@ -50,7 +50,7 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
             "id": intent.id, "verb": intent.work.verb(), "task": intent.task, "by": intent.by, "pid": intent.owner.pid,
             "since": intent.time, "alive": crate::host::lives(&intent.owner),
         })).collect::<Vec<_>>(),
-        "trust": "tokens",
+        "trust": if cfg!(target_os = "linux") { "descent" } else { "tokens" },
     });
     let mut text = format!("{}\n", board.rest.goal.description);
     let shown: Vec<String> = counts

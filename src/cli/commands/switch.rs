@@ -83,7 +83,13 @@ pub fn set(session: &mut Session, kind: SwitchKind, args: &SwitchArgs) -> Result
     };
     let mut data = json!({ "switch": kind.as_str(), "subject": subject, "set": set });
     if kind == SwitchKind::Checkpoint {
-        let report = summary::write(ctx, &reason)?;
+        // Where it was set before, its report may be old.
+        let report = if set {
+            summary::of_checkpoint(ctx, subject.as_deref())?.map(|(report, _)| report)
+        } else {
+            None
+        };
+        let report = report.map_or_else(|| summary::write(ctx, &reason), Ok)?;
         text.push_str(&format!("\nsummary: {}", report.display()));
         data["report"] = json!(report);
     }
@@ -125,6 +131,7 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
     }
     if wanted.is_none() {
         ctx.store.refused_edits_seen()?;
+        ctx.store.end_escalation(ctx.now.monotonic)?;
     }
     let Some(committed) = committed else {
         return Ok(Answer::new(json!({ "cleared": [] }), "no switch is set"));

@@ -140,12 +140,12 @@ impl Desk<'_> {
 
     /// The two sides of the last conflict.
     fn hunks_of(&self, task: &Task) -> Vec<String> {
-        let conflicts = self.board.rest.anomalies.iter().filter(|anomaly| {
+        let last = self.board.rest.anomalies.iter().rfind(|anomaly| {
             anomaly.task_id == task.id
                 && anomaly.kind == AnomalyKind::IntegrationConflict
                 && anomaly.processed_by.is_none()
         });
-        let Some(last) = conflicts.last() else { return Vec::new() };
+        let Some(last) = last else { return Vec::new() };
         let hunks = last.details.iter().filter(|(name, _)| name.starts_with("hunk_"));
         hunks.map(|(_, hunk)| format!("conflict at {}", continued(hunk))).collect()
     }

@@ -68,7 +68,14 @@ fn everything(dir: &Path, trash: &Path) -> Vec<(PathBuf, Metadata)> {
 /// Links, pipes and the like where liza expects a file or a directory. The board itself is looked at on its own.
 pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let layout = scene.ctx.store.layout();
-    let files = [layout.log(), layout.worktree_lock(), layout.merge_lock()];
+    let files = [
+        layout.log(),
+        layout.worktree_lock(),
+        layout.merge_lock(),
+        layout.watch_lock(),
+        layout.alerts_log(),
+        layout.alerts_told(),
+    ];
     let mut found = Vec::new();
     let mut odd = |path: PathBuf, wanted: &str| {
         found.push(Finding::new(

@@ -1,0 +1,254 @@
+//! Looking at a board and what stands around it, for whoever watches it. Nothing is changed by looking.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::board::time::NANOS_PER_SECOND;
+use crate::board::{Board, CommitId, Needs, Stamp, Wall, violations};
+use crate::policy::ProjectConfig;
+use crate::policy::alerts::{self, Moved, Outside, Problem, Report, Room, Situation, SwitchMark};
+use crate::store::files::FileIdentity;
+use crate::store::read::EDITED_BY_HAND;
+use crate::store::{Snapshot, StoreError};
+
+use super::context::Context;
+use super::failure::Failure;
+use super::moved::{Evidence, integration_was_moved};
+
+/// A board that looks damaged is looked at again after this: somebody may be in the middle of saving it.
+const SETTLE: Duration = Duration::from_millis(500);
+/// How often a branch that moves under our eyes is looked at before the next look has to tell.
+const TRIES: usize = 5;
+
+/// What can be seen without reading the board. While it stays the same, only time can make anything due.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pulse {
+    pub switches: Vec<SwitchMark>,
+    state: Option<FileIdentity>,
+    config: Option<FileIdentity>,
+    head: Option<CommitId>,
+    /// Not the bytes: they change all the time.
+    room_is_low: bool,
+    room_is_enough: bool,
+}
+
+/// Why a look found nothing out.
+pub enum Unseen {
+    /// There is no such board here any more.
+    Gone(Failure),
+    /// For the moment.
+    Later(Failure),
+}
+
+impl From<StoreError> for Unseen {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Missing(_) | StoreError::OtherVersion { .. } => Self::Gone(error.into()),
+            other => Self::Later(other.into()),
+        }
+    }
+}
+
+/// What is known from one look to the next.
+pub struct Observer {
+    /// Which directory the board is in: another one of its name is another board.
+    place: (u64, u64),
+    config: ProjectConfig,
+    config_seen: Option<FileIdentity>,
+    branch: Option<String>,
+    /// What went wrong and stops nothing.
+    troubles: Vec<String>,
+}
+
+impl Observer {
+    pub fn new(ctx: &Context) -> Result<Self, Failure> {
+        // A damaged board is what it is there for; one that is not there or not ours is not.
+        let read = ctx.store.read(&Needs::Nothing);
+        if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
+            return Err(error.into());
+        }
+        let place = place(ctx).ok_or_else(|| gone(ctx))?;
+        let mut observer = Self {
+            place,
+            config: ProjectConfig::default(),
+            config_seen: None,
+            branch: None,
+            troubles: Vec::new(),
+        };
+        observer.read_config(ctx, None);
+        Ok(observer)
+    }
+
+    /// What went wrong since this was last asked.
+    pub fn troubles(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    /// The command that wants to hear of every alert.
+    pub fn notify_command(&self) -> Option<&str> {
+        self.config.watch.notify.as_deref()
+    }
+
+    /// A mistake in liza.yaml stops nobody from watching: what it last said well still holds.
+    fn read_config(&mut self, ctx: &Context, seen: Option<FileIdentity>) {
+        self.config_seen = seen;
+        match ctx.project_config() {
+            Ok(config) => self.config = config,
+            Err(failure) => self.troubles.push(format!("{}; its former settings hold", failure.message)),
+        }
+    }
+
+    pub fn pulse(&mut self, ctx: &Context) -> Result<Pulse, Unseen> {
+        if place(ctx) != Some(self.place) {
+            return Err(Unseen::Gone(gone(ctx)));
+        }
+        let config = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
+        if config != self.config_seen {
+            self.read_config(ctx, config.clone());
+        }
+        let room = self.room(ctx);
+        let head = self.branch.as_ref().and_then(|branch| ctx.query().ok()?.head_of_branch(branch).ok()?);
+        Ok(Pulse {
+            switches: switches(ctx).map_err(Unseen::Later)?,
+            state: FileIdentity::at(&ctx.store.layout().state()).ok(),
+            config,
+            head,
+            room_is_low: room.is_some_and(|room| room.is_low()),
+            room_is_enough: room.is_none_or(|room| room.is_enough()),
+        })
+    }
+
+    fn room(&self, ctx: &Context) -> Option<Room> {
+        let found = crate::host::room(ctx.store.dir())?;
+        Some(Room { free: found.free, wanted: self.config.disk.threshold(found.total) })
+    }
+
+    /// Everything there is to tell at `ctx.now`. Standing still counts from `awake_since` on.
+    pub fn look(&mut self, ctx: &Context, awake_since: Option<Wall>) -> Result<Report, Unseen> {
+        let mut outside = Outside {
+            switches: switches(ctx).map_err(Unseen::Later)?,
+            room: self.room(ctx),
+            ..Outside::default()
+        };
+        let snapshot = match settled(ctx) {
+            Err(StoreError::Invalid { message, hint }) => {
+                return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
+            }
+            other => other?,
+        };
+        let board = &snapshot.board;
+        self.branch = Some(board.config().integration_branch.clone());
+        if let Some(problem) = broken(board) {
+            return Ok(alerts::of_damage(&problem, &outside, &ctx.now));
+        }
+        outside.rolled_back = snapshot.warning.filter(|warning| !warning.starts_with(EDITED_BY_HAND));
+        outside.moved = match moved(ctx, board) {
+            Ok(evidence) => evidence.map(|evidence| Moved {
+                branch: evidence.branch.clone(),
+                to: evidence.to.as_ref().map_or("nowhere", |to| to.as_str()).to_owned(),
+                told: evidence.told(),
+                remedy: evidence.remedy(),
+            }),
+            Err(failure) => {
+                self.troubles
+                    .push(format!("the integration branch cannot be looked at: {}", failure.message));
+                None
+            }
+        };
+        let world = ctx.store.surroundings(board)?;
+        let booted = booted(&ctx.now);
+        Ok(alerts::of_board(&Situation {
+            board,
+            world: &world,
+            now: &ctx.now,
+            outside: &outside,
+            awake_since: awake_since.map_or(booted, |since| since.max(booted)),
+        }))
+    }
+}
+
+fn place(ctx: &Context) -> Option<(u64, u64)> {
+    let meta = std::fs::symlink_metadata(ctx.store.dir()).ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+fn gone(ctx: &Context) -> Failure {
+    Failure::new(
+        "board.gone",
+        format!("{} is not the board it was: it was moved or taken away", ctx.store.dir().display()),
+    )
+    .hint("start it again where the board is; `liza status` says whether there is one")
+}
+
+/// When this machine came up, by the wall clock.
+fn booted(now: &Stamp) -> Wall {
+    let seconds = i64::try_from(now.monotonic / NANOS_PER_SECOND).unwrap_or(i64::MAX);
+    Wall(now.wall.0.saturating_sub(seconds))
+}
+
+fn switches(ctx: &Context) -> Result<Vec<SwitchMark>, Failure> {
+    let set = ctx.store.switches()?.set;
+    Ok(set
+        .into_iter()
+        .filter_map(|switch| {
+            // One that is taken away while we look is not set.
+            let (identity, since) = ctx.store.switch_identity(switch.kind, switch.subject.as_deref())?;
+            Some(SwitchMark {
+                kind: switch.kind,
+                subject: switch.subject,
+                reason: switch.reason,
+                identity,
+                since,
+            })
+        })
+        .collect())
+}
+
+fn settled(ctx: &Context) -> Result<Snapshot, StoreError> {
+    match ctx.store.read(&Needs::Everything) {
+        Err(StoreError::Invalid { .. }) => {
+            std::thread::sleep(SETTLE);
+            ctx.store.read(&Needs::Everything)
+        }
+        other => other,
+    }
+}
+
+/// What `validate` would say.
+fn broken(board: &Board) -> Option<Problem> {
+    let found = violations(board);
+    let first = found.first()?;
+    let more = found.len() - 1;
+    let message = if more == 0 { first.to_string() } else { format!("{first} (and {more} more)") };
+    Some(Problem {
+        message,
+        hint: "`liza validate` lists what is wrong; `liza doctor` says what helps".to_owned(),
+    })
+}
+
+/// The branch is read after the board, so a merge in between looks like somebody else's move until the board is read again.
+fn moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
+    let mut fresh: Option<Board> = None;
+    for _ in 0..TRIES {
+        let at = fresh.as_ref().unwrap_or(board);
+        let Some(evidence) = integration_was_moved(ctx, at)? else { return Ok(None) };
+        let now = ctx.store.read(&Needs::Nothing)?.board;
+        if now.revision == at.revision {
+            return Ok(Some(evidence));
+        }
+        fresh = Some(now);
+    }
+    Ok(None)
+}
+
+/// The file a person finds when a checkpoint has waited too long.
+pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf, Failure> {
+    let path = ctx.store.layout().escalation();
+    ctx.store.escalate(&format!(
+        "{}\n{text}\nThe newest report in {} says what waits for a person. `liza resume` goes on, and takes this file away.\n",
+        ctx.now.wall,
+        ctx.store.layout().reports().display()
+    ))?;
+    Ok(path)
+}

@@ -1,0 +1,145 @@
+//! One thing to tell, and all there is to tell at one moment.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+macro_rules! kinds {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        /// What an alert is about; the names are part of the interface (specs/protocols/watch.md).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Kind { $($variant),* }
+
+        impl Kind {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+        }
+    };
+}
+
+kinds! {
+    InvalidBoard "invalid_board",
+    RolledBack "rolled_back",
+    IntegrationMoved "integration_moved",
+    IntegrationRed "integration_red",
+    SwitchSet "switch_set",
+    CheckpointStale "checkpoint_stale",
+    DiskLow "disk_low",
+    HypothesisExhausted "hypothesis_exhausted",
+    Blocked "blocked",
+    IntegrationFailed "integration_failed",
+    LeaseExpired "lease_expired",
+    OrphanedRejected "orphaned_rejected",
+    ReviewLoop "review_loop",
+    NearLimit "near_limit",
+    Reassigned "reassigned",
+    StaleDraft "stale_draft",
+    ImmediateDiscovery "immediate_discovery",
+    ApprovalRate "approval_rate",
+    Stalled "stalled",
+}
+
+impl Kind {
+    /// Whether it can be judged only with the board at hand.
+    pub fn needs_board(self) -> bool {
+        !matches!(self, Self::InvalidBoard | Self::SwitchSet | Self::CheckpointStale | Self::DiskLow)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Somebody should look.
+    Warning,
+    /// Nothing goes on until somebody acts.
+    Critical,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alert {
+    pub kind: Kind,
+    pub severity: Severity,
+    /// A task, agent, role, record or branch.
+    pub subject: String,
+    /// Names this occurrence: the same one is told once, and the next one has another key or comes after a time without.
+    pub key: String,
+    /// What is the matter. May hold anybody's words, so it is data wherever it goes.
+    pub text: String,
+    /// The next thing to type.
+    pub hint: String,
+}
+
+impl Alert {
+    /// `occurrence` tells this time from the next.
+    pub fn new(kind: Kind, subject: &str, occurrence: impl std::fmt::Display) -> Self {
+        Self {
+            kind,
+            severity: Severity::Warning,
+            subject: subject.to_owned(),
+            key: key(kind, subject, occurrence),
+            text: String::new(),
+            hint: String::new(),
+        }
+    }
+
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = text.into();
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+}
+
+/// One line without blanks at its ends, since keys are remembered one a line.
+pub fn key(kind: Kind, subject: &str, occurrence: impl std::fmt::Display) -> String {
+    let text = format!("{}:{subject}:{occurrence}", kind.as_str());
+    text.chars().map(|c| if c.is_control() || c.is_whitespace() { '_' } else { c }).collect()
+}
+
+/// What one look at the board came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Report {
+    pub alerts: Vec<Alert>,
+    /// Keys that are not told and not forgotten either: the matter is better, and not yet well.
+    pub lingering: BTreeSet<String>,
+    /// In how many seconds something can become due although nothing changes.
+    pub due_in: Option<u64>,
+    /// The board could not be looked at: what was told of it still holds for all anybody knows.
+    pub blind: bool,
+}
+
+impl Report {
+    pub fn tell(&mut self, alert: Alert) {
+        self.alerts.push(alert);
+    }
+
+    /// Asks to be looked at again then.
+    pub fn look_again_in(&mut self, seconds: u64) {
+        let seconds = seconds.max(1);
+        self.due_in = Some(self.due_in.map_or(seconds, |due| due.min(seconds)));
+    }
+}

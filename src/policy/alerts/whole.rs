@@ -1,0 +1,81 @@
+//! What concerns the board as a whole.
+
+use crate::board::records::Urgency;
+use crate::board::review::Verdict;
+
+use super::alert::{Alert, Kind, Report, Severity};
+use super::limits::{APPROVAL_PERCENT, VERDICTS};
+use super::situation::{Situation, said};
+
+pub fn rolled_back(s: &Situation, report: &mut Report) {
+    let Some(told) = &s.outside.rolled_back else { return };
+    report.tell(
+        Alert::new(Kind::RolledBack, "board", s.board.revision)
+            .text(told.clone())
+            .hint("the next command that changes the board restores it; `liza doctor` says more"),
+    );
+}
+
+pub fn integration_moved(s: &Situation, report: &mut Report) {
+    let Some(moved) = &s.outside.moved else { return };
+    report.tell(
+        Alert::new(Kind::IntegrationMoved, &moved.branch, &moved.to)
+            .severity(Severity::Critical)
+            .text(said(&moved.told))
+            .hint(moved.remedy.clone()),
+    );
+}
+
+pub fn integration_red(s: &Situation, report: &mut Report) {
+    let Some(why) = &s.board.rest.integration.red else { return };
+    let branch = &s.board.config().integration_branch;
+    let head = s.board.rest.integration.head.as_ref().map_or("nowhere", |head| head.as_str());
+    report.tell(
+        Alert::new(Kind::IntegrationRed, branch, head)
+            .severity(Severity::Critical)
+            .text(format!("`{branch}` does not pass its gates, so nothing is merged: {}", said(why)))
+            .hint("mend it with a task or `liza integration advance REV --reason …`"),
+    );
+}
+
+pub fn immediate_discovery(s: &Situation, report: &mut Report) {
+    let open = s
+        .board
+        .rest
+        .discovered
+        .iter()
+        .filter(|found| found.processed_by.is_none() && found.urgency == Urgency::Immediate);
+    for found in open {
+        report.tell(
+            Alert::new(Kind::ImmediateDiscovery, &found.id, found.time)
+                .text(format!(
+                    "{} found on {}: {} ({})",
+                    found.by,
+                    found.task_id,
+                    said(&found.text),
+                    found.severity.as_str()
+                ))
+                .hint(format!("plan it in, then `liza inbox --done {}`", found.id)),
+        );
+    }
+}
+
+/// Over all verdicts on the board; archived tasks have taken theirs along.
+pub fn approval_rate(s: &Situation, report: &mut Report) {
+    let verdicts = s.board.tasks.iter().flat_map(|task| &task.body().reviews).map(|review| review.verdict);
+    let (mut all, mut approvals) = (0u64, 0u64);
+    for verdict in verdicts {
+        all += 1;
+        approvals += u64::from(verdict == Verdict::Approve);
+    }
+    if all < VERDICTS || approvals * 100 <= all * APPROVAL_PERCENT {
+        return;
+    }
+    report.tell(
+        Alert::new(Kind::ApprovalRate, "reviews", "")
+            .text(format!(
+                "{approvals} of {all} verdicts are approvals: the work is very good, or nobody looks closely"
+            ))
+            .hint("read a merged change yourself: `liza log -n 20`, then `liza task show TASK`"),
+    );
+}

@@ -1,0 +1,3 @@
+//! Tests of decisions on whole boards.
+
+mod run;

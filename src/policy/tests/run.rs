@@ -1,0 +1,278 @@
+//! The scheduler on many small boards: it never offers what is not allowed, and never stands still while something could
+//! be done.
+
+use std::collections::BTreeSet;
+
+use crate::board::rules::{Block, HandOff, Release, ReleaseReview, check_claimable, check_reviewable};
+use crate::board::testing::*;
+use crate::board::{Role, Status};
+use crate::policy::run::{CauseKind, Next, Seat, State, Team, next};
+
+fn seats(names: &[&str]) -> Vec<Seat> {
+    let role_of = |name: &str| match name {
+        name if name.starts_with("coder") => Role::coder(),
+        name if name.starts_with("planner") => Role::planner(),
+        _ => Role::code_reviewer(),
+    };
+    names.iter().map(|name| Seat { agent: agent(name), role: role_of(name) }).collect()
+}
+
+fn team(names: &[&str], window: usize) -> Team {
+    Team { seats: seats(names), window, ..Team::default() }
+}
+
+fn decide(bench: &Bench, team: &Team) -> Next {
+    next(&bench.board, &bench.world, &bench.now, team)
+}
+
+fn started(next: &Next) -> Vec<String> {
+    next.starts
+        .iter()
+        .map(|start| format!("{} {}", start.agent, start.task.as_ref().map_or("-", |task| task.as_str())))
+        .collect()
+}
+
+#[test]
+fn the_window_is_filled_and_no_more() {
+    let bench = Bench::with_tasks(&["a", "b", "c"]);
+    let mut team = team(&["coder-1", "coder-2"], 1);
+    assert_eq!(started(&decide(&bench, &team)), ["coder-1 a"]);
+    team.window = 5;
+    assert_eq!(started(&decide(&bench, &team)), ["coder-1 a", "coder-2 b"]);
+    team.busy.insert(agent("coder-1"), Some(id("a")));
+    assert_eq!(started(&decide(&bench, &team)), ["coder-2 b"]);
+}
+
+#[test]
+fn paths_in_the_way_of_each_other_are_not_given_out_together() {
+    let mut bench = Bench::new();
+    bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/x.rs"), new_task("c", "doc/")]));
+    let team = team(&["coder-1", "coder-2"], 4);
+    assert_eq!(started(&decide(&bench, &team)), ["coder-1 a", "coder-2 c"]);
+}
+
+#[test]
+fn finishing_comes_before_beginning() {
+    let mut bench = Bench::with_tasks(&["a", "b"]);
+    bench.hand_in("coder-1", "a");
+    let team = team(&["coder-1", "coder-2", "reviewer-1"], 1);
+    assert_eq!(started(&decide(&bench, &team)), ["reviewer-1 a"]);
+}
+
+#[test]
+fn whoever_died_with_work_goes_on_with_it() {
+    let mut bench = Bench::with_tasks(&["a", "b"]);
+    bench.claim("coder-2", "a");
+    let team = team(&["coder-1", "coder-2"], 4);
+    assert_eq!(started(&decide(&bench, &team)), ["coder-2 a", "coder-1 b"]);
+}
+
+#[test]
+fn the_planner_is_woken_once_for_each_occasion() {
+    let mut bench = Bench::new();
+    let mut team = team(&["planner-1", "coder-1"], 1);
+    let first = decide(&bench, &team);
+    assert_eq!(started(&first), ["planner-1 -"]);
+    team.handled.extend(first.starts[0].woken.clone());
+    assert!(matches!(decide(&bench, &team).state, State::Stuck(causes) if causes[0].kind == CauseKind::Person));
+    bench.add(&["a"]);
+    bench.claim("coder-1", "a");
+    let block = |epoch| Block {
+        task: id("a"),
+        epoch: Some(epoch),
+        reason: "two ways to read it".to_owned(),
+        questions: vec!["which one?".to_owned()],
+    };
+    bench.ok("coder-1", block(1));
+    let second = decide(&bench, &team);
+    assert_eq!(second.starts[0].woken, ["blocked:a@2"]);
+    team.handled.extend(second.starts[0].woken.clone());
+    assert!(matches!(decide(&bench, &team).state, State::Stuck(_)));
+}
+
+#[test]
+fn a_standstill_is_explained() {
+    let mut bench = Bench::new();
+    bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b.rs")]));
+    let depends = crate::board::rules::NewTask { depends_on: vec![id("a")], ..new_task("c", "c/") };
+    bench.ok("human", plan_of(vec![depends]));
+    bench.claim("coder-1", "a");
+    let ask = Block {
+        task: id("a"),
+        epoch: Some(1),
+        reason: "unclear".to_owned(),
+        questions: vec!["what?".to_owned()],
+    };
+    bench.ok("coder-1", ask);
+    let team = team(&["coder-1"], 4);
+    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
+    let kinds: Vec<CauseKind> = causes.iter().map(|cause| cause.kind).collect();
+    assert_eq!(kinds, [CauseKind::Person, CauseKind::OwnershipDeadlock, CauseKind::Dependency]);
+    // Somebody outside the team has it: that ends by itself.
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.claim("coder-2", "a");
+    let causes = match decide(&bench, &team).state {
+        State::Waiting(causes) => causes,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(causes[0].kind, CauseKind::Elsewhere);
+    // A reviewer is missing, or has stopped.
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.hand_in("coder-1", "a");
+    let mut reviewed = Team { seats: seats(&["coder-1"]), ..team.clone() };
+    let kind = |bench: &Bench, team: &Team| match decide(bench, team).state {
+        State::Stuck(causes) => (causes[0].kind, causes[0].why.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(kind(&bench, &reviewed).0, CauseKind::MissingRole);
+    reviewed.seats = seats(&["coder-1", "reviewer-1"]);
+    reviewed.out.insert(agent("reviewer-1"), "it crashed".to_owned());
+    let (found, why) = kind(&bench, &reviewed);
+    assert_eq!(found, CauseKind::MissingRole);
+    assert!(why.contains("it crashed"), "{why}");
+    // Paused: nothing starts, and nobody is sent home.
+    bench.world.switches.set.insert(pause(None));
+    assert!(decide(&bench, &team).starts.is_empty());
+    assert!(matches!(decide(&bench, &team).state, State::Waiting(_)));
+}
+
+/// A small source of chance that is the same every time.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Everything a team can meet on a board of up to six tasks, by chance, many times over.
+#[test]
+fn it_never_stands_still_while_something_could_be_done() {
+    let mut looked_at = 0u64;
+    let mut complete = 0u32;
+    for seed in 0..700u64 {
+        let mut chance = Chance(seed * 7919 + 1);
+        let mut bench = Bench::new();
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let count = 1 + chance.below(6) as usize;
+        for (at, name) in names[..count].iter().enumerate() {
+            let mut task = new_task(name, &format!("{name}/"));
+            let owned = ["x/", "y/", "x/y/", "z/"][chance.below(4) as usize];
+            task.scope.inside.extend(patterns(&[owned]));
+            task.owns = patterns(&[owned]);
+            task.depends_on = names[..at].iter().filter(|_| chance.below(4) == 0).map(|name| id(name)).collect();
+            task.priority = chance.below(3) as i64;
+            bench.ok("human", plan_of(vec![task]));
+        }
+        let reviewers = 1 + chance.below(2) as usize;
+        let mut seats = vec!["coder-1", "coder-2"];
+        seats.extend(&["reviewer-1", "reviewer-2"][..reviewers]);
+        let mut team = team(&seats, 1 + chance.below(4) as usize);
+        for _ in 0..120 {
+            looked_at += 1;
+            let decided = decide(&bench, &team);
+            let mut given = BTreeSet::new();
+            for start in &decided.starts {
+                assert!(given.insert(start.agent.clone()) && !team.busy.contains_key(&start.agent));
+                let (by, task) = (start.agent.to_string(), start.task.clone().expect("a task").to_string());
+                // What is offered is allowed: the bench refuses whatever is not.
+                match bench.status(&task) {
+                    Status::ReadyForReview => {
+                        let review = bench.start_review(&task);
+                        bench.ok(&by, review);
+                    }
+                    Status::Approved => {}
+                    Status::Working => {
+                        bench.register(&by, &["coder"]);
+                        bench.claim(&by, &task);
+                    }
+                    _ => {
+                        bench.claim(&by, &task);
+                    }
+                }
+                team.busy.insert(start.agent.clone(), start.task.clone());
+            }
+            assert!(team.busy.len() <= team.window, "seed {seed}");
+            if team.busy.is_empty() {
+                check_standstill(&bench, &team, &decided.state, seed);
+                if decided.state == State::Complete {
+                    complete += 1;
+                    break;
+                }
+                bench.tick(60);
+                continue;
+            }
+            let at = chance.below(team.busy.len() as u64) as usize;
+            let (who, task) = team.busy.iter().nth(at).map(|(who, task)| (who.clone(), task.clone())).expect("one");
+            team.busy.remove(&who);
+            one_ends(&mut bench, &mut chance, who.as_str(), task.expect("a task").as_str());
+        }
+    }
+    assert!(looked_at > 10_000 && complete > 300, "{looked_at} boards, {complete} complete");
+}
+
+/// Nothing that stands still could be begun by anybody who is free.
+fn check_standstill(bench: &Bench, team: &Team, state: &State, seed: u64) {
+    let open = bench.board.tasks.iter().filter(|task| !task.status.is_terminal());
+    match state {
+        State::Running => panic!("seed {seed}: nobody runs"),
+        State::Complete => assert_eq!(open.count(), 0, "seed {seed}"),
+        State::Waiting(_) | State::Stuck(_) => {
+            for task in open {
+                for seat in &team.seats {
+                    let call = bench.call(bench.actor(seat.agent.as_str()));
+                    let could = match task.status {
+                        Status::ReadyForReview => check_reviewable(&bench.board, &call, task).is_ok(),
+                        Status::Approved => seat.role == Role::code_reviewer(),
+                        _ => seat.role == Role::coder() && check_claimable(&bench.board, &call, task).is_ok(),
+                    };
+                    assert!(!could, "seed {seed}: {} could take {} ({})", seat.agent, task.id, task.status);
+                }
+            }
+        }
+    }
+}
+
+/// What an agent may leave behind.
+fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
+    let name = task;
+    let epoch = Some(bench.task(name).epoch);
+    match bench.status(name) {
+        Status::Working => match chance.below(8) {
+            0 => drop(bench.ok(who, Release { task: id(name), epoch, reason: String::new() })),
+            1 => drop(bench.ok(
+                who,
+                HandOff {
+                    task: id(name),
+                    epoch,
+                    summary: "half of it".to_owned(),
+                    next_action: "the rest".to_owned(),
+                },
+            )),
+            // Killed: it is still its own.
+            2 => {}
+            _ => {
+                let checkpoint = bench.checkpoint(name);
+                bench.ok(who, checkpoint);
+                let submit = bench.submit(name);
+                bench.ok(who, submit);
+            }
+        },
+        Status::ReadyForReview => match chance.below(6) {
+            0 => {
+                let reject = bench.reject(name, REASONS[chance.below(6) as usize]);
+                bench.ok(who, reject);
+            }
+            1 => drop(bench.ok(who, ReleaseReview { task: id(name) })),
+            2 => {}
+            _ => {
+                let approve = bench.approve(name);
+                bench.ok(who, approve);
+                bench.merge(name);
+            }
+        },
+        Status::Approved => bench.merge(name),
+        _ => {}
+    }
+}

@@ -1,0 +1,107 @@
+//! The command that people have told of alerts: run one alert at a time beside the watcher, which never waits for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::time::{Duration, Instant};
+
+use crate::flow::shell;
+use crate::text::shown_line;
+
+use super::watcher::Told;
+
+/// A message is sent within this, or not at all.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// A command that hung is left alone for so long: every alert would hang as long, and they are in the log anyway.
+const REST: Duration = Duration::from_secs(60);
+/// Alerts that wait for their turn; more than a person reads.
+const QUEUE: usize = 200;
+
+struct Job {
+    command: String,
+    environment: Vec<(&'static str, String)>,
+}
+
+pub struct Notifier {
+    jobs: Option<SyncSender<Job>>,
+    ended: Receiver<()>,
+}
+
+impl Notifier {
+    /// Runs commands in `root`; what goes wrong is told to `trouble`, once until it goes well again.
+    pub fn new(root: &Path, trouble: impl Fn(String) + Send + 'static) -> Self {
+        let (jobs, queue) = sync_channel::<Job>(QUEUE);
+        let (end, ended) = channel();
+        let root: PathBuf = root.to_owned();
+        std::thread::spawn(move || {
+            work(&queue, &root, &trouble);
+            let _ = end.send(());
+        });
+        Self { jobs: Some(jobs), ended }
+    }
+
+    /// Has the command told of this alert, as soon as it is its turn.
+    pub fn tell(&self, command: &str, told: &Told) -> Result<(), String> {
+        let Some(jobs) = &self.jobs else { return Ok(()) };
+        let job = Job { command: command.to_owned(), environment: environment(told) };
+        match jobs.try_send(job) {
+            Err(TrySendError::Full(_)) => {
+                Err("`watch.notify` is too slow: some alerts are only in the log".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until every alert had its turn, or until the time is over.
+    pub fn finish(&mut self, patience: Duration) {
+        self.jobs = None;
+        let _ = self.ended.recv_timeout(patience);
+    }
+}
+
+/// The alert as data: nothing of it is part of the command line, and nothing in it can act on a terminal.
+fn environment(told: &Told) -> Vec<(&'static str, String)> {
+    let alert = &told.alert;
+    [
+        ("LIZA_ALERT_TIME", told.time.to_string()),
+        ("LIZA_ALERT_KIND", alert.kind.as_str().to_owned()),
+        ("LIZA_ALERT_SEVERITY", alert.severity.as_str().to_owned()),
+        ("LIZA_ALERT_SUBJECT", alert.subject.clone()),
+        ("LIZA_ALERT_TEXT", alert.text.clone()),
+        ("LIZA_ALERT_HINT", alert.hint.clone()),
+        ("LIZA_ALERT_KEY", alert.key.clone()),
+    ]
+    .map(|(name, value)| (name, shown_line(&value).into_owned()))
+    .into()
+}
+
+fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
+    let mut said = false;
+    let mut resting: Option<Instant> = None;
+    for job in queue {
+        if resting.is_some_and(|until| Instant::now() < until) {
+            continue;
+        }
+        let (ran, output) = shell::tell(&job.command, root, &job.environment, TIMEOUT);
+        if ran.interrupted {
+            return;
+        }
+        let why = match (&ran.problem, ran.exit) {
+            (None, Some(0)) => {
+                said = false;
+                continue;
+            }
+            (Some(problem), _) => problem.clone(),
+            (None, code) => format!("it exited with {}", code.unwrap_or(-1)),
+        };
+        if ran.exit.is_none() {
+            resting = Some(Instant::now() + REST);
+        }
+        if !said {
+            said = true;
+            let output = if output.is_empty() { String::new() } else { format!(" ({output})") };
+            trouble(format!(
+                "the command `watch.notify` of liza.yaml failed: {why}{output}; alerts are still in .liza/alerts.log"
+            ));
+        }
+    }
+}

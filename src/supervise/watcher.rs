@@ -1,0 +1,317 @@
+//! The watcher: looks at the board whenever something changes or becomes due, and tells a person what needs one.
+//!
+//! Nothing depends on it: every rule holds without it, and whatever it would have told is still there to be seen.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::board::{SwitchKind, Wall};
+use crate::flow::observe::{self, Observer, Pulse, Unseen};
+use crate::flow::{Context, Failure, summary};
+use crate::policy::alerts::{Alert, Kind, Memory, Severity};
+use crate::store::StoreError;
+use crate::store::lock::SideLock;
+use crate::watch::DirectoryWatch;
+use crate::wire::to_json_line;
+
+use super::notifier::Notifier;
+use super::signals;
+
+/// How long it sleeps at most: the integration branch, the disk and liza.yaml change without a word.
+const SLOW_POLL: Duration = Duration::from_secs(2);
+/// After a look at the board it rests so many times as long as that took, so that a large board in a storm of changes does
+/// not cost a processor. A switch is looked at all the same.
+const REST: u32 = 4;
+/// What a hanging `watch.notify` may hold up `--once` for, when several alerts wait for it.
+const LAST_WORDS: Duration = Duration::from_secs(60);
+/// Long enough to end the command that is running.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// An alert, and when it was told.
+#[derive(Debug, Clone, Serialize)]
+pub struct Told {
+    pub time: Wall,
+    #[serde(flatten)]
+    pub alert: Alert,
+}
+
+impl Told {
+    /// For people, on one line.
+    pub fn line(&self) -> String {
+        let alert = &self.alert;
+        format!(
+            "{} {} {} {}: {} → {}",
+            self.time,
+            alert.severity.as_str(),
+            alert.kind.as_str(),
+            alert.subject,
+            alert.text,
+            alert.hint
+        )
+    }
+}
+
+/// Why it ended without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Signal(i32),
+    NobodyListens,
+}
+
+enum Event {
+    Changed,
+    Signal(i32),
+    Trouble(String),
+}
+
+/// Shows an alert to whoever sits there; false when nobody does any more.
+pub type Show<'a> = &'a dyn Fn(&Told) -> bool;
+
+/// Looks once, tells what is new, and returns it.
+pub fn once(ctx: &mut Context) -> Result<Vec<Told>, Failure> {
+    let (send, troubles) = channel();
+    let mut watcher = Watcher::open(ctx, None, move |text| {
+        let _ = send.send(text);
+    })?;
+    let told = match watcher.pulse().and_then(|_| watcher.look()) {
+        Ok(looked) => looked.told,
+        Err(Unseen::Gone(failure) | Unseen::Later(failure)) => return Err(failure),
+    };
+    watcher.notifier.finish(LAST_WORDS);
+    troubles.try_iter().for_each(|text| watcher.say(&text));
+    Ok(told)
+}
+
+/// Watches until a signal ends it, nobody listens any more, or the board is gone.
+pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
+    let (send, events) = channel();
+    let (changes, troubles, ends) = (send.clone(), send.clone(), send);
+    let started = ctx.now.wall;
+    let mut watcher = Watcher::open(ctx, Some(started), move |text| {
+        let _ = troubles.send(Event::Trouble(text));
+    })?;
+    signals::forward(move |signal| {
+        let _ = ends.send(Event::Signal(signal));
+    })
+    .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+    // Before the first look, so that nothing slips in between.
+    let notification = DirectoryWatch::notify_to(watcher.ctx.store.dir(), move || {
+        let _ = changes.send(Event::Changed);
+    });
+    if let Some(why) = notification.is_polling() {
+        watcher.say(&format!(
+            "changes are looked for five times a second, because notification is not to be had: {why}"
+        ));
+    }
+    let mut rhythm = Rhythm { seen: None, due: None, rested: Instant::now() };
+    loop {
+        let end = match watcher.turn(&mut rhythm, show) {
+            Ok(Some(end)) => end,
+            Ok(None) => return Ok(watcher.end(Ended::NobodyListens)),
+            Err(Unseen::Gone(failure)) => return Err(failure),
+            Err(Unseen::Later(failure)) => {
+                watcher.say(&format!("the board cannot be looked at now: {}", failure.message));
+                rhythm.seen = None;
+                Instant::now() + SLOW_POLL
+            }
+        };
+        let mut next = events.recv_timeout(end.saturating_duration_since(Instant::now()));
+        // Whatever else has come meanwhile calls for the same one look.
+        loop {
+            match next {
+                Ok(Event::Signal(signal)) => return Ok(watcher.end(Ended::Signal(signal))),
+                Ok(Event::Trouble(text)) => watcher.say(&text),
+                Ok(Event::Changed) => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+            next = events.recv_timeout(Duration::ZERO);
+        }
+    }
+}
+
+/// When the next look is called for.
+struct Rhythm {
+    /// What there was to see at the last one.
+    seen: Option<Pulse>,
+    /// When time alone makes something due.
+    due: Option<Instant>,
+    /// Until then only a switch calls for one.
+    rested: Instant,
+}
+
+struct Looked {
+    told: Vec<Told>,
+    due_in: Option<Duration>,
+}
+
+struct Watcher<'c> {
+    ctx: &'c mut Context,
+    observer: Observer,
+    memory: Memory,
+    /// The memory as it is on disk.
+    kept: String,
+    notifier: Notifier,
+    /// Standing still counts from here on at the earliest.
+    started: Option<Wall>,
+    said: BTreeSet<String>,
+    _one_of_it: SideLock,
+}
+
+impl<'c> Watcher<'c> {
+    fn open(
+        ctx: &'c mut Context,
+        started: Option<Wall>,
+        trouble: impl Fn(String) + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let observer = Observer::new(ctx)?;
+        let lock = SideLock::at_once(&ctx.store.layout().watch_lock(), &ctx.now.wall.to_string()).map_err(
+            |error| match error {
+                StoreError::Busy { holder, .. } => {
+                    Failure::new("stale.watched", format!("this board is being watched by {holder}"))
+                        .hint("one is enough: what it has to say is in .liza/alerts.log")
+                }
+                other => other.into(),
+            },
+        )?;
+        let kept = ctx.store.alerts_told();
+        Ok(Self {
+            observer,
+            memory: Memory::parse(&kept),
+            kept,
+            notifier: Notifier::new(ctx.root(), trouble),
+            started,
+            said: BTreeSet::new(),
+            _one_of_it: lock,
+            ctx,
+        })
+    }
+
+    /// Looks if anything calls for it. Says how long to wait for the next thing that does; nothing, if nobody listens.
+    fn turn(&mut self, rhythm: &mut Rhythm, show: Show) -> Result<Option<Instant>, Unseen> {
+        let pulse = self.pulse()?;
+        let now = Instant::now();
+        let calls = rhythm.seen.as_ref() != Some(&pulse) || rhythm.due.is_some_and(|at| at <= now);
+        let switched = rhythm.seen.as_ref().is_none_or(|seen| seen.switches != pulse.switches);
+        let mut end = now + SLOW_POLL;
+        if calls && (switched || now >= rhythm.rested) {
+            let looked = self.look()?;
+            if !looked.told.iter().all(show) {
+                return Ok(None);
+            }
+            rhythm.seen = Some(pulse);
+            rhythm.due = looked.due_in.map(|due| Instant::now() + due);
+            rhythm.rested = Instant::now() + now.elapsed() * REST;
+        } else if calls {
+            end = end.min(rhythm.rested);
+        }
+        Ok(Some(rhythm.due.map_or(end, |due| end.min(due))))
+    }
+
+    fn end(&mut self, how: Ended) -> Ended {
+        self.notifier.finish(FAREWELL);
+        how
+    }
+
+    /// Says what goes on being so only once.
+    fn say(&mut self, text: &str) {
+        if self.said.len() > 1000 {
+            self.said.clear();
+        }
+        if self.said.insert(text.to_owned()) {
+            self.ctx.narrate(text);
+        }
+    }
+
+    fn pulse(&mut self) -> Result<Pulse, Unseen> {
+        self.ctx.now = crate::host::now();
+        let pulse = self.observer.pulse(self.ctx);
+        for trouble in self.observer.troubles() {
+            self.say(&trouble);
+        }
+        let pulse = pulse?;
+        if pulse.switches.iter().any(|switch| switch.subject.is_none()) {
+            self.memory.note_halt(self.ctx.now.wall);
+            self.keep();
+        }
+        Ok(pulse)
+    }
+
+    /// Looks at everything, acts where the watcher is to act, and tells what is new.
+    fn look(&mut self) -> Result<Looked, Unseen> {
+        self.summarise();
+        let awake_since = self.memory.halted().max(self.started);
+        let report = self.observer.look(self.ctx, awake_since);
+        for trouble in self.observer.troubles() {
+            self.say(&trouble);
+        }
+        let report = report?;
+        let was_broken = self.memory.holds(Kind::InvalidBoard);
+        let news = self.memory.news(&report);
+        for alert in &news {
+            match alert.kind {
+                // Only when it breaks: whoever takes the pause away from a board that is still broken has decided.
+                Kind::InvalidBoard if !was_broken => self.pause(alert),
+                Kind::CheckpointStale if alert.severity == Severity::Critical => self.escalate(alert),
+                _ => {}
+            }
+        }
+        let told: Vec<Told> = news.into_iter().map(|alert| Told { time: self.ctx.now.wall, alert }).collect();
+        for told in &told {
+            self.write_and_notify(told);
+        }
+        // Last: a watcher that dies in between tells again rather than never.
+        self.keep();
+        Ok(Looked { told, due_in: report.due_in.map(Duration::from_secs) })
+    }
+
+    /// A checkpoint made by `touch` has no report yet.
+    fn summarise(&mut self) {
+        match summary::write_once(self.ctx) {
+            Ok(None) => {}
+            Ok(Some(report)) => self.ctx.narrate(format!("summary: {}", report.display())),
+            Err(failure) => self.say(&format!("no summary could be written: {}", failure.message)),
+        }
+    }
+
+    fn pause(&mut self, alert: &Alert) {
+        let reason = format!("set by `liza watch`: {}; then `liza resume`", alert.text);
+        match self.ctx.store.set_switch(SwitchKind::Pause, None, &reason) {
+            Ok(_) => {}
+            Err(error) => self.say(&format!("PAUSE could not be set: {error}")),
+        }
+    }
+
+    fn escalate(&mut self, alert: &Alert) {
+        match observe::escalate(self.ctx, &alert.text) {
+            Ok(path) => self.ctx.narrate(format!("a person is needed: {}", path.display())),
+            Err(failure) => self.say(&failure.message),
+        }
+    }
+
+    fn write_and_notify(&mut self, told: &Told) {
+        if let Err(error) = self.ctx.store.append_alert(&to_json_line(told)) {
+            self.say(&error.to_string());
+        }
+        let notified = match self.observer.notify_command() {
+            Some(command) => self.notifier.tell(command, told),
+            None => Ok(()),
+        };
+        if let Err(trouble) = notified {
+            self.say(&trouble);
+        }
+    }
+
+    fn keep(&mut self) {
+        let text = self.memory.text();
+        if text == self.kept {
+            return;
+        }
+        match self.ctx.store.remember_alerts(&text) {
+            Ok(()) => self.kept = text,
+            Err(error) => self.say(&format!("alerts may be told twice: {error}")),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A descendant of a runner is that agent, whatever its environment says.
+
+use super::*;
+
+#[test]
+fn no_way_of_starting_a_command_makes_a_coder_somebody_else() {
+    let world = scripted(
+        r#"me=$(command -v liza)
+bare() { env -i PATH="$PATH" HOME="$HOME" "$@"; }
+tell() { name=$1; shift; "$@" > "$OUT/$name" 2>&1; echo "exit $?" >> "$OUT/$name"; }
+liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh
+mkdir -p tests; echo hello > t1.txt; echo true > tests/test_t1.sh
+git add -A; git commit -qm t1; liza task submit t1
+sha=$(git rev-parse HEAD)
+# Without any identity it would be the human, who may review.
+tell unset bare $me review claim t1
+tell resume bare $me resume
+tell register bare $me agent register --role code_reviewer --id friend
+tell run bare $me agent run --role code_reviewer --provider scripted --once
+# In a session of its own, and with a parent that is gone.
+tell setsid bare setsid -w $me review claim t1
+bare sh -c "(setsid sh -c 'until [ \$(ps -o ppid= -p \$\$ | tr -d \" \") != '\$\$' ]; do :; done; $me review claim t1 > $OUT/fork 2>&1; echo exit \$? >> $OUT/fork; touch $OUT/fork.done' &) "
+until [ -e $OUT/fork.done ]; do sleep 0.05; done
+# With the token of somebody who may.
+tell token env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review claim t1
+tell approve env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review approve t1 --commit $sha
+tell merge bare $me merge t1
+tell who env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me note "who am I" --task t1
+# Retiring is no way out either.
+tell retire bare $me agent retire coder-1
+tell after bare $me review claim t1
+"#,
+    );
+    let reviewer = world.register("code_reviewer", "rev");
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]);
+    assert!(ran.exit == 0 || ran.exit == 1, "{}", ran.stdout);
+    for name in ["unset", "setsid", "fork", "token", "approve", "merge"] {
+        let said = out(&world, name);
+        assert!(said.trim_end().ends_with("exit 1"), "{name}: {said}");
+        assert!(said.contains("coder-1") || said.contains("role"), "{name}: {said}");
+    }
+    for name in ["resume", "register", "run", "after"] {
+        let said = out(&world, name);
+        assert!(said.trim_end().ends_with("exit 1"), "{name}: {said}");
+    }
+    assert!(out(&world, "who").ends_with("exit 0\n"), "{}", out(&world, "who"));
+    assert!(world.state().contains("who am I"));
+    let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();
+    assert_eq!(task["status"], "READY_FOR_REVIEW");
+    assert!(world.violations() >= 5, "{}", world.violations());
+    // The same from outside is what it says it is.
+    let commit = task["review_commit"].as_str().unwrap();
+    world.approve(&reviewer, "t1", commit);
+    // A note is by whoever really wrote it.
+    let notes = world.json(&HUMAN, &["inbox"]).ok().stdout;
+    assert!(notes.contains("coder-1"), "{notes}");
+}
+
+#[test]
+fn two_runners_cannot_have_one_agent() {
+    let world = scripted("touch $OUT/up; sleep 600");
+    add(&world, "t1");
+    let mut child = start(&world, &["agent", "run", "--role", "coder", "--id", "coder-1"]);
+    until("the agent works", || world.home().join("out/up").exists());
+    let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).exits(1);
+    assert_eq!(answer(&ran)["error"]["code"], "refused.agent_running");
+    world.refused(
+        &HUMAN,
+        &["agent", "register", "--role", "coder", "--id", "coder-1"],
+        1,
+        "refused.agent_running",
+    );
+    // Without a name it gets the next one.
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert!(events(&ran).iter().all(|event| event["agent"] == "coder-2"), "{}", ran.stdout);
+    signal(child.id(), "-TERM");
+    assert_eq!(child.wait().expect("it ends").code(), Some(143));
+}
