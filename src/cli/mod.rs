@@ -8,6 +8,7 @@
 mod args;
 mod commands;
 mod complete;
+mod demo;
 pub mod exit;
 mod input;
 mod live;

@@ -121,6 +121,11 @@ impl Running {
 /// else was started by it.
 pub fn end_remains(of: &Running) -> usize {
     of.kill();
+    end_descendants()
+}
+
+/// Ends all that descends from this process.
+pub fn end_descendants() -> usize {
     let mut ended = 0;
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {

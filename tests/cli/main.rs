@@ -8,6 +8,7 @@ mod checkpoint_submit;
 mod concurrency;
 mod crash;
 mod damage;
+mod demo;
 mod disk;
 mod doctor;
 mod edits;

@@ -1,6 +1,6 @@
 //! The ordinary way, from an empty board to merged work.
 
-use crate::support::{HUMAN, Ran, World};
+use crate::support::{Ran, World};
 
 #[test]
 fn work_goes_from_task_to_integration() {
@@ -47,17 +47,4 @@ fn the_tour_of_the_readme_runs_as_it_stands() {
     assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
     assert_eq!(world.status_of("greet"), "MERGED");
     world.sound();
-}
-
-#[test]
-fn the_demo_needs_nothing_but_git() {
-    let world = World::bare_repo();
-    let place = world.home().join("kept");
-    let ran = world.human(&["demo", "--keep", place.to_str().expect("text")]).ok();
-    assert!(ran.stdout.contains("The work is on `integration`"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("may not judge task"), "the refused self-approval is shown: {}", ran.stderr);
-    let board = Ran::of(world.liza_command(&HUMAN, &place, &["verify"]).output().expect("liza runs")).ok();
-    assert!(board.stdout.contains("1 merged"), "{}", board.stdout);
-    // A folder that is there is left alone.
-    world.human(&["demo", "--keep", place.to_str().expect("text")]).exits(2);
 }

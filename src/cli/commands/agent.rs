@@ -134,6 +134,7 @@ fn list(session: &mut Session) -> Result<Answer, Failure> {
         rows.push(json!({
             "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
             "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
+            "runner": agent.runner.as_ref().filter(|runner| crate::host::lives(runner)).map(|runner| runner.pid),
         }));
     }
     if text.is_empty() {

@@ -1,335 +1,177 @@
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::flow::Failure;
-use crate::text::shown;
+use crate::supervise::signals::exit_code;
+use crate::text::pad_to;
 
+use super::super::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
+use super::super::exit;
 use super::super::ui::{Answer, Ui};
 
-/// Walk from an empty repository to merged work, with real commands
+/// Let a whole team work on a throw-away repository, and check that it did what it should
 ///
-/// Makes a throw-away repository in a temporary folder and plays planner, coder and reviewer in it: real worktrees, a
-/// refused self-approval, a rejection and its fix, and a real merge. Needs nothing but git.
+/// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
+/// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file
+/// that another task owns, a rejection and its fix, a self-approval refused, a coder killed and its task taken over, a conflict
+/// settled, a pause, and the goal reached. Every one of them is checked in the end; exit 0 means that all of it happened. Needs
+/// nothing but git and sh.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Make the repository here and keep it
+    /// Make the repository here and keep it (default: a temporary folder, removed unless something failed)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// How many tasks
+    #[arg(long, value_name = "N", default_value_t = SCRIPTED_TASKS,
+          value_parser = clap::value_parser!(u32).range(i64::from(SCRIPTED_TASKS)..=500))]
+    pub tasks: u32,
+    /// How many coders
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=10))]
+    pub coders: u32,
+    /// Let each agent rest so many seconds after each step, for watching
+    #[arg(long, value_name = "SECONDS", value_parser = parse_speed)]
+    pub speed: Option<f64>,
 }
 
-const PROGRAM: &str = "#!/bin/sh\n# Prints a greeting.\necho \"Hello, World!\"\n";
-const FIRST_TRY: &str = "#!/bin/sh\n# Prints a greeting for a name.\necho \"Hello, $1!\"\n";
-const SECOND_TRY: &str =
-    "#!/bin/sh\n# Prints a greeting for a name, or for the world.\necho \"Hello, ${1:-World}!\"\n";
-const TEST: &str = "[ \"$(sh greet.sh Ada)\" = \"Hello, Ada!\" ] || exit 1\necho all good\n";
-const BETTER_TEST: &str = "[ \"$(sh greet.sh Ada)\" = \"Hello, Ada!\" ] || exit 1\n[ \"$(sh greet.sh)\" = \"Hello, World!\" ] || exit 1\necho all good\n";
-const SPEC: &str =
-    "# Greeting\n\n`greet.sh NAME` prints `Hello, NAME!`; without a name it greets the World.\n";
-const PLAN: &str = "tasks:
-  - id: greet-by-name
-    title: Greet by name
-    spec_ref: specs/vision.md
-    done_when:
-      - \"`sh greet.sh Ada` prints Hello, Ada!\"
-      - \"`sh greet.sh` prints Hello, World!\"
-    scope:
-      in: [greet.sh, tests/]
-  - id: document
-    title: Say how to greet
-    spec_ref: specs/vision.md
-    kind: docs
-    done_when: [\"the README names the argument\"]
-    scope:
-      in: [README.md]
-    depends_on: [greet-by-name]
-";
+fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=30.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a number of seconds from 0 to 30".to_owned()),
+    }
+}
 
 pub fn run(args: &DemoArgs, ui: Ui) -> Result<Answer, Failure> {
-    let temporary = tempfile::Builder::new()
+    let began = Instant::now();
+    if let Some(dir) = args.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
+        return Err(
+            Failure::usage(format!("{} is there already", dir.display())).hint("name a folder that is not")
+        );
+    }
+    let place = tempfile::Builder::new()
         .prefix("liza-demo-")
         .tempdir()
         .map_err(|error| Failure::new("io.failed", format!("no temporary folder could be made: {error}")))?;
-    let root = match &args.keep {
-        Some(dir) if dir.exists() => {
-            return Err(Failure::usage(format!("{} is there already", dir.display()))
-                .hint("name a folder that is not"));
+    let root = args.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
+    let cast = Cast { tasks: args.tasks, coders: args.coders, speed: args.speed };
+    ui.narrate(&format!(
+        "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers are to extend it.",
+        root.display(),
+        args.coders
+    ));
+    let (stage, story, checks) = match play(&root, place.path(), cast, ui) {
+        Ok(played) => played,
+        Err(Ended::Failed(failure)) => return Err(kept_for_looking(*failure, place, args.keep.is_some())),
+        Err(Ended::Signal(signal)) => {
+            let mut answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended");
+            answer.exit = exit_code(signal);
+            return Ok(answer);
         }
-        Some(dir) => dir.clone(),
-        None => temporary.path().join("greeting"),
     };
-    std::fs::create_dir_all(&root).map_err(|error| Failure::io("make", &root, &error))?;
-    let root = root.canonicalize().map_err(|error| Failure::io("find", &root, &error))?;
-    let liza = std::env::current_exe()
-        .map_err(|error| Failure::new("io.failed", format!("this program cannot be found: {error}")))?;
-    let demo = Demo { root: root.clone(), home: temporary.path().to_owned(), liza, ui };
-    let commit = demo.play()?;
-    let mut text =
-        format!("\nThe work is on `integration` as {commit}; main and the checkout were never touched.\n");
-    if args.keep.is_some() {
+    let all = checks.iter().all(|check| check.shown);
+    let seconds = began.elapsed().as_secs_f64();
+    let mut text = ending(&stage, &story, args.keep.is_some())?;
+    text.push_str(&table(&checks));
+    let kept = args.keep.is_some() || !all;
+    if all {
+        text.push_str(&format!("\nAll of it happened, in {seconds:.1} s.\n"));
+    } else {
+        let missing: Vec<&str> = checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
+        text.push_str(&format!("\nThis did not happen: {}.\n", missing.join("; ")));
+    }
+    text.push_str(&try_next(&stage.root, kept));
+    let data = json!({
+        "shown": all, "checks": checks, "seconds": seconds, "tasks": args.tasks, "coders": args.coders,
+        "repository": kept.then_some(&stage.root), "report": story.answer["data"]["report"].as_str().filter(|_| kept),
+    });
+    if !all {
+        let _ = place.keep();
+    }
+    let mut answer = Answer::new(data, text);
+    answer.exit = if all { exit::DONE } else { exit::BUG };
+    Ok(answer)
+}
+
+enum Ended {
+    Failed(Box<Failure>),
+    Signal(i32),
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Story>, Vec<Check>), Ended> {
+    let ears = Ears::open()?;
+    let stage = Stage::build(root, place, cast, ui)?;
+    match direct(&stage, ears)? {
+        Outcome::Signal(signal) => Err(Ended::Signal(signal)),
+        Outcome::Played(story) => {
+            let checks = judge(&stage, &story)?;
+            Ok((stage, story, checks))
+        }
+    }
+}
+
+/// What went wrong with the team can be looked at: the folder stays.
+fn kept_for_looking(failure: Failure, place: tempfile::TempDir, kept: bool) -> Failure {
+    if kept || !failure.code.starts_with("bug.") {
+        return failure;
+    }
+    let path = place.keep();
+    let hint = failure.hint.clone().unwrap_or_default();
+    failure.hint(format!(
+        "{hint}{}the repository is left in {}",
+        if hint.is_empty() { "" } else { "; " },
+        path.display()
+    ))
+}
+
+/// The board, the history of the branch, and the report.
+fn ending(stage: &Stage, story: &Story, kept: bool) -> Result<String, Failure> {
+    let mut text = format!("\nThe board (liza status --all):\n{}", stage.liza(&["status", "--all"])?);
+    text.push_str("\nThe branch (git log --graph --oneline integration):\n");
+    text.push_str(&stage.git(&["log", "--graph", "--oneline", "integration"])?);
+    let report = story.answer["data"]["report"].as_str().unwrap_or_default();
+    text.push_str(&format!(
+        "\nThe report: {report}{}\n",
+        if kept { "" } else { " (it goes with the folder; it begins)" }
+    ));
+    if !kept && let Ok(report) = std::fs::read_to_string(report) {
+        let begins =
+            report.lines().take_while(|line| !line.starts_with("## ")).filter(|line| !line.is_empty());
+        text.extend(begins.map(|line| format!("    {line}\n")));
+    }
+    Ok(text)
+}
+
+fn table(checks: &[Check]) -> String {
+    let mut text = "\nWhat was shown, and where to see it:\n".to_owned();
+    for check in checks {
+        let word = if check.shown { "yes" } else { "NO " };
+        text.push_str(&format!("  {word}  {}  {}\n", pad_to(check.what, 40), check.found));
+        text.push_str(&format!("       {}  {}\n", pad_to("", 40), check.place));
+    }
+    text
+}
+
+fn try_next(root: &Path, kept: bool) -> String {
+    let mut text = "\nTry next:\n".to_owned();
+    if kept {
         text.push_str(&format!(
-            "Look around in {}:\n  liza status --all     the board\n  liza log              what happened\n  git log --graph integration\n",
+            "  cd {} && liza log      who did what, when; agents/ has the scripts that played them\n",
             root.display()
         ));
     } else {
-        text.push_str("Try next:\n  liza demo --keep DIR     the same, to look around in\n  liza init \"<goal>\"       in a repository of your own\n  liza --help              every command\n");
+        text.push_str("  liza demo --keep DIR             the same, to look around in afterwards\n");
     }
-    Ok(Answer::new(json!({ "merge_commit": commit, "repository": args.keep.as_ref().map(|_| &root) }), text))
-}
-
-struct Demo {
-    root: PathBuf,
-    home: PathBuf,
-    liza: PathBuf,
-    ui: Ui,
-}
-
-/// Somebody with an identity.
-struct Actor {
-    id: String,
-    token_file: String,
-}
-
-impl Demo {
-    fn play(&self) -> Result<String, Failure> {
-        self.say("A small repository, and a board in it.");
-        self.git(&self.root, &["init", "-q", "-b", "main"])?;
-        self.write(&self.root, "greet.sh", PROGRAM)?;
-        self.write(&self.root, "README.md", "# Greeting\n\nRun `sh greet.sh`.\n")?;
-        self.write(&self.root, "specs/vision.md", SPEC)?;
-        self.commit(&self.root, "A greeting")?;
-        self.liza(None, &["init", "A program that greets people by name"], 0)?;
-
-        self.say("The planner cuts the goal into two tasks; the second waits for the first.");
-        self.write(&self.home, "plan.yaml", PLAN)?;
-        let plan = self.home.join("plan.yaml").display().to_string();
-        self.liza(None, &["plan", &plan], 0)?;
-        self.liza(None, &["status"], 0)?;
-
-        self.say("A coder takes the first task. It says what it will do before it does it.");
-        let coder = self.register("coder")?;
-        let reviewer = self.register("code_reviewer")?;
-        let worktree = self.claim(&coder)?;
-        self.checkpoint(&coder)?;
-        self.write(&worktree, "greet.sh", FIRST_TRY)?;
-        self.write(&worktree, "tests/test_greet.sh", TEST)?;
-        self.commit(&worktree, "Greet by name")?;
-        let first = self.submit(&coder)?;
-
-        self.say("The coder tries to approve its own work. No flag gets around this.");
-        self.liza(Some(&coder), &["review", "approve", "greet-by-name", "--commit", &first], 1)?;
-
-        self.say("Somebody else reviews a sealed checkout of that commit, and finds something.");
-        self.liza(Some(&reviewer), &["next", "--role", "code_reviewer"], 0)?;
-        self.liza(
-            Some(&reviewer),
-            &[
-                "review",
-                "reject",
-                "greet-by-name",
-                "--commit",
-                &first,
-                "--reason",
-                "Without a name it greets nobody",
-                "--issue",
-                "major:greet.sh:3:an empty name must greet the World, as the spec says",
-            ],
-            0,
-        )?;
-
-        self.say("The coder gets it back with the feedback, and mends it.");
-        self.liza(Some(&coder), &["task", "show", "greet-by-name", "--feedback"], 0)?;
-        let worktree = self.claim(&coder)?;
-        self.checkpoint(&coder)?;
-        self.write(&worktree, "greet.sh", SECOND_TRY)?;
-        self.write(&worktree, "tests/test_greet.sh", BETTER_TEST)?;
-        self.commit(&worktree, "Greet the world without a name")?;
-        let second = self.submit(&coder)?;
-        self.liza(Some(&reviewer), &["review", "claim", "greet-by-name"], 0)?;
-        self.liza(
-            Some(&reviewer),
-            &[
-                "review",
-                "approve",
-                "greet-by-name",
-                "--commit",
-                &second,
-                "--summary",
-                "does what the spec says",
-            ],
-            0,
-        )?;
-
-        self.say("Only now does the integration branch move, by compare-and-swap, to exactly that tree.");
-        let merged = self.liza_json(Some(&reviewer), &["merge", "greet-by-name"])?;
-        let commit = merged["merge_commit"].as_str().unwrap_or_default().to_owned();
-        self.show(&format!("merged as {commit}"));
-        self.liza(None, &["status", "--all"], 0)?;
-        self.say("Board, log and repository tell the same story.");
-        self.liza(None, &["verify"], 0)?;
-        self.show(&self.git(&self.root, &["log", "--oneline", "--graph", "integration"])?);
-        let greeting = self.git(&self.root, &["show", "integration:greet.sh"])?;
-        if greeting.trim() != SECOND_TRY.trim() {
-            return Err(Failure::new("bug.demo", "integration does not hold the reviewed work"));
-        }
-        Ok(commit)
-    }
-
-    fn say(&self, text: &str) {
-        self.ui.narrate(&format!("\n# {text}"));
-    }
-
-    fn show(&self, text: &str) {
-        for line in text.lines() {
-            self.ui.narrate(&format!("  {line}"));
-        }
-    }
-
-    fn write(&self, dir: &Path, name: &str, text: &str) -> Result<(), Failure> {
-        let path = dir.join(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
-        }
-        std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))
-    }
-
-    /// Scripted agents bring their own git identity: nothing depends on this machine's configuration.
-    fn command(&self, program: &Path, dir: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.current_dir(dir).stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if text.starts_with("GIT_") || text.starts_with("LIZA_") {
-                command.env_remove(&name);
-            }
-        }
-        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
-            command.env(name, "Demo Agent");
-        }
-        for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-            command.env(name, "agent@localhost");
-        }
-        command
-    }
-
-    fn git(&self, dir: &Path, args: &[&str]) -> Result<String, Failure> {
-        let output = self
-            .command(Path::new("git"), dir)
-            .args(["-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"])
-            .args(args)
-            .output()
-            .map_err(|error| {
-                Failure::new("git.missing", format!("git cannot be run: {error}"))
-                    .hint("install git 2.38 or newer")
-            })?;
-        if !output.status.success() {
-            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(Failure::new("git.failed", format!("git {}: {why}", args.join(" "))));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    fn commit(&self, dir: &Path, message: &str) -> Result<(), Failure> {
-        self.git(dir, &["add", "-A"])?;
-        self.git(dir, &["commit", "-q", "-m", message])?;
-        self.ui.narrate(&format!("$ git commit -m \"{message}\""));
-        Ok(())
-    }
-
-    fn start(&self, who: Option<&Actor>, args: &[&str]) -> Result<std::process::Output, Failure> {
-        let mut command = self.command(&self.liza, &self.root);
-        command.args(args);
-        if let Some(who) = who {
-            command.env("LIZA_AGENT_ID", &who.id).env("LIZA_AGENT_TOKEN_FILE", &who.token_file);
-        }
-        let name = who.map_or(String::new(), |who| format!("[{}] ", who.id));
-        let words: Vec<String> = args
-            .iter()
-            .filter(|arg| **arg != "--json")
-            .map(|arg| if arg.contains(' ') { format!("\"{arg}\"") } else { (*arg).to_owned() })
-            .collect();
-        self.ui.narrate(&format!("{name}$ liza {}", words.join(" ")));
-        command.output().map_err(|error| Failure::new("io.failed", format!("liza cannot be run: {error}")))
-    }
-
-    /// Runs a command that must end with this exit code, and shows what it says.
-    fn liza(&self, who: Option<&Actor>, args: &[&str], exit: i32) -> Result<(), Failure> {
-        let output = self.start(who, args)?;
-        let text =
-            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        self.show(&shown(&text));
-        if output.status.code() == Some(exit) {
-            return Ok(());
-        }
-        Err(Failure::new(
-            "bug.demo",
-            format!("liza {} ended with {:?}, not {exit}", args.join(" "), output.status.code()),
-        ))
-    }
-
-    fn liza_json(&self, who: Option<&Actor>, args: &[&str]) -> Result<Value, Failure> {
-        let mut all = vec!["--json"];
-        all.extend(args);
-        let output = self.start(who, &all)?;
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        if output.status.success() {
-            return Ok(answer["data"].clone());
-        }
-        let why = answer["error"]["message"].as_str().unwrap_or_default().to_owned();
-        Err(Failure::new("bug.demo", format!("liza {} failed: {why}", args.join(" "))))
-    }
-
-    fn register(&self, role: &str) -> Result<Actor, Failure> {
-        let data = self.liza_json(None, &["agent", "register", "--role", role])?;
-        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-        Ok(Actor { id: text("id"), token_file: text("token_file") })
-    }
-
-    fn claim(&self, coder: &Actor) -> Result<PathBuf, Failure> {
-        let data = self.liza_json(Some(coder), &["next", "--role", "coder"])?;
-        let worktree = PathBuf::from(data["worktree"].as_str().unwrap_or_default());
-        self.show(&format!(
-            "{} is {}'s, iteration {}, in {}",
-            data["task"].as_str().unwrap_or_default(),
-            coder.id,
-            data["iteration"],
-            worktree.strip_prefix(&self.root).unwrap_or(&worktree).display()
-        ));
-        Ok(worktree)
-    }
-
-    fn checkpoint(&self, coder: &Actor) -> Result<(), Failure> {
-        self.liza(
-            Some(coder),
-            &[
-                "task",
-                "checkpoint",
-                "greet-by-name",
-                "--intent",
-                "greet.sh greets the name it is given",
-                "--risks",
-                "none, one small script",
-                "--validate",
-                "sh tests/test_greet.sh",
-                "--expect",
-                "all good",
-                "--file",
-                "greet.sh",
-                "--file",
-                "tests/test_greet.sh",
-            ],
-            0,
-        )
-    }
-
-    fn submit(&self, coder: &Actor) -> Result<String, Failure> {
-        let data = self.liza_json(Some(coder), &["task", "submit", "greet-by-name"])?;
-        let commit = data["review_commit"].as_str().unwrap_or_default().to_owned();
-        self.show(&format!("liza ran the validation itself; under review is {commit}"));
-        Ok(commit)
-    }
+    text.push_str("  liza demo --speed 1 --coders 5   slower, with more of them\n");
+    text.push_str("  liza init \"<goal>\"               in a repository of your own; then name a provider in liza.yaml and `liza run`\n");
+    text
 }

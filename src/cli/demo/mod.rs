@@ -1,0 +1,17 @@
+//! The demo: a whole team at work on a throw-away repository, and proof that what it is said to show did happen.
+//!
+//! `stage` makes the repository and plays the person at the keyboard; `director` starts `liza run`, listens to what it
+//! tells, and brings about what agents do not do by themselves (a kill, a pause); `story` keeps what was seen, and `checks`
+//! judges by it and by the board. The agents are the scripts in templates/demo/agents.
+
+mod checks;
+mod director;
+mod project;
+mod stage;
+mod story;
+
+pub use checks::{Check, judge};
+pub use director::{Ears, Outcome, direct};
+pub use project::SCRIPTED_TASKS;
+pub use stage::{Cast, Stage};
+pub use story::Story;

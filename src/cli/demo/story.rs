@@ -1,0 +1,118 @@
+//! What was seen while the team was at work.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::supervise::{Event, Kind};
+
+#[derive(Debug, Default)]
+pub struct Story {
+    /// Everything that `liza run` told, in its order.
+    pub events: Vec<Event>,
+    /// The answer of `liza run`.
+    pub answer: Value,
+    /// What `version` waited for while `usage` had the file of both.
+    pub waited_for: Option<String>,
+    /// Who was killed with its runner.
+    pub killed: Option<String>,
+    pub pause: Option<Pause>,
+}
+
+/// A stop and what became of it.
+#[derive(Debug, Default)]
+pub struct Pause {
+    /// The revision of the board when the run had noticed it.
+    pub from: u64,
+    /// The revision when an agent had been turned away.
+    pub until: u64,
+    pub resumed: bool,
+    /// What the log has in between that should not be there.
+    pub begun_meanwhile: Vec<String>,
+}
+
+impl Story {
+    /// The most coders that were at work at the same moment, in the order of what was told.
+    pub fn coders_at_once(&self) -> Vec<String> {
+        let mut at_work: BTreeSet<String> = BTreeSet::new();
+        let mut most = Vec::new();
+        for event in &self.events {
+            if event.task.is_none() || !event.agent.starts_with("coder-") {
+                continue;
+            }
+            match event.event {
+                Kind::Started => {
+                    at_work.insert(event.agent.clone());
+                }
+                Kind::Ended | Kind::Released => {
+                    at_work.remove(&event.agent);
+                }
+                _ => {}
+            }
+            if at_work.len() > most.len() {
+                most = at_work.iter().cloned().collect();
+            }
+        }
+        most
+    }
+
+    /// When this was told of this task for the first time.
+    pub fn first(&self, kind: Kind, task: &str) -> Option<usize> {
+        self.events.iter().position(|event| event.event == kind && event.task.as_deref() == Some(task))
+    }
+
+    /// Whether `earlier` was merged before `later` was begun.
+    pub fn in_order(&self, earlier: &str, later: &str) -> bool {
+        match (self.first(Kind::Merged, earlier), self.first(Kind::Claimed, later)) {
+            (Some(merged), Some(claimed)) => merged < claimed,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(agent: &str, kind: Kind, task: &str) -> Event {
+        Event::new(kind, "").agent(agent).task(task)
+    }
+
+    #[test]
+    fn at_once_means_between_start_and_end() {
+        let in_turn = Story {
+            events: vec![
+                event("coder-1", Kind::Started, "a"),
+                event("coder-1", Kind::Ended, "a"),
+                event("coder-2", Kind::Started, "b"),
+                event("code-reviewer-1", Kind::Started, "a"),
+            ],
+            ..Story::default()
+        };
+        assert_eq!(in_turn.coders_at_once(), ["coder-1"]);
+        let at_once = Story {
+            events: vec![
+                event("coder-1", Kind::Started, "a"),
+                event("coder-2", Kind::Started, "b"),
+                event("coder-1", Kind::Ended, "a"),
+            ],
+            ..Story::default()
+        };
+        assert_eq!(at_once.coders_at_once(), ["coder-1", "coder-2"]);
+    }
+
+    #[test]
+    fn a_task_follows_another_only_if_that_was_merged_before() {
+        let story = Story {
+            events: vec![
+                event("code-reviewer-1", Kind::Merged, "a"),
+                event("coder-2", Kind::Claimed, "b"),
+                event("code-reviewer-1", Kind::Merged, "c"),
+            ],
+            ..Story::default()
+        };
+        assert!(story.in_order("a", "b"));
+        assert!(!story.in_order("c", "b"));
+        assert!(!story.in_order("a", "c"));
+    }
+}

@@ -1,0 +1,48 @@
+#!/bin/sh
+# A reviewer: runs the tests and the examples of the spec on exactly what was handed in, and judges by that.
+. "$PROJECT_ROOT/agents/common.sh"
+task=$LIZA_TASK
+commit=$(git rev-parse HEAD)
+[ "$task" != words ] || await "tried-$task"
+
+# verdict COMMAND…: exit 5 means PAUSE; the next session looks at it again.
+verdict() {
+    "$@"
+    answer=$?
+    [ "$answer" != 5 ] || exit 0
+    exit "$answer"
+}
+
+# The lines of the spec under the task's heading. An example is "    $ COMMAND", and below it what that prints.
+examples() {
+    sed -n "/^## $task\$/,/^## /p" specs/wordtool.md | grep '^    '
+}
+
+say "runs the tests"
+if ! sh tests/run.sh; then
+    verdict liza review reject "$task" --commit "$commit" --reason "The tests fail" \
+        --issue "critical:tests/run.sh:1:sh tests/run.sh fails on this commit"
+fi
+
+say "tries the examples of the spec"
+examples | {
+    while read -r sign example && read -r expected; do
+        [ "$sign" = '$' ] || continue
+        actual=$(sh -c "$example" < /dev/null 2>&1)
+        # What the shell reads has no blanks at its ends.
+        if [ "${actual% }" != "$expected" ]; then
+            echo "$example: expected $expected, got $actual"
+            echo "$example prints $actual; the spec says $expected" > "${LIZA_PROMPT_FILE%.md}.finding"
+            exit 1
+        fi
+    done
+}
+if [ $? != 0 ]; then
+    finding=$(cat "${LIZA_PROMPT_FILE%.md}.finding")
+    say "rejects $task"
+    verdict liza review reject "$task" --commit "$commit" --reason "It does not do what the spec says" \
+        --issue "major:commands/$task.sh:1:$finding"
+fi
+
+say "approves $task"
+verdict liza review approve "$task" --commit "$commit" --summary "tests and examples of the spec hold"

@@ -1,0 +1,3 @@
+. tests/check.sh
+sh wordtool nonsense < /dev/null 2> /dev/null
+check "an unknown command" 2 "$?"

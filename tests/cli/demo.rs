@@ -1,0 +1,105 @@
+//! The demo: a whole team on a throw-away repository, on any machine, and nothing left of it.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{HUMAN, Ran, World};
+
+/// What is told to git on a machine where everything that can be set is set wrongly.
+fn spoil_git(world: &World) {
+    let hooks = world.home().join("hooks");
+    std::fs::create_dir(&hooks).expect("a folder");
+    for hook in ["pre-commit", "commit-msg", "post-checkout", "reference-transaction"] {
+        let path = hooks.join(hook);
+        std::fs::write(&path, "#!/bin/sh\nexit 1\n").expect("a hook");
+        let rights = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&path, rights).expect("rights");
+    }
+    let text = format!(
+        "[core]\n\thooksPath = {0}\n\tautocrlf = true\n[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n[init]\n\ttemplateDir = {0}\n\tdefaultBranch = other\n",
+        hooks.display()
+    );
+    std::fs::write(world.home().join(".gitconfig"), text).expect("a configuration");
+}
+
+/// Processes that were started for a demo below this folder.
+fn processes_of(home: &Path) -> Vec<String> {
+    let wanted = format!("DEMO_STAGE={}", home.display());
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    all.flatten()
+        .filter(|entry| {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(&wanted)
+        })
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+fn temporary_files(world: &World) -> Vec<String> {
+    let all = std::fs::read_dir(world.home().join("tmp")).expect("the folder for temporary files");
+    all.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
+    let world = World::bare_repo();
+    let place = world.home().join("kept");
+    spoil_git(&world);
+    let mut command =
+        world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "9", "--keep"]);
+    command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
+    let ran = Ran::of(command.output().expect("liza runs"));
+    let data = ran.data();
+    let missing: Vec<_> = data["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .filter(|check| check["shown"] != true)
+        .map(|check| check.to_string())
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}\n{}", ran.stderr);
+    assert_eq!(data["checks"].as_array().map(Vec::len), Some(9));
+    assert_eq!(data["shown"], true);
+    assert_eq!(ran.exit, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr, "", "quiet means quiet");
+    assert_eq!(temporary_files(&world), Vec::<String>::new());
+    assert_eq!(processes_of(world.home()), Vec::<String>::new());
+
+    // What was kept is whole, and can be looked at without the demo.
+    let report = data["report"].as_str().expect("a report");
+    assert!(std::fs::read_to_string(report).expect("the report").contains("Outcome: complete"));
+    std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");
+    let verified = world.liza_in(&HUMAN, &place, &["verify"]).ok();
+    assert!(verified.stdout.contains("9 merged"), "{}", verified.stdout);
+
+    // A folder that is there is left alone.
+    let before = std::fs::read(place.join(".liza/state.yaml")).expect("the board");
+    world.human(&["demo", "--keep", place.to_str().expect("text")]).exits(2);
+    assert_eq!(std::fs::read(place.join(".liza/state.yaml")).expect("the board"), before);
+}
+
+#[test]
+fn a_demo_that_is_interrupted_ends_everything_it_started() {
+    let world = World::bare_repo();
+    let mut command = world.liza_command(&HUMAN, &world.root, &["demo"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("liza runs");
+    let said = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut lines = said.lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("submitted")), "agents never worked");
+    assert!(!processes_of(world.home()).is_empty());
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    lines.for_each(drop);
+    assert_eq!(child.wait().expect("an end").code(), Some(130));
+    assert_eq!(processes_of(world.home()), Vec::<String>::new());
+    assert_eq!(temporary_files(&world), Vec::<String>::new());
+}
+
+#[test]
+fn a_demo_has_a_smallest_size() {
+    let world = World::bare_repo();
+    for args in [["--tasks", "3"], ["--coders", "2"], ["--speed", "-1"], ["--speed", "soon"]] {
+        world.human(&["demo", args[0], args[1]]).exits(2);
+    }
+}
