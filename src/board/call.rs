@@ -59,12 +59,23 @@ pub enum Credentials {
         id: AgentId,
         token_hash: String,
     },
-    /// A process with these ancestors, the nearest first. Whoever descends from an agent's runner is that agent,
-    /// whatever else it shows: a variable can be unset, a parent cannot.
+    /// A process of this descent. Whoever descends from an agent's runner is that agent, whatever else it shows: a
+    /// variable can be unset, a parent cannot.
     Descendant {
-        ancestors: Vec<Process>,
+        of: Descent,
         shown: Box<Credentials>,
     },
+}
+
+/// What is known about where a process comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descent {
+    /// The nearest first.
+    pub ancestors: Vec<Process>,
+    /// An agent with a living runner that could be an ancestor and cannot be seen from here.
+    pub unseen: Option<AgentId>,
+    /// It was set free by an agent whose runner is gone, and belongs to nobody now.
+    pub orphan: bool,
 }
 
 impl Credentials {
@@ -84,8 +95,8 @@ impl Board {
         let (id, token_hash) = match credentials {
             Credentials::Human => return Ok(Actor::Human),
             Credentials::Agent { id, token_hash } => (id, token_hash),
-            Credentials::Descendant { ancestors, shown } => {
-                return match self.runs_under(ancestors) {
+            Credentials::Descendant { of, shown } => {
+                return match self.runs_under(&of.ancestors) {
                     Some((id, agent)) if agent.is_active() => {
                         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
                     }
@@ -95,6 +106,7 @@ impl Board {
                     )
                     .hint("stop; a person may register it again")
                     .err(),
+                    None if shown.shows_nothing() => self.check_free(of).map(|()| Actor::Human),
                     None => self.identify(shown),
                 };
             }
@@ -121,6 +133,25 @@ impl Board {
             .err();
         }
         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
+    }
+
+    /// A process is a person's only if it is certain that it is no agent's.
+    fn check_free(&self, of: &Descent) -> Result<(), Refusal> {
+        if of.orphan {
+            return Refusal::new(
+                Code::Identity,
+                "this process was set free by an agent whose runner is gone",
+            )
+            .hint("it is nobody's now; stop")
+            .err();
+        }
+        let Some(id) = &of.unseen else { return Ok(()) };
+        Refusal::new(
+            Code::Identity,
+            format!("whether this process belongs to the runner of `{id}` cannot be seen from here"),
+        )
+        .hint("act from where that runner was started, or show an agent's token")
+        .err()
     }
 
     /// The agent whose runner is the nearest of these processes. A retired one counts: who retires itself does not

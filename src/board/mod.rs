@@ -31,7 +31,7 @@ mod tests;
 
 pub use agent::{Agent, Process};
 pub use apply::{Applied, apply, bodies_needed};
-pub use call::{Actor, Call, Credentials, Switch, SwitchKind, Switches, World};
+pub use call::{Actor, Call, Credentials, Descent, Switch, SwitchKind, Switches, World};
 pub use config::Config;
 pub use ids::{AgentId, CommitId, IdError, Role, TaskId};
 pub use invariants::{Violation, violations};

@@ -508,7 +508,7 @@ impl Body {
             merge: None,
             end_reason: None,
             left: None,
-            extra: BTreeMap::new(),
+            extra: std::collections::BTreeMap::new(),
             history: Vec::new(),
         }
     }

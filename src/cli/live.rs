@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use crate::board::{Board, Status};
 use crate::supervise::Event;
 use crate::supervise::team::{Row, Stage};
-use crate::text::{pad_to, shown};
+use crate::text::{pad_to, shown, shown_line};
 use crate::wire::to_json_line;
 
 use super::ui::Ui;
@@ -47,10 +47,10 @@ impl Stage for Live {
             self.ui.stream(&to_json_line(event));
         } else if self.on_terminal() {
             self.wipe();
-            self.ui.stream(&shown(&event.line()));
+            self.ui.stream(&shown_line(&event.line()));
             self.draw();
         } else if !self.ui.quiet {
-            self.ui.stream(&shown(&event.line()));
+            self.ui.stream(&shown_line(&event.line()));
         }
     }
 
@@ -65,7 +65,7 @@ impl Stage for Live {
                 "  {} {} {} {since}\n",
                 pad_to(&row.agent, 20),
                 pad_to(row.task.as_deref().unwrap_or("-"), 24),
-                pad_to(&row.doing, 12),
+                pad_to(&shown_line(&row.doing), 12),
             ));
         }
         // A line that wraps would be two, and the table could not be taken away again.

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use serde_json::{Value, json};
 
 use crate::flow::Failure;
-use crate::text::shown;
+use crate::text::{shown, shown_line};
 use crate::wire::to_json_line;
 
 use super::exit;
@@ -154,7 +154,7 @@ impl Ui {
             if ui.json {
                 ui.stream(&to_json_line(&serde_json::to_value(event).unwrap_or_default()));
             } else if !ui.quiet {
-                ui.stream(&shown(&event.line()));
+                ui.stream(&shown_line(&event.line()));
             }
         })
     }

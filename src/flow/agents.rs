@@ -64,7 +64,9 @@ pub fn register_running(
             None => true,
             // Whoever was registered by hand is somebody's, though no runner is on record.
             Some(agent) => {
-                agent.has(role) && agent.runner.as_ref().is_some_and(|runner| !crate::host::lives(runner))
+                agent.has(role)
+                    && agent.runner.is_some()
+                    && !super::runners::is_running(ctx.store.dir(), &id, agent.runner.as_ref())
             }
         };
         if free && take(&id) {
@@ -97,7 +99,9 @@ fn register_once(
         configured_roles: ctx.project_config()?.roles.into_keys().collect(),
         runner: supervised_by.cloned(),
         fresh: taking == Taking::Fresh,
-        former_runner_lives: runner.as_ref().is_some_and(crate::host::lives),
+        // Whoever takes its place holds the lock already.
+        former_runner_lives: supervised_by.is_none()
+            && super::runners::is_running(ctx.store.dir(), &id, runner.as_ref()),
     })?;
     let path = ctx.store.layout().tokens().join(id.as_str());
     files::make_private_dir(&ctx.store.layout().tokens())?;

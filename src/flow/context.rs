@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
-use crate::board::{AgentId, Board, Code, Credentials, Needs, Refusal, Stamp, TaskId, Transition};
+use crate::board::{AgentId, Board, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition};
 use crate::git::Repo;
 use crate::git::query::Query;
 use crate::store::layout::{DIRECTORY, WORKTREES};
@@ -60,10 +60,11 @@ impl Context {
                 (repo, dir)
             }
         };
+        let credentials = descended(credentials(caller)?, &dir);
         Ok(Self {
             repo,
             store: Store::new(dir),
-            credentials: descended(credentials(caller)?),
+            credentials,
             claim: claim(caller)?,
             now: crate::host::now(),
             request: None,
@@ -84,7 +85,15 @@ impl Context {
                 Ok(snapshot) => {
                     snapshot.board.identify(&self.credentials).is_ok_and(|actor| actor.is_human())
                 }
-                Err(_) => true,
+                // The locks of runners say it as well.
+                Err(_) => match &self.credentials {
+                    Credentials::Descendant { of, .. } => {
+                        of.unseen.is_none()
+                            && !of.orphan
+                            && !super::runners::run_one_of(self.store.dir(), &of.ancestors)
+                    }
+                    _ => true,
+                },
             }
     }
 
@@ -213,12 +222,15 @@ impl Context {
 }
 
 /// What is shown, together with what cannot be hidden.
-fn descended(shown: Credentials) -> Credentials {
-    let ancestors = crate::host::ancestors();
-    if ancestors.is_empty() {
+fn descended(shown: Credentials, dir: &Path) -> Credentials {
+    if !cfg!(target_os = "linux") {
         return shown;
     }
-    Credentials::Descendant { ancestors, shown: Box::new(shown) }
+    let ancestors = crate::host::ancestors();
+    let unseen = super::runners::unseen(dir, ancestors.is_some());
+    let ancestors = ancestors.unwrap_or_default();
+    let orphan = super::runners::is_orphan(dir, &ancestors);
+    Credentials::Descendant { of: Descent { ancestors, unseen, orphan }, shown: Box::new(shown) }
 }
 
 fn credentials(caller: &Caller) -> Result<Credentials, Failure> {

@@ -30,6 +30,7 @@ pub mod recover;
 pub mod report;
 pub mod restore;
 pub mod review;
+pub mod runners;
 pub mod shell;
 pub mod submit;
 pub mod summary;

@@ -11,6 +11,7 @@ mod random;
 pub use clock::now;
 pub use filesystem::{network_file_system, room};
 pub use process::{
-    ancestors, descendants, descendants_except, is_running_liza, lives, process, program, this_process,
+    ancestors, descendants, descendants_except, is_named, is_runner, is_running_liza, lives, process,
+    program, this_process,
 };
 pub use random::secret;

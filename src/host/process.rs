@@ -53,7 +53,8 @@ pub fn descendants_except(spared: &std::collections::BTreeSet<u32>) -> Vec<u32> 
     let here = std::process::id();
     let descends = |pid: u32| {
         let mut at = pid;
-        for _ in 0..256 {
+        // Read one after the other, the table may be at odds with itself; it has no longer way than this.
+        for _ in 0..=parents.len() {
             if spared.contains(&at) {
                 return false;
             }
@@ -68,28 +69,39 @@ pub fn descendants_except(spared: &std::collections::BTreeSet<u32>) -> Vec<u32> 
     parents.keys().copied().filter(|pid| descends(*pid)).collect()
 }
 
-/// The processes this one descends from, the nearest first; those of other pid namespaces cannot be seen.
-pub fn ancestors() -> Vec<Process> {
-    let mut found = Vec::new();
+/// The processes this one descends from, the nearest first, up to the first of its pid namespace. Nothing, if they
+/// cannot be told: there is no /proc, or somebody hides it.
+pub fn ancestors() -> Option<Vec<Process>> {
+    // A parent that ends while it is looked at leaves its child to another one: then the whole walk is made again.
+    (0..100).find_map(|_| walk_up())
+}
+
+fn walk_up() -> Option<Vec<Process>> {
+    let mut found: Vec<Process> = Vec::new();
     let here = this_process();
-    let mut pid = here.pid;
-    // A chain of processes cannot be circular; the bound is for what cannot be.
-    for _ in 0..256 {
-        let Some(fields) = stat_fields(pid) else { break };
-        let Some(parent) = fields.get(1).and_then(|field| field.parse().ok()).filter(|parent| *parent > 0)
-        else {
-            break;
-        };
-        let Some(started) = start_time(parent) else { break };
+    let mut child = here.pid;
+    loop {
+        let parent = parent_of(child)?;
+        if parent == 0 {
+            return Some(found);
+        }
+        let started = start_time(parent)?;
+        // Between the two looks its number may have become somebody else's.
+        if parent_of(child)? != parent || found.iter().any(|known| known.pid == parent) {
+            return None;
+        }
         found.push(Process {
             pid: parent,
             started,
             boot: here.boot.clone(),
             namespace: here.namespace.clone(),
         });
-        pid = parent;
+        child = parent;
     }
-    found
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    stat_fields(pid)?.get(1)?.parse().ok()
 }
 
 /// Whether that very process still runs. In doubt (another pid namespace) it counts as alive.
@@ -117,6 +129,20 @@ pub fn is_running_liza(pid: u32) -> bool {
     }
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// Whether the process with this number is `liza agent run`.
+pub fn is_runner(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+    let this = std::env::current_exe().ok();
+    let same = std::fs::read_link(format!("/proc/{pid}/exe")).ok() == this && this.is_some();
+    same && words.windows(2).any(|pair| pair == [b"agent".as_slice(), b"run".as_slice()])
+}
+
+/// Whether the process with this number goes by this name.
+pub fn is_named(pid: u32, name: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim_end() == name)
 }
 
 fn stat_fields(pid: u32) -> Option<Vec<String>> {
@@ -151,7 +177,7 @@ mod tests {
         assert!(!lives(&Process { started: here.started + 1, ..here.clone() }) || !cfg!(target_os = "linux"));
         assert!(!lives(&Process { boot: "another".into(), ..here.clone() }));
         assert!(lives(&Process { namespace: "elsewhere".into(), pid: 1, started: 0, ..here.clone() }));
-        let above = ancestors();
+        let above = ancestors().unwrap_or_default();
         assert!(!above.contains(&here));
         assert!(above.iter().all(lives) || !cfg!(target_os = "linux"));
     }

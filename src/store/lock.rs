@@ -213,7 +213,7 @@ fn kernel_holder(path: &Path) -> Option<u32> {
 
 /// A lock with one purpose of its own, such as making worktrees one at a time.
 pub struct SideLock {
-    _file: File,
+    file: File,
 }
 
 impl SideLock {
@@ -223,7 +223,18 @@ impl SideLock {
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
         )
         .doing("open", path)?;
-        lock_within(file, path, patience).map(|file| Self { _file: file })
+        lock_within(file, path, patience).map(|file| Self { file })
+    }
+
+    /// Tries a lock whose file must be there already: whoever only looks makes nothing.
+    pub fn acquire_existing(path: &Path) -> Result<Self, StoreError> {
+        let file = open_no_follow(path, OpenOptions::new().read(true).write(true)).doing("open", path)?;
+        lock_within(file, path, Duration::ZERO).map(|file| Self { file })
+    }
+
+    /// Writes down who has it. Only words for others: the lock holds without them.
+    pub fn note(&self, text: &str) {
+        let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
     }
 
     /// Takes it if nobody has it, and notes who has it now; otherwise says who does.
@@ -243,6 +254,6 @@ impl SideLock {
         let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
         let note = LockNote { revision: 0, pid: std::process::id(), command, since: since.to_owned() };
         let _ = file.write_all_at(&note.text(), 0);
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }

@@ -6,8 +6,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::board::lease::Lease;
 use crate::board::rules::{Heartbeat, Renew, RenewReview};
-use crate::board::{Process, TaskId, Transition};
+use crate::board::{Needs, Process, Status, TaskId, Transition};
 use crate::flow::context::{Caller, Context};
 
 /// What is kept alive.
@@ -83,11 +84,39 @@ fn renew(root: &std::path::Path, caller: &Caller, beat: &Beat) -> Renewed {
         Ok(_) => Renewed::Yes,
         // The agent itself may just have submitted or let go; its runner sees that when it ends.
         Err(failure) if failure.code.starts_with("refused.transition") => Renewed::NotNow,
-        Err(failure)
-            if failure.code.starts_with("stale.") || failure.code.starts_with("refused.identity") =>
-        {
-            Renewed::Never(failure.message)
+        Err(failure) if failure.code.starts_with("refused.identity") => Renewed::Never(failure.message),
+        Err(failure) if failure.code.starts_with("stale.") => {
+            renew_what_it_holds(&ctx, beat, failure.message)
         }
         Err(_) => Renewed::NotNow,
     }
+}
+
+/// The claim it was started for has ended; it may have gone on to another by itself, or somebody took it away.
+fn renew_what_it_holds(ctx: &Context, beat: &Beat, why: String) -> Renewed {
+    let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Renewed::NotNow };
+    let Ok(actor) = snapshot.board.identify(&ctx.credentials) else { return Renewed::NotNow };
+    let mine = |lease: &Lease| lease.agent == actor.id() && lease.incarnation == actor.incarnation();
+    let held = snapshot
+        .board
+        .tasks
+        .iter()
+        .find(|task| task.status == Status::Working && task.lease.as_ref().is_some_and(mine));
+    if let Some(held) = held {
+        let renew = Renew { task: held.id.clone(), epoch: Some(held.epoch) };
+        return if ctx.commit_step(renew).is_ok() { Renewed::Yes } else { Renewed::NotNow };
+    }
+    let taken = match beat {
+        Beat::Task { task, .. } => snapshot
+            .board
+            .task(task)
+            .is_some_and(|task| task.status == Status::Working && !task.lease.as_ref().is_some_and(mine)),
+        Beat::Review { task } => snapshot.board.task(task).is_some_and(|task| {
+            task.status == Status::ReadyForReview
+                && task.review_lease.as_ref().is_some_and(|lease| !mine(lease))
+        }),
+        Beat::Presence => false,
+    };
+    // What it handed in or let go itself is no loss.
+    if taken { Renewed::Never(why) } else { Renewed::NotNow }
 }

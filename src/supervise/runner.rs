@@ -12,7 +12,7 @@ use crate::board::rules::RetireAgent;
 use crate::board::{AgentId, Call, Needs, Role, Status, SwitchKind, TaskId};
 use crate::flow::briefing::Assignment;
 use crate::flow::context::Caller;
-use crate::flow::{Context, Failure, agents, claim, merge, review};
+use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
 use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
 use crate::policy::restart::Crashes;
@@ -141,19 +141,14 @@ impl Runner {
         check_program(&chosen)?;
         child::adopt_orphans();
         let runner = crate::host::this_process();
-        let locks = person.store.layout().dir().join("locks");
-        crate::store::files::make_private_dir(&locks)?;
         let lock = std::cell::RefCell::new(None);
         // The kernel gives it back whatever becomes of us.
-        let take = |id: &AgentId| {
-            let path = locks.join(format!("runner-{id}.lock"));
-            match SideLock::acquire(&path, Duration::ZERO) {
-                Ok(held) => {
-                    lock.replace(Some(held));
-                    true
-                }
-                Err(_) => false,
+        let take = |id: &AgentId| match runners::take(person.store.dir(), id) {
+            Ok(Some(held)) => {
+                lock.replace(Some(held));
+                true
             }
+            _ => false,
         };
         let (data, _) = agents::register_running(person, &options.role, options.id.clone(), &runner, take)?;
         let Some(one_of_it) = lock.into_inner() else {

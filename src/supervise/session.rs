@@ -16,6 +16,9 @@ use super::event::{Event, Kind};
 use super::heart::{Beat, Heart};
 use super::output::{self, Gauge};
 
+/// How long the rest of an output is waited for when the command has ended.
+const DRAIN: Duration = Duration::from_secs(5);
+
 /// What may happen while a runner waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
@@ -109,6 +112,8 @@ pub fn run(
     env: Vec<(OsString, OsString)>,
 ) -> Result<Ended, Failure> {
     let began = Instant::now();
+    // Of a session whose runner was killed.
+    withdraw_ask(frame.ctx, frame.agent);
     let (mut running, pipes) = child::start(Start {
         program: &invocation.program,
         args: &invocation.args,
@@ -153,6 +158,7 @@ pub fn run(
         },
     );
     let watch = Watch {
+        reviews: matches!(frame.beat, Beat::Review { .. }),
         ctx: frame.ctx,
         agent: frame.agent,
         task: frame.task,
@@ -170,13 +176,21 @@ pub fn run(
     if left_over > 0 {
         (frame.sink)(Event::new(
             Kind::Notice,
-            format!("{left_over} processes that the agent left behind were ended"),
+            format!("ended what the agent left behind: {}", crate::text::plural(left_over, "process")),
         ));
     }
-    for reader in readers {
-        let _ = reader.join();
+    // Whoever else holds the other end of a pipe does not hold us.
+    let deadline = Instant::now() + DRAIN;
+    while readers.iter().any(|reader| !reader.is_finished()) && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(2));
     }
-    let usage_file = invocation.usage_file.as_ref().and_then(|path| std::fs::read(path).ok());
+    // Written by the agent, so it may be anything: only a file is read, and only so much of it.
+    let usage_file = invocation
+        .usage_file
+        .as_ref()
+        .filter(|path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file()))
+        .and_then(|path| crate::store::files::read_whole(path, 1024 * 1024).ok())
+        .map(|(bytes, _)| bytes);
     gauge.finish(usage_file.as_deref());
     withdraw_ask(frame.ctx, frame.agent);
     Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed() })
@@ -191,17 +205,19 @@ struct Watch<'a> {
     number: u64,
     grace: Duration,
     deadline: Option<Instant>,
+    reviews: bool,
 }
 
 impl Watch<'_> {
     /// Waits for the end of the command, or brings it about.
     fn until_over(mut self, running: &Running, wall: Option<u64>) -> Why {
-        let mut paused = false;
+        let mut paused: Option<Instant> = None;
         // Why it has to end, once that is so, and when it is made to.
         let mut ending: Option<(Why, Instant)> = None;
         let mut stopping = false;
         loop {
-            let until = ending.as_ref().map(|(_, at)| *at).or(self.deadline);
+            let own = self.deadline.filter(|_| paused.is_none());
+            let until = ending.as_ref().map(|(_, at)| *at).or(own);
             let wake = match until {
                 Some(at) => self.rx.recv_timeout(at.saturating_duration_since(Instant::now())),
                 None => self.rx.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -232,15 +248,16 @@ impl Watch<'_> {
                             running.ask_to_end();
                             stopping = true;
                             ending = Some((Why::Abort(reason(&switch)), Instant::now() + self.grace));
-                        } else if !paused && !stopping {
-                            paused = true;
+                        } else if paused.is_none() && !stopping {
+                            paused = Some(Instant::now());
                             (self.sink)(Event::new(
                                 Kind::Paused,
                                 format!("{} is set; the agent finishes its step", switch.kind.as_str()),
                             ));
                         }
-                    } else if paused {
-                        paused = false;
+                    } else if let Some(since) = paused.take() {
+                        // A pause costs nobody its time.
+                        self.deadline = self.deadline.map(|at| at + since.elapsed());
                         (self.sink)(Event::new(Kind::Resumed, ""));
                     }
                 }
@@ -280,9 +297,14 @@ impl Watch<'_> {
 
     /// The agent hears of it with its next liza command.
     fn ask(&self, why: &str) {
-        (self.sink)(Event::new(Kind::Limit, format!("{why}; asked for a handoff")));
+        let asked = if self.reviews { "asked for a verdict" } else { "asked for a handoff" };
+        (self.sink)(Event::new(Kind::Limit, format!("{why}; {asked}")));
         let path = self.ctx.store.layout().ask(self.agent);
         let text = match self.task {
+            Some(task) if self.reviews => format!(
+                "your session ends in {} s ({why}): give your verdict on {task}, or `liza review release {task}`, and exit\n",
+                self.grace.as_secs()
+            ),
             Some(task) => format!(
                 "your session ends in {} s ({why}): commit what you have, then `liza task handoff {task} --summary S --next S`, then exit with 42\n",
                 self.grace.as_secs()

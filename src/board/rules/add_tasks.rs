@@ -1,6 +1,6 @@
 //! New tasks: one, or a whole plan, all or nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Who is who: registration, incarnations, tokens, retirement.
 
 use crate::board::agent::default_id;
-use crate::board::call::{Actor, Credentials};
+use crate::board::call::{Actor, Credentials, Descent};
 use crate::board::refusal::Code;
 use crate::board::rules::*;
 use crate::board::testing::*;
@@ -148,8 +148,9 @@ fn whoever_runs_under_a_runner_is_its_agent() {
             ..registration("reviewer-8", &["code_reviewer"], "other")
         },
     );
+    let descent = |ancestors: Vec<Process>| Descent { ancestors, unseen: None, orphan: false };
     let under = |pids: &[u32], shown: Credentials| Credentials::Descendant {
-        ancestors: pids.iter().map(|pid| process(*pid)).collect(),
+        of: descent(pids.iter().map(|pid| process(*pid)).collect()),
         shown: Box::new(shown),
     };
     let coder = Actor::Agent { id: agent("coder-8"), incarnation: 1 };
@@ -159,12 +160,22 @@ fn whoever_runs_under_a_runner_is_its_agent() {
         assert_eq!(bench.board.identify(&under(&[90, 40, 50, 1], shown.clone())), Ok(coder.clone()));
         // The same pid of another start is somebody else.
         let reused = Credentials::Descendant {
-            ancestors: vec![Process { started: 8, ..process(40) }],
+            of: descent(vec![Process { started: 8, ..process(40) }]),
             shown: Box::new(shown.clone()),
         };
         assert_eq!(bench.board.identify(&reused).ok(), bench.board.identify(&shown).ok());
     }
     assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
+    // In doubt it is nobody, unless it shows who it is.
+    for of in [
+        Descent { unseen: Some(agent("coder-8")), ..descent(Vec::new()) },
+        Descent { orphan: true, ..descent(vec![process(1)]) },
+    ] {
+        let nothing = Credentials::Descendant { of: of.clone(), shown: Box::new(Credentials::Human) };
+        assert_eq!(bench.board.identify(&nothing).expect_err("nobody").code, Code::Identity);
+        let token = Credentials::Descendant { of, shown: Box::new(shows("reviewer-8", "other")) };
+        assert!(bench.board.identify(&token).is_ok());
+    }
     // Retiring is no way out.
     bench.ok("coder-8", RetireAgent { id: agent("coder-8") });
     let refused = bench.board.identify(&under(&[40], Credentials::Human)).expect_err("retired");

@@ -1,6 +1,6 @@
 //! The tasks of an old board, field by field.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::board::history::{Assumption, Checkpoint, Event, HistoryEntry, Plan};
 use crate::board::lease::Lease;
 use crate::board::paths::PathPattern;
 use crate::board::rules::WholeTask;
-use crate::board::task::{Body, Head, Kind, Scope, Status};
+use crate::board::task::{Body, Head, Kind, Status};
 use crate::board::time::Deadline;
 use crate::board::{AgentId, CommitId, Role, Stamp, TaskId, Wall};
 use crate::wire::to_json_line;
