@@ -514,7 +514,7 @@ impl Runner {
     /// What brought two agents down would bring down the next: somebody has to look at it first.
     fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
         let Assignment::Task { task, epoch } = assignment else {
-            return self.let_go_after_crashes(assignment, why);
+            return self.let_go(assignment, why);
         };
         let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
             let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();

@@ -75,6 +75,22 @@ fn the_third_crash_in_five_minutes_stops_this_runner_and_frees_its_task() {
 }
 
 #[test]
+fn a_reviewer_that_crashes_again_and_again_lets_the_review_go() {
+    let world = scripted("echo x >> $OUT/starts; exit 9");
+    let coder = world.register("coder", "me");
+    world.submitted(&coder, "t1", "t1.txt", "hello\n");
+    let ran = agent_run(&world, &["--role", "code_reviewer"]);
+    assert_eq!((ran.exit, out(&world, "starts").lines().count()), (1, 3), "{}", ran.stdout);
+    assert_eq!(answer(&ran)["error"]["code"], "refused.crash_loop");
+    let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();
+    assert_eq!(
+        (&task["status"], &task["review_lease"]),
+        (&"READY_FOR_REVIEW".into(), &Value::Null),
+        "{task}"
+    );
+}
+
+#[test]
 fn a_stopped_agent_does_not_stop_the_others() {
     let world = scripted(&format!("[ $LIZA_AGENT_ID = coder-1 ] && exit 9\n{EVERY_ROLE}"));
     for task in ["a", "b", "c"] {
