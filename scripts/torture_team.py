@@ -314,7 +314,7 @@ class Fire:
                 # A quiet while now and then, so that something gets done between the blows.
                 calm = calm - 1 if calm > 0 else (8 if self.chance.random() < 0.04 else 0)
                 try:
-                    self.run.process.wait(self.chance.uniform(0.1, 0.9))
+                    self.run.process.wait(self.chance.uniform(0.05, 0.5))
                     break
                 except subprocess.TimeoutExpired:
                     if not calm:
@@ -348,7 +348,7 @@ def part_team(options):
     for number in range(options.rounds):
         seed, began = options.seed + number, time.time()
         print(f"team: seed {seed}", flush=True)
-        world = TeamWorld(options)
+        world = TeamWorld(options, middle="sleep 0.$(( $$ % 8 ))")
         try:
             world.add(6 if options.quick else 50)
             fire = Fire(world, random.Random(seed), wild=False)
@@ -368,7 +368,7 @@ def part_soak(options):
     """The same with switches, clock jumps and lost worktrees, for so many minutes."""
     began, end = time.time(), time.time() + options.minutes * 60
     print(f"soak: seed {options.seed}, {options.minutes} minutes", flush=True)
-    world = TeamWorld(options)
+    world = TeamWorld(options, middle="sleep 0.$(( $$ % 8 ))")
     fire = Fire(world, random.Random(options.seed), wild=True)
     try:
         while time.time() < end:
