@@ -557,7 +557,7 @@ def part_signals(options):
 
     def check(job):
         kind, number = job
-        world = TeamWorld(options)
+        world = TeamWorld(options, middle="sleep 0.8")
         try:
             world.add(2)
             args = ("run", "--team", "coder=2", "--team", "code_reviewer") if kind == "run" else ("agent", "run", "--role", "coder")

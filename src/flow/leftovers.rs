@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::board::rules::current_checkpoint;
 use crate::board::{AgentId, Board, Needs, TaskId};
-use crate::git::{Worktrees, checkouts, content};
+use crate::git::{Worktrees, checkouts, content, locks};
 use crate::store::lock::SideLock;
 
 use super::accounts::PLANS;
@@ -29,7 +29,7 @@ pub struct Leftovers {
     pub lost: Option<String>,
 }
 
-/// Looks at the worktree and keeps what is not committed.
+/// Looks at the worktree and keeps what is not committed. To be called when nobody works there any more.
 pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let board = &snapshot.board;
@@ -43,6 +43,7 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
             return Ok(found);
         }
     };
+    locks::clear_dead(&path, &git_dir(ctx, &path));
     let now = content::fingerprint(&path)?;
     let handed_out = known.body().attempt().and_then(|attempt| attempt.handout.clone());
     found.committed = handed_out.is_none_or(|handed_out| handed_out.head != now.head);

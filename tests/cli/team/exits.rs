@@ -34,6 +34,18 @@ git add -A; git commit -qm t1; liza task submit t1"#,
 }
 
 #[test]
+fn a_lock_that_a_killed_git_left_does_not_hold_up_the_next_session() {
+    let world = scripted(&format!(
+        r#"[ -e $OUT/up ] || {{ touch $OUT/up "$(git rev-parse --git-dir)/index.lock"; kill -9 $$; }}
+{EVERY_ROLE}"#
+    ));
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(named(&events(&ran), "crashed").len(), 1, "{}", ran.stdout);
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
+}
+
+#[test]
 fn sessions_that_change_nothing_end_in_a_question() {
     let world = scripted("echo x >> $OUT/sessions; exit 0");
     add(&world, "t1");
