@@ -39,7 +39,7 @@ impl Runner {
     fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut empty = 0;
-        let mut before = self.state_of(&assignment);
+        let mut before = self.state_at_start(&assignment);
         loop {
             let task = task_of(&assignment).cloned();
             if let Some(left) = self.wait_for_leave_to_start(task.as_ref()) {
@@ -192,6 +192,16 @@ impl Runner {
                 self.board(None).map(|board| board.revision.to_string()).unwrap_or_default()
             }
         }
+    }
+
+    /// The same for a piece of work that was taken up just now. What was made for its first claim stands as that left it:
+    /// the board knows, and git need not be asked again.
+    fn state_at_start(&self, assignment: &Assignment) -> String {
+        let known = match assignment {
+            Assignment::Task { task, epoch: 1 } => leftovers::as_handed_out(&self.ctx, task),
+            _ => None,
+        };
+        known.unwrap_or_else(|| self.state_of(assignment))
     }
 
     /// What the board says has become of it; nothing while it is still this agent's.
