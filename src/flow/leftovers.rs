@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::board::rules::current_checkpoint;
-use crate::board::{AgentId, Board, Needs, TaskId};
-use crate::git::{Worktrees, checkouts, content};
+use crate::board::{AgentId, Board, CommitId, Needs, TaskId};
+use crate::git::{Worktrees, checkouts, content, locks};
 use crate::store::lock::SideLock;
 
 use super::accounts::PLANS;
@@ -29,7 +29,7 @@ pub struct Leftovers {
     pub lost: Option<String>,
 }
 
-/// Looks at the worktree and keeps what is not committed.
+/// Looks at the worktree and keeps what is not committed. To be called when nobody works there any more.
 pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let board = &snapshot.board;
@@ -43,15 +43,28 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
             return Ok(found);
         }
     };
+    locks::clear_dead(&path, &git_dir(ctx, &path));
     let now = content::fingerprint(&path)?;
     let handed_out = known.body().attempt().and_then(|attempt| attempt.handout.clone());
     found.committed = handed_out.is_none_or(|handed_out| handed_out.head != now.head);
-    found.fingerprint = format!("{} {} {}", now.head, now.tree, found.has_checkpoint);
+    found.fingerprint = named(&now.head, &now.tree, found.has_checkpoint);
     if let Some(kept) = keep_now(ctx, board, task)? {
         found.uncommitted = kept.saved.files;
         found.kept_as = Some(kept.refname);
     }
     Ok(found)
+}
+
+fn named(head: &CommitId, tree: &CommitId, has_checkpoint: bool) -> String {
+    format!("{head} {tree} {has_checkpoint}")
+}
+
+/// The [`Leftovers::fingerprint`] of a worktree in which nothing happened since it was handed out.
+pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
+    let snapshot = ctx.read(&Needs::task(task)).ok()?;
+    let body = snapshot.board.task(task)?.body();
+    let handed_out = body.attempt()?.handout.as_ref()?;
+    Some(named(&handed_out.head, &handed_out.tree, current_checkpoint(body).is_some()))
 }
 
 /// A detached checkout of integration for a planner to read: nobody works in the user's own.

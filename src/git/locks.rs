@@ -74,12 +74,36 @@ pub fn git_at_work(repo: &Repo) -> bool {
     processes.flatten().any(|process| is_git_here(&process.path(), repo))
 }
 
-/// A git that cannot be shown to work elsewhere: by where it stands, its arguments and its environment.
+/// Takes away the locks that a killed git left on one worktree; otherwise nobody could commit there again. For those who
+/// have ended whoever worked there: a lock that is open, or a git that may be at work there, is left alone.
+pub fn clear_dead(worktree: &Path, admin_dir: &Path) {
+    let standing: Vec<LockFile> =
+        locks_in(admin_dir, false).iter().filter_map(|path| LockFile::at(path)).collect();
+    if standing.is_empty() {
+        return;
+    }
+    let Ok(processes) = fs::read_dir("/proc") else { return };
+    let processes: Vec<PathBuf> = processes.flatten().map(|process| process.path()).collect();
+    if processes.iter().any(|process| is_git_at(process, &[worktree, admin_dir])) {
+        return;
+    }
+    for lock in standing {
+        if !processes.iter().any(|process| has_open(process, lock.identity)) && lock.still_there() {
+            let _ = fs::remove_file(&lock.path);
+        }
+    }
+}
+
 fn is_git_here(process: &Path, repo: &Repo) -> bool {
+    is_git_at(process, &[&repo.root, &repo.common_dir])
+}
+
+/// A git that cannot be shown to work elsewhere: by where it stands, its arguments and its environment.
+fn is_git_at(process: &Path, places: &[&Path]) -> bool {
     if !fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git")) {
         return false;
     }
-    let inside = |path: &Path| path.starts_with(&repo.root) || path.starts_with(&repo.common_dir);
+    let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
     let cwd = match fs::read_link(process.join("cwd")) {
         Ok(cwd) => cwd,
         // It ended meanwhile; or it is somebody else's and cannot be asked.
@@ -90,9 +114,7 @@ fn is_git_here(process: &Path, repo: &Repo) -> bool {
     }
     let named = |file: &str| {
         let text = fs::read(process.join(file)).unwrap_or_default();
-        [&repo.root, &repo.common_dir]
-            .into_iter()
-            .any(|path| memchr::memmem::find(&text, path.as_os_str().as_encoded_bytes()).is_some())
+        places.iter().any(|path| memchr::memmem::find(&text, path.as_os_str().as_encoded_bytes()).is_some())
     };
     named("cmdline") || named("environ")
 }

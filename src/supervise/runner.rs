@@ -88,6 +88,8 @@ pub struct Runner {
     planned_for: BTreeSet<String>,
     /// Said already.
     told: String,
+    /// A switch holds it up, and that was said.
+    paused: bool,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     /// Kept while this runner lives, so that there is one for each agent.
@@ -191,6 +193,7 @@ impl Runner {
             not_before: HashMap::new(),
             planned_for: BTreeSet::new(),
             told: String::new(),
+            paused: false,
             watch: None,
             _one_of_it: one_of_it,
         };
@@ -259,10 +262,16 @@ impl Runner {
                 }
                 self.heed_checkpoint(switch.kind);
                 self.tell_once(Kind::Paused, reason(&switch));
+                self.paused = true;
                 if let Some(left) = self.wait(TICK) {
                     return Ok(left);
                 }
                 continue;
+            }
+            if std::mem::take(&mut self.paused) {
+                // The next pause is news again.
+                self.told.clear();
+                self.tell(Event::new(Kind::Resumed, ""));
             }
             let found = match self.look_for_work() {
                 Ok(found) => found,

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::board::agent::numbered_ids;
 use crate::board::rules::{Release, ReleaseReview};
-use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, TaskId, Transition};
+use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, Switches, TaskId, Transition};
 use crate::flow::{Context, Failure, agents, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
@@ -114,6 +114,8 @@ pub struct TeamRun<'a> {
     rx: Receiver<Wake>,
     stopping: Option<Outcome>,
     told: String,
+    /// A switch holds everybody up, and that was said.
+    paused: bool,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
@@ -158,6 +160,7 @@ impl<'a> TeamRun<'a> {
             rx,
             stopping: None,
             told: String::new(),
+            paused: false,
             watch: None,
             _one_run: one_run,
         };
@@ -249,7 +252,9 @@ impl<'a> TeamRun<'a> {
                 return Ok(None);
             }
         };
-        if let Some(outcome) = self.heed_switches()? {
+        // One look at the switches for all that follows.
+        let world = self.ctx.store.surroundings(&board)?;
+        if let Some(outcome) = self.heed_switches(&world.switches)? {
             return Ok(Some(outcome));
         }
         if let Err(failure) = self.ctx.integration_in_place(&board) {
@@ -268,7 +273,6 @@ impl<'a> TeamRun<'a> {
         };
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
         self.team.elsewhere = seats.filter(|agent| runs_elsewhere(agent)).cloned().collect();
-        let world = self.ctx.store.surroundings(&board)?;
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| state_of(&board, task));
@@ -279,6 +283,8 @@ impl<'a> TeamRun<'a> {
             State::Running => Ok(None),
             State::Complete => Ok(Some(Outcome::Complete)),
             State::Stuck(causes) => Ok(Some(Outcome::Stuck(causes))),
+            // That a switch is set was said above.
+            State::Waiting(_) if self.paused => Ok(None),
             State::Waiting(causes) => {
                 let words: Vec<String> = causes.iter().map(in_words).collect();
                 if !words.is_empty() {
@@ -289,10 +295,17 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    fn heed_switches(&mut self) -> Result<Option<Outcome>, Failure> {
-        let switches = self.ctx.store.switches()?;
-        let Some(switch) = switches.global() else { return Ok(None) };
+    fn heed_switches(&mut self, switches: &Switches) -> Result<Option<Outcome>, Failure> {
+        let Some(switch) = switches.global() else {
+            if std::mem::take(&mut self.paused) {
+                // The next pause is news again.
+                self.told.clear();
+                self.tell(Event::new(Kind::Resumed, ""));
+            }
+            return Ok(None);
+        };
         let why = super::session::reason(switch);
+        self.paused = true;
         match switch.kind {
             SwitchKind::Abort => {
                 self.tell_once(Kind::Aborted, why.clone());

@@ -40,7 +40,7 @@ impl Runner {
     fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut empty = 0;
-        let mut before = self.state_of(&assignment);
+        let mut before = self.state_at_start(&assignment);
         loop {
             let task = task_of(&assignment).cloned();
             match self.wait_for_leave_to_start(task.as_ref()) {
@@ -206,6 +206,16 @@ impl Runner {
                 self.board(None).map(|board| board.revision.to_string()).unwrap_or_default()
             }
         }
+    }
+
+    /// The same for a piece of work that was taken up just now. What was made for its first claim stands as that left it:
+    /// the board knows, and git need not be asked again.
+    fn state_at_start(&self, assignment: &Assignment) -> String {
+        let known = match assignment {
+            Assignment::Task { task, epoch: 1 } => leftovers::as_handed_out(&self.ctx, task),
+            _ => None,
+        };
+        known.unwrap_or_else(|| self.state_of(assignment))
     }
 
     /// What the board says has become of it; nothing while it is still this agent's.
@@ -528,7 +538,7 @@ impl Runner {
     /// What brought two agents down would bring down the next: somebody has to look at it first.
     fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
         let Assignment::Task { task, epoch } = assignment else {
-            return self.let_go_after_crashes(assignment, why);
+            return self.let_go(assignment, why);
         };
         let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
             let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();

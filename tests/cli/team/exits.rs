@@ -34,6 +34,18 @@ git add -A; git commit -qm t1; liza task submit t1"#,
 }
 
 #[test]
+fn a_lock_that_a_killed_git_left_does_not_hold_up_the_next_session() {
+    let world = scripted(&format!(
+        r#"[ -e $OUT/up ] || {{ touch $OUT/up "$(git rev-parse --git-dir)/index.lock"; kill -9 $$; }}
+{EVERY_ROLE}"#
+    ));
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(named(&events(&ran), "crashed").len(), 1, "{}", ran.stdout);
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
+}
+
+#[test]
 fn sessions_that_change_nothing_end_in_a_question() {
     let world = scripted("echo x >> $OUT/sessions; exit 0");
     add(&world, "t1");
@@ -72,6 +84,22 @@ fn the_third_crash_in_five_minutes_stops_this_runner_and_frees_its_task() {
     play(&world, "git log -1 --format=%s > $OUT/found; liza task release t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert_eq!(out(&world, "found").trim(), "half");
+}
+
+#[test]
+fn a_reviewer_that_crashes_again_and_again_lets_the_review_go() {
+    let world = scripted("echo x >> $OUT/starts; exit 9");
+    let coder = world.register("coder", "me");
+    world.submitted(&coder, "t1", "t1.txt", "hello\n");
+    let ran = agent_run(&world, &["--role", "code_reviewer"]);
+    assert_eq!((ran.exit, out(&world, "starts").lines().count()), (1, 3), "{}", ran.stdout);
+    assert_eq!(answer(&ran)["error"]["code"], "refused.crash_loop");
+    let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();
+    assert_eq!(
+        (&task["status"], &task["review_lease"]),
+        (&"READY_FOR_REVIEW".into(), &Value::Null),
+        "{task}"
+    );
 }
 
 #[test]

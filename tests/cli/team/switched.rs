@@ -59,6 +59,45 @@ fn abort_ends_agents_keeps_their_work_and_the_runner_leaves() {
 }
 
 #[test]
+fn each_pause_and_its_end_is_said_once() {
+    for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
+        let world = scripted("exit 0");
+        // Work that nobody of this team may take, so that it waits.
+        world.task_with("t1", &["t1.txt"], &["--role", "test_engineer"]);
+        let held = world.register("test_engineer", "me");
+        world.liza(&held, &["task", "claim", "t1"]).ok();
+        let mut child = start(&world, &[&["--json"], args].concat());
+        let (tell, told) = std::sync::mpsc::channel();
+        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        let next = |kind: &str| {
+            let mut others = 0;
+            loop {
+                let line = told.recv_timeout(Duration::from_secs(60)).expect("it is said in time");
+                let event: Value = serde_json::from_str(&line).unwrap_or_default();
+                if event["event"] == kind && !event["text"].as_str().unwrap_or_default().contains("t1") {
+                    return others;
+                }
+                others += u32::from(event["event"] == "paused" || event["event"] == "resumed");
+            }
+        };
+        for round in 0..3 {
+            touch(&world, "PAUSE");
+            let before = next("paused");
+            // A run says first for what it waits.
+            assert!(before <= u32::from(args[0] == "run"), "{args:?} {round}");
+            for number in 0..3 {
+                touch(&world, &format!("{round}-{number}.txt"));
+            }
+            std::fs::remove_file(world.path(".liza/PAUSE")).expect("removed");
+            assert_eq!(next("resumed"), 0, "{args:?} {round}");
+        }
+        signal(child.id(), "-TERM");
+        child.wait().expect("it ends");
+    }
+}
+
+#[test]
 fn a_switch_for_one_agent_or_task_stops_only_that() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");

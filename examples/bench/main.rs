@@ -9,6 +9,8 @@
     reason = "a program of its own that measures others"
 )]
 
+mod team;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -156,22 +158,43 @@ fn new_task(id: &str, number: usize) -> NewTask {
 
 impl Bench {
     fn run(mut self) {
-        if std::env::args().any(|arg| arg == "--only-archived") {
-            self.archived(9_900);
-            return self.print();
-        }
-        self.start();
-        let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
-        for size in sizes {
-            self.board(*size);
-        }
-        self.hooks();
-        self.archived(if self.quick { 500 } else { 9_900 });
-        self.writers();
-        self.rival();
-        let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
-        for count in files {
-            self.git_work(*count);
+        let args: Vec<String> = std::env::args().collect();
+        let chosen = args.iter().position(|arg| arg == "--only").and_then(|at| args.get(at + 1)).cloned();
+        let known = [
+            "start",
+            "board",
+            "hooks",
+            "archived",
+            "writers",
+            "rival",
+            "git",
+            "reaction",
+            "cycle",
+            "idle",
+            "throughput",
+        ];
+        let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
+        for name in names {
+            match name {
+                "start" => self.start(),
+                "board" => {
+                    let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
+                    sizes.iter().for_each(|size| self.board(*size));
+                }
+                "hooks" => self.hooks(),
+                "archived" => self.archived(if self.quick { 500 } else { 9_900 }),
+                "writers" => self.writers(),
+                "rival" => self.rival(),
+                "git" => {
+                    let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
+                    files.iter().for_each(|count| self.git_work(*count));
+                }
+                "reaction" => self.reaction(),
+                "cycle" => self.cycle(),
+                "idle" => self.idle(),
+                "throughput" => self.throughput(),
+                other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
+            }
         }
         self.print();
     }
@@ -575,6 +598,12 @@ impl Bench {
                     "| concurrent notes | {} | {rate} /s | {} of 2 processes | |",
                     row["size"].as_str().unwrap_or(""),
                     row["ratio_to_two"]
+                );
+            } else if let Some(figures) = row["figures"].as_str() {
+                println!(
+                    "| {} | {} | {figures} | | |",
+                    row["row"].as_str().unwrap_or(""),
+                    row["size"].as_str().unwrap_or("")
                 );
             } else {
                 println!(
