@@ -103,7 +103,7 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
         args::Command::Schema(schema) => return commands::schema::run(schema),
         args::Command::Completions(completions) => return Ok(commands::completions::run(completions)),
         args::Command::Man(man) => return commands::man::run(man),
-        args::Command::Hold(hold) => return Err(commands::hold::run(hold)),
+        args::Command::Hold(hold) => return commands::hold::run(hold),
         args::Command::Complete(complete) => return commands::completions::complete(complete),
         _ => {}
     }

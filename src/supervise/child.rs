@@ -1,8 +1,8 @@
 //! Starting an agent's command and making sure that nothing of it is left when it ends.
 //!
 //! The command gets a process group of its own. On Linux the runner is a child subreaper, so that whatever the command
-//! sets free still descends from the runner, and the command itself dies with its runner: it is started through
-//! `liza __hold`, which asks the kernel for that and then becomes the command.
+//! sets free still descends from the runner, and all of it dies with its runner: it is started through `liza __hold`,
+//! which stands in between, asks the kernel to be told of the runner's death, and then ends what is below it.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -143,10 +143,45 @@ pub fn end_descendants() -> usize {
     }
 }
 
-/// Becomes the command, to die with the process that asked for it.
-pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Error {
-    if !end_with_parent(parent, Signal::KILL) {
-        return std::io::Error::other("the runner is gone");
+/// Stands between a runner and its agent's command: as a child subreaper it keeps whatever the command sets free, and
+/// when the runner dies it ends all of it. Answers as the command did.
+pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Result<u8> {
+    adopt_orphans();
+    let (tx, rx) = std::sync::mpsc::channel();
+    // These reach the whole group, the command too; it decides, and this process waits for it.
+    let ended = tx.clone();
+    super::signals::forward(|_| {})?;
+    super::signals::forward_one(signal_hook::consts::SIGUSR1, move || {
+        let _ = ended.send(());
+    })?;
+    if !end_with_parent(parent, Signal::USR1) {
+        return Err(std::io::Error::other("the runner is gone"));
     }
-    Command::new(program).args(args).exec()
+    let mut child = Command::new(program).args(args).spawn()?;
+    let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = raw.ok_or_else(|| std::io::Error::other("the new process has no number"))?;
+    std::thread::spawn(move || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+        let _ = tx.send(());
+    });
+    let _ = rx.recv();
+    let Some(status) = child.try_wait()? else {
+        // The runner died first.
+        end_descendants();
+        return Ok(1);
+    };
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ok(u8::try_from(code).unwrap_or(1)),
+        (None, signal) => {
+            // So that the runner sees by which signal it ended.
+            let signal = signal.unwrap_or(signal_hook::consts::SIGTERM);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            if signal == signal_hook::consts::SIGKILL {
+                let _ = rustix::process::kill_process(rustix::process::getpid(), Signal::KILL);
+            }
+            Ok(u8::try_from(128 + signal).unwrap_or(255))
+        }
+    }
 }

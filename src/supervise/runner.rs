@@ -75,6 +75,8 @@ pub struct Runner {
     pub(super) token: String,
     pub(super) crashes: Crashes,
     pub(super) sessions: u64,
+    /// How often a review was cut off by a limit.
+    pub(super) cut_reviews: HashMap<TaskId, usize>,
     /// The provider's own session to go on with.
     pub(super) resume: Option<String>,
     pub(super) began: Instant,
@@ -185,6 +187,7 @@ impl Runner {
             crashes: Crashes::default(),
             sessions: 0,
             resume: None,
+            cut_reviews: HashMap::new(),
             began: Instant::now(),
             tx,
             rx,
@@ -447,7 +450,11 @@ impl Runner {
     /// Somebody was faster, or it cannot be had: other work first, and this again later.
     fn not_claimed(&mut self, key: String, failure: Failure) -> Result<Option<Found>, Failure> {
         self.not_now(key);
-        if failure.code.starts_with("stale.") || failure.code.starts_with("refused.") {
+        if failure.code.starts_with("stale.") {
+            return Ok(None);
+        }
+        if failure.code.starts_with("refused.") {
+            self.tell_once(Kind::Notice, said(&failure));
             return Ok(None);
         }
         Err(failure)

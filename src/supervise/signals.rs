@@ -9,20 +9,26 @@ use signal_hook::low_level::pipe;
 /// Calls back for each signal that asks this process to end. The thread lives as long as the process.
 pub fn forward(to: impl Fn(i32) + Send + Clone + 'static) -> std::io::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let (mut reader, writer) = UnixStream::pair()?;
-        pipe::register(signal, writer)?;
         let to = to.clone();
-        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            let mut byte = [0];
-            loop {
-                match reader.read(&mut byte) {
-                    Ok(1) => to(signal),
-                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    _ => return,
-                }
-            }
-        })?;
+        forward_one(signal, move || to(signal))?;
     }
+    Ok(())
+}
+
+/// Calls back for one signal.
+pub fn forward_one(signal: i32, to: impl Fn() + Send + 'static) -> std::io::Result<()> {
+    let (mut reader, writer) = UnixStream::pair()?;
+    pipe::register(signal, writer)?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut byte = [0];
+        loop {
+            match reader.read(&mut byte) {
+                Ok(1) => to(),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                _ => return,
+            }
+        }
+    })?;
     Ok(())
 }
 

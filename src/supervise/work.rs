@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::board::history::Event as Past;
 use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
 use crate::board::{Board, Needs, Status, SwitchKind, TaskId, Transition};
+use crate::flow::Failure;
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
-use crate::flow::{Failure, submit};
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::Ending;
 use crate::policy::restart::AfterCrash;
@@ -22,6 +22,8 @@ use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stoppin
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
+/// So many sessions on one claim, whatever they change: an agent that never gets there is not helped by one more.
+const MOST_SESSIONS: u32 = 20;
 /// So many handoffs because of a limit, and the task is too large for its agents.
 const LIMIT_HANDOFFS: usize = 3;
 /// How the reason begins for which a crashing agent's task is let go.
@@ -40,6 +42,7 @@ impl Runner {
     fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
         let mut empty = 0;
+        let mut sessions = 0;
         let mut before = self.state_at_start(&assignment);
         loop {
             let task = task_of(&assignment).cloned();
@@ -51,6 +54,14 @@ impl Runner {
             if let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
+            if let Some(why) = self.no_longer_itself()? {
+                return Ok(After::Leave(Left::GaveUp(why)));
+            }
+            if sessions == MOST_SESSIONS {
+                let why = format!("{} ended {MOST_SESSIONS} sessions on it without finishing it", self.agent);
+                return Ok(self.give_up_on(&assignment, why));
+            }
+            sessions += 1;
             let request = BriefRequest {
                 role: &self.role,
                 agent: &self.agent,
@@ -137,7 +148,13 @@ impl Runner {
                 },
             }
             if empty >= EMPTY_SESSIONS {
-                return Ok(self.give_up_on(&assignment));
+                let left = if matches!(assignment, Assignment::Review { .. }) {
+                    "a verdict"
+                } else {
+                    "submitting or changing anything"
+                };
+                let why = format!("{} ended {EMPTY_SESSIONS} sessions in a row without {left}", self.agent);
+                return Ok(self.give_up_on(&assignment, why));
             }
         }
     }
@@ -173,6 +190,15 @@ impl Runner {
     fn board(&self, task: Option<&TaskId>) -> Result<Board, Failure> {
         let needs = task.map_or(Needs::Nothing, Needs::task);
         Ok(self.ctx.read(&needs)?.board)
+    }
+
+    /// Why this runner cannot act for its agent any more, if so: it was retired or registered anew.
+    fn no_longer_itself(&self) -> Result<Option<String>, Failure> {
+        let caller = crate::board::Credentials::Agent {
+            id: self.agent.clone(),
+            token_hash: crate::flow::context::token_hash(&self.token),
+        };
+        Ok(self.board(None)?.identify(&caller).err().map(|refusal| refusal.message))
     }
 
     /// The task this agent holds now, whatever it was given.
@@ -442,16 +468,38 @@ impl Runner {
         if !(left.committed && left.has_checkpoint && left.uncommitted.is_empty()) {
             return None;
         }
-        match submit::submit(&self.ctx, task) {
-            Ok(_) => {
+        match self.submit_as_agent(assignment, task) {
+            Ok(()) => {
                 self.tell(
                     Event::new(Kind::Notice, "committed but not submitted; submitted for the agent")
                         .task(task),
                 );
                 None
             }
-            Err(failure) => Some(format!("`liza task submit {task}` was refused: {}", said(&failure))),
+            Err(why) => Some(format!("`liza task submit {task}` was refused: {why}")),
         }
+    }
+
+    /// Submits with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
+    fn submit_as_agent(&self, assignment: &Assignment, task: &TaskId) -> Result<(), String> {
+        let own = std::collections::BTreeMap::new();
+        let env = self.environment(assignment, &own, Path::new("")).map_err(|failure| failure.message)?;
+        let output = std::process::Command::new(super::child::this_program())
+            .args(["--json", "--board"])
+            .arg(self.ctx.store.dir())
+            .args(["task", "submit", task.as_str()])
+            .current_dir(self.ctx.root())
+            .env_clear()
+            .envs(env)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
+        Err(format!("{} ({})", text("message"), text("hint")))
     }
 
     /// A limit is reached and the agent did not hand off: its runner does.
@@ -489,6 +537,12 @@ impl Runner {
                 self.end_claim(task, handoff.into())
             }
             Assignment::Review { task } => {
+                let times = self.cut_reviews.entry(task.clone()).or_default();
+                *times += 1;
+                if *times >= LIMIT_HANDOFFS {
+                    let why = format!("reviews of it reached a limit {LIMIT_HANDOFFS} times; last: {why}");
+                    return self.give_up_on(assignment, why);
+                }
                 self.not_now(format!("review {task}"));
                 self.end_claim(task, ReleaseReview { task: task.clone() }.into())
             }
@@ -499,33 +553,17 @@ impl Runner {
         }
     }
 
-    /// Session after session changed nothing.
-    fn give_up_on(&mut self, assignment: &Assignment) -> After {
+    /// Session after session came to nothing: somebody has to look at it.
+    fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
+        let question = "What does it need to go on? Its output is under `.liza/runs`.".to_owned();
         match assignment {
             Assignment::Task { task, epoch } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: Some(*epoch),
-                    reason: format!(
-                        "{} ended {EMPTY_SESSIONS} sessions in a row without submitting or changing anything",
-                        self.agent
-                    ),
-                    questions: vec![
-                        "What does it need to go on? Its output is under `.liza/runs`.".to_owned(),
-                    ],
-                };
+                let block =
+                    Block { task: task.clone(), epoch: Some(*epoch), reason: why, questions: vec![question] };
                 self.end_claim(task, block.into())
             }
             Assignment::Review { task } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: None,
-                    reason: format!(
-                        "{} ended {EMPTY_SESSIONS} sessions in a row without a verdict",
-                        self.agent
-                    ),
-                    questions: vec!["Who reviews it? Its output is under `.liza/runs`.".to_owned()],
-                };
+                let block = Block { task: task.clone(), epoch: None, reason: why, questions: vec![question] };
                 self.end_claim(task, block.into())
             }
             Assignment::Plan { wakes } => {

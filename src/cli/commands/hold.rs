@@ -5,7 +5,9 @@ use clap::Args;
 use crate::flow::Failure;
 use crate::supervise::child;
 
-/// Become a command that dies with its runner
+use super::super::ui::Answer;
+
+/// Run a command that dies with its runner, and all it started
 #[derive(Args)]
 pub struct HoldArgs {
     /// The runner
@@ -15,11 +17,13 @@ pub struct HoldArgs {
     pub command: Vec<OsString>,
 }
 
-/// Comes back only if it could not become the command. The exit code is a shell's for that.
-pub fn run(args: &HoldArgs) -> Failure {
+/// The exit code is the command's own, or a shell's for one that could not be started.
+pub fn run(args: &HoldArgs) -> Result<Answer, Failure> {
     let Some((program, rest)) = args.command.split_first() else {
-        return Failure::usage("no command is given");
+        return Err(Failure::usage("no command is given"));
     };
-    let error = child::hold(args.parent, program, rest);
-    Failure::new("agent.not_started", format!("{}: {error}", program.display()))
+    let code = child::hold(args.parent, program, rest)
+        .map_err(|error| Failure::new("agent.not_started", format!("{}: {error}", program.display())))?;
+    // Its words were the command's.
+    Ok(Answer { exit: code, ..Answer::default() })
 }

@@ -77,7 +77,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Man(args) => man::run(&args),
         Command::Complete(args) => completions::complete(&args),
         Command::Demo(args) => demo::run(&args, session.ui),
-        Command::Hold(args) => Err(hold::run(&args)),
+        Command::Hold(args) => hold::run(&args),
     }
 }
 
