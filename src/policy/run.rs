@@ -28,6 +28,8 @@ pub struct Team {
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
     /// Who is not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
+    /// Where the last words of those are.
+    pub logs: BTreeMap<AgentId, String>,
     /// Who is run by another process.
     pub elsewhere: BTreeSet<AgentId>,
     /// Who is not started for a moment: it failed just now.
@@ -305,20 +307,8 @@ fn standstill(board: &Board, world: &World, now: &Stamp, team: &Team) -> State {
     if !team.resting.is_empty() {
         return State::Waiting(Vec::new());
     }
-    if !open.is_empty() && !team.elsewhere.is_empty() {
-        let names: Vec<&str> = team.elsewhere.iter().map(AgentId::as_str).collect();
-        return State::Waiting(vec![Cause {
-            task: None,
-            kind: CauseKind::Elsewhere,
-            why: format!("another process runs {}", names.join(", ")),
-            hint: "`liza agent list` shows what they hold".to_owned(),
-        }]);
-    }
-    if open.is_empty() && (!board.tasks.is_empty() || board.rest.archived > 0) {
-        return State::Complete;
-    }
     if open.is_empty() {
-        return State::Stuck(vec![nothing_planned(team)]);
+        return nothing_open(board, team);
     }
     let scene = Scene::new(board, world, now);
     let mut causes = Vec::new();
@@ -337,6 +327,46 @@ fn standstill(board: &Board, world: &World, now: &Stamp, team: &Team) -> State {
     if moves_by_itself { State::Waiting(causes) } else { State::Stuck(causes) }
 }
 
+/// Complete, if something came of it.
+fn nothing_open(board: &Board, team: &Team) -> State {
+    if let Some(only) = &team.only {
+        let Some(task) = board.task(only).filter(|task| task.status != Status::Merged) else {
+            return State::Complete;
+        };
+        return State::Stuck(vec![Cause {
+            task: Some(only.to_string()),
+            kind: CauseKind::Person,
+            why: format!("it is {}, so nothing of it was merged", task.status),
+            hint: format!("`liza task show {only}` tells why; give the job anew if it is still wanted"),
+        }]);
+    }
+    if board.rest.archived > 0 || board.tasks.iter().any(|task| task.status == Status::Merged) {
+        return State::Complete;
+    }
+    if !board.tasks.is_empty() {
+        return State::Stuck(vec![Cause {
+            task: None,
+            kind: CauseKind::Person,
+            why: "everything was abandoned".to_owned(),
+            hint: "plan anew with `liza plan FILE` or `liza task add`, or leave it at that".to_owned(),
+        }]);
+    }
+    let planning = team
+        .seats
+        .iter()
+        .find(|seat| seat.role == Role::planner() && team.elsewhere.contains(&seat.agent))
+        .filter(|_| !team.handled.iter().any(|key| key.starts_with("initial_planning")));
+    match planning {
+        Some(seat) => State::Waiting(vec![Cause {
+            task: None,
+            kind: CauseKind::Elsewhere,
+            why: format!("nothing is planned yet, and another process runs {}", seat.agent),
+            hint: "`liza agent list` shows it; `liza plan FILE` does without it".to_owned(),
+        }]),
+        None => State::Stuck(vec![nothing_planned(team)]),
+    }
+}
+
 fn nothing_planned(team: &Team) -> Cause {
     let planner = Role::planner();
     match missing_role(team, &planner) {
@@ -344,8 +374,10 @@ fn nothing_planned(team: &Team) -> Cause {
             task: None,
             kind: CauseKind::MissingRole,
             why: format!("there are no tasks, and {why}"),
-            hint: "add tasks with `liza plan FILE` or `liza task add`, or a planner to the team in liza.yaml"
-                .to_owned(),
+            hint: last_words(team, &planner).unwrap_or_else(|| {
+                "add tasks with `liza plan FILE` or `liza task add`, or a planner to the team in liza.yaml"
+                    .to_owned()
+            }),
         },
         None => Cause {
             task: None,
@@ -371,6 +403,34 @@ fn missing_role(team: &Team, role: &Role) -> Option<String> {
         }
     }
     Some(stopped.join("; "))
+}
+
+/// Where to read why everybody of a role has stopped.
+fn last_words(team: &Team, role: &Role) -> Option<String> {
+    let seats = team.seats.iter().filter(|seat| &seat.role == role);
+    let logs: Vec<&str> = seats.filter_map(|seat| team.logs.get(&seat.agent)).map(String::as_str).collect();
+    (!logs.is_empty()).then(|| format!("read {}, mend that, then run again", logs.join(", ")))
+}
+
+/// Causes in words, each said once with all the tasks that have it.
+pub fn in_words(causes: &[Cause]) -> Vec<String> {
+    let mut said: Vec<(&Cause, Vec<&str>)> = Vec::new();
+    for cause in causes {
+        let known = said.iter_mut().find(|(known, _)| {
+            (known.kind, &known.why, &known.hint) == (cause.kind, &cause.why, &cause.hint)
+        });
+        match known {
+            Some((_, tasks)) => tasks.extend(cause.task.as_deref()),
+            None => said.push((cause, cause.task.as_deref().into_iter().collect())),
+        }
+    }
+    said.iter()
+        .map(|(cause, tasks)| {
+            let tasks = if tasks.is_empty() { String::new() } else { format!("{}: ", tasks.join(", ")) };
+            let hint = if cause.hint.is_empty() { String::new() } else { format!(" ({})", cause.hint) };
+            format!("{tasks}{}{hint}", cause.why)
+        })
+        .collect()
 }
 
 fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'_>, task: &Task) -> Cause {
@@ -402,10 +462,21 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
     let lease = if task.status == Status::ReadyForReview { &task.review_lease } else { &task.lease };
     if let Some(lease) = lease
         && !lease_over(board, lease, now)
-        && !team.seats.iter().any(|seat| seat.agent == lease.agent)
     {
-        let why = format!("{} has it until {}", lease.agent, lease.expires.at);
-        return made(CauseKind::Elsewhere, why, format!("`liza task show {id}`"));
+        let of_team = team.seats.iter().any(|seat| seat.agent == lease.agent);
+        if !of_team || team.elsewhere.contains(&lease.agent) {
+            let why = format!("{} has it until {}", lease.agent, lease.expires.at);
+            return made(CauseKind::Elsewhere, why, format!("`liza task show {id}`"));
+        }
+        if let Some(stopped) = team.out.get(&lease.agent) {
+            let why = format!("{} holds it and has stopped ({stopped})", lease.agent);
+            let hint = if task.status == Status::ReadyForReview {
+                format!("its lease ends at {}; then run again", lease.expires.at)
+            } else {
+                format!("`liza task release {id}` frees it; then run again")
+            };
+            return made(CauseKind::Person, why, hint);
+        }
     }
     if let Some(until) = &task.reserved_until
         && !until.passed(now)
@@ -449,8 +520,13 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         Status::ReadyForReview | Status::Approved => Role::code_reviewer(),
         _ => task.role.clone(),
     };
+    if let Some(agent) = taker_elsewhere(board, world, now, team, task, &role) {
+        let why = format!("{agent}, which another process runs, may take it");
+        return made(CauseKind::Elsewhere, why, "`liza agent list` shows what it does".to_owned());
+    }
     if let Some(missing) = missing_role(team, &role) {
-        let hint = format!("add one to `team` in liza.yaml, or `liza agent run --role {role}`");
+        let hint = last_words(team, &role)
+            .unwrap_or_else(|| format!("add one to `team` in liza.yaml, or `liza agent run --role {role}`"));
         return made(CauseKind::MissingRole, format!("{why}; {missing}"), hint);
     }
     if task.status == Status::ReadyForReview {
@@ -472,6 +548,30 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         })
         .map(|refusal| refusal.message);
     made(CauseKind::Person, limit.unwrap_or(why), format!("`liza task show {id}`"))
+}
+
+/// Whoever is run by another process and could take this now.
+fn taker_elsewhere<'t>(
+    board: &Board,
+    world: &World,
+    now: &Stamp,
+    team: &'t Team,
+    task: &Task,
+    role: &Role,
+) -> Option<&'t AgentId> {
+    let could = |seat: &&Seat| {
+        let incarnation = board.agent(&seat.agent).map_or(0, |agent| agent.incarnation);
+        let call = Call::new(Actor::Agent { id: seat.agent.clone(), incarnation }, now, world);
+        &seat.role == role
+            && team.elsewhere.contains(&seat.agent)
+            && call.check_switches(Some(&task.id)).is_ok()
+            && match task.status {
+                Status::Approved => true,
+                Status::ReadyForReview => check_reviewable(board, &call, task).is_ok(),
+                _ => check_claimable(board, &call, task).is_ok(),
+            }
+    };
+    team.seats.iter().find(could).map(|seat| &seat.agent)
 }
 
 fn implementers(task: &Task) -> String {

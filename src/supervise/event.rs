@@ -29,6 +29,8 @@ pub enum Kind {
     Crashed,
     Paused,
     Resumed,
+    /// Nothing can be begun now, but it goes on by itself.
+    Waiting,
     Aborted,
     /// A runner ends, and why.
     Stopped,
@@ -56,6 +58,7 @@ impl Kind {
             Self::Crashed => "crashed",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::Waiting => "waiting",
             Self::Aborted => "aborted",
             Self::Stopped => "stopped",
             Self::Board => "board",

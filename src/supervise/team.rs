@@ -3,36 +3,43 @@
 //! A runner is started for one piece of work and leaves after it; while there is nothing to do, nothing runs. Runners
 //! are in process groups of their own, so that Ctrl-C reaches this process alone, and they end when it does.
 
+mod flight;
+mod orphans;
+mod seats;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions};
-use serde_json::Value;
-
-use crate::board::agent::numbered_ids;
 use crate::board::rules::{Release, ReleaseReview};
-use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, Switches, TaskId, Transition};
-use crate::flow::{Context, Failure, agents, leftovers};
+use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, TaskId, Transition};
+use crate::flow::{Context, Failure, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
-use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
+use crate::policy::run::{self, Cause, CauseKind, Start, State, Team};
 use crate::policy::team::TeamMember;
 use crate::store::lock::SideLock;
 use crate::watch::{DirectoryWatch, Notification};
 
 use super::child;
 use super::event::{Event, Kind};
-use super::runner::{check_program, choose};
+use super::runner::said;
 use super::signals;
 use super::tally::Tally;
+use flight::{Flight, Wake, ended};
+use orphans::Orphans;
+pub use seats::Checked;
 
 const TICK: Duration = Duration::from_secs(5);
+/// What was asked twice to end has so long for it, and so long again when it was killed.
+const AT_ONCE: Duration = Duration::from_secs(5);
+/// A planner that was cut off is woken so many times more for the same.
+const WOKEN_AGAIN: u32 = 2;
+/// A run that has passed on so many different remarks passes on no more.
+const MOST_REMARKS: usize = 1000;
 
 pub struct RunOptions {
-    pub provider: Option<String>,
     pub window: Option<u32>,
     pub team: Vec<TeamMember>,
     /// Only this task, and no planner.
@@ -73,28 +80,6 @@ pub struct Finished {
     pub out: BTreeMap<AgentId, String>,
 }
 
-enum Wake {
-    Board,
-    Signal(i32),
-    Said(AgentId, Event),
-    /// The runner's last word, if it failed.
-    Failed(AgentId, String, String),
-    Exited(AgentId),
-}
-
-struct Flight {
-    child: Child,
-    start: Start,
-    since: Instant,
-    doing: String,
-    /// Why it failed, as it said itself.
-    failure: Option<(String, String)>,
-    /// The last thing it had to remark.
-    notice: String,
-    /// How the task stood when it was started.
-    found: Option<(Status, u64)>,
-}
-
 /// So many starts for a task that change nothing about it, and it is left alone.
 const FUTILE_STARTS: u32 = 3;
 
@@ -103,6 +88,8 @@ pub struct TeamRun<'a> {
     options: RunOptions,
     stage: &'a dyn Stage,
     team: Team,
+    /// By which agent command each seat is played.
+    providers: BTreeMap<AgentId, String>,
     flights: BTreeMap<AgentId, Flight>,
     crashes: BTreeMap<AgentId, Crashes>,
     resting_until: BTreeMap<AgentId, Instant>,
@@ -113,9 +100,20 @@ pub struct TeamRun<'a> {
     tx: Sender<Wake>,
     rx: Receiver<Wake>,
     stopping: Option<Outcome>,
+    signals: u32,
+    /// When runners that were asked twice are killed.
+    kill_at: Option<Instant>,
+    grace: Duration,
+    orphans: Orphans,
     told: String,
     /// A switch holds everybody up, and that was said.
     paused: bool,
+    /// Remarks of runners that were passed on, with the tasks they are about.
+    remarks: BTreeSet<(Option<String>, String)>,
+    /// How often an occasion was given back because the planner was cut off.
+    given_back: BTreeMap<String, u32>,
+    /// Since when the board cannot be read.
+    unreadable_since: Option<Instant>,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
@@ -128,18 +126,15 @@ pub fn default_team() -> Vec<TeamMember> {
 }
 
 impl<'a> TeamRun<'a> {
-    pub fn start(ctx: &'a mut Context, options: RunOptions, stage: &'a dyn Stage) -> Result<Self, Failure> {
+    /// What `checked` found must be of the same team.
+    pub fn start(
+        ctx: &'a mut Context,
+        checked: Checked,
+        options: RunOptions,
+        stage: &'a dyn Stage,
+    ) -> Result<Self, Failure> {
         let config = ctx.project_config()?;
-        let locks = ctx.store.layout().dir().join("locks");
-        crate::store::files::make_private_dir(&locks)?;
-        let lock = locks.join("run.lock");
-        let one_run = SideLock::acquire(&lock, Duration::ZERO).map_err(|_| {
-            Failure::new("stale.running", "a run of this board is under way already")
-                .hint("`liza status` shows what it does; stop it with Ctrl-C where it runs, or `liza abort`")
-        })?;
-        for member in &options.team {
-            check_program(&choose(&config, &member.role, options.provider.as_deref())?)?;
-        }
+        let orphans = Orphans::at_start();
         child::adopt_orphans();
         let mut run = config.run.clone();
         run.window = options.window.unwrap_or(run.window);
@@ -150,6 +145,7 @@ impl<'a> TeamRun<'a> {
             options,
             stage,
             team,
+            providers: BTreeMap::new(),
             flights: BTreeMap::new(),
             crashes: BTreeMap::new(),
             resting_until: BTreeMap::new(),
@@ -159,30 +155,35 @@ impl<'a> TeamRun<'a> {
             tx,
             rx,
             stopping: None,
+            signals: 0,
+            kill_at: None,
+            grace: Duration::from_secs(config.run.grace_seconds),
+            orphans,
             told: String::new(),
             paused: false,
+            remarks: BTreeSet::new(),
+            given_back: BTreeMap::new(),
+            unreadable_since: None,
             watch: None,
-            _one_run: one_run,
+            _one_run: checked.one_run,
         };
-        this.seat_everybody()?;
+        let seated = seats::seat_everybody(this.ctx, &this.options.team, checked.providers)?;
+        for (seat, provider) in seated {
+            this.providers.insert(seat.agent.clone(), provider);
+            this.team.seats.push(seat);
+        }
         this.listen()?;
+        this.warn_of_checkout();
         Ok(this)
     }
 
-    /// Every place gets an identity, so that the rules can be asked what it may do.
-    fn seat_everybody(&mut self) -> Result<(), Failure> {
-        let board = self.ctx.read(&Needs::Nothing)?.board;
-        for member in &self.options.team {
-            for agent in numbered_ids(&member.role).take(member.count as usize) {
-                let known = board.agent(&agent);
-                let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
-                if !runs && !known.is_some_and(|known| known.is_active() && known.has(&member.role)) {
-                    agents::register(self.ctx, vec![member.role.clone()], Some(agent.clone()))?;
-                }
-                self.team.seats.push(Seat { agent, role: member.role.clone() });
-            }
+    /// Nobody should find out after an hour that nothing can be merged.
+    fn warn_of_checkout(&mut self) {
+        let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
+        let branch = &snapshot.board.config().integration_branch;
+        if let Err(failure) = crate::flow::merge::not_checked_out(self.ctx, branch) {
+            self.tell(Event::new(Kind::Notice, format!("nothing can be merged: {}", said(&failure))));
         }
-        Ok(())
     }
 
     fn listen(&mut self) -> Result<(), Failure> {
@@ -215,30 +216,48 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    pub fn run(mut self) -> Result<Finished, Failure> {
+    pub fn run(mut self) -> Finished {
         let outcome = loop {
-            if let Some(outcome) = self.turn()? {
+            if let Some(outcome) = self.turn() {
                 break outcome;
             }
             self.wait();
         };
-        Ok(Finished {
+        let runners = self.runners();
+        self.orphans.end_all(&runners);
+        let logs = std::mem::take(&mut self.team.logs);
+        let out = std::mem::take(&mut self.team.out).into_iter().map(|(agent, why)| {
+            let why = logs.get(&agent).map_or(why.clone(), |log| format!("{why}; see {log}"));
+            (agent, why)
+        });
+        Finished {
             outcome,
+            out: out.collect(),
             tally: std::mem::take(&mut self.tally),
             took: self.began.elapsed(),
-            out: std::mem::take(&mut self.team.out),
-        })
+        }
+    }
+
+    fn runners(&self) -> BTreeSet<u32> {
+        self.flights.values().map(Flight::id).collect()
     }
 
     /// Looks at the board and does what is to be done now; the outcome, once there is nothing more.
-    fn turn(&mut self) -> Result<Option<Outcome>, Failure> {
+    fn turn(&mut self) -> Option<Outcome> {
         self.ctx.now = crate::host::now();
         self.resting_until.retain(|_, until| *until > Instant::now());
         self.team.resting = self.resting_until.keys().cloned().collect();
         self.team.busy =
             self.flights.iter().map(|(agent, flight)| (agent.clone(), flight.start.task.clone())).collect();
-        if let Some(outcome) = &self.stopping {
-            return Ok(self.flights.is_empty().then(|| outcome.clone()));
+        let runners = self.runners();
+        self.orphans.learn(&runners);
+        if let Some(outcome) = self.stopping.clone() {
+            return (self.flights.is_empty() || self.is_killed()).then_some(outcome);
+        }
+        match self.heed_switches() {
+            Ok(Some(outcome)) => return Some(outcome),
+            Ok(None) => {}
+            Err(failure) => return self.unreadable(&failure),
         }
         let read = self.ctx.read_with(|board| {
             let reviewed = board.tasks.iter().filter(|task| task.status == Status::ReadyForReview);
@@ -246,33 +265,26 @@ impl<'a> TeamRun<'a> {
         });
         let board = match read {
             Ok(snapshot) => snapshot.board,
-            // An invalid board pauses everybody; when it is mended, the run goes on.
-            Err(failure) => {
-                self.tell_once(Kind::Notice, super::runner::said(&failure));
-                return Ok(None);
-            }
+            Err(failure) => return self.unreadable(&failure),
         };
-        // One look at the switches for all that follows.
-        let world = self.ctx.store.surroundings(&board)?;
-        if let Some(outcome) = self.heed_switches(&world.switches)? {
-            return Ok(Some(outcome));
-        }
+        let world = match self.ctx.store.surroundings(&board) {
+            Ok(world) => world,
+            Err(error) => return self.unreadable(&error.into()),
+        };
+        self.unreadable_since = None;
         if let Err(failure) = self.ctx.integration_in_place(&board) {
-            let why = failure.message.clone();
-            self.tell_once(Kind::Notice, super::runner::said(&failure));
-            let hint = failure.hint.unwrap_or_default();
-            let cause = Cause { task: None, kind: CauseKind::Person, why, hint };
-            return Ok(self.flights.is_empty().then(|| Outcome::Stuck(vec![cause])));
+            self.tell_once(Kind::Notice, said(&failure));
+            return self.flights.is_empty().then(|| Outcome::Stuck(vec![for_a_person(&failure)]));
         }
         // What stands differently now may be taken up again.
         self.futile.retain(|task, (found, _)| state_of(&board, task) == Some(*found));
         self.team.futile.retain(|task, _| self.futile.contains_key(task));
-        let runs_elsewhere = |agent: &AgentId| {
-            let runner = board.agent(agent).and_then(|known| known.runner.as_ref());
-            !self.flights.contains_key(agent) && runner.is_some_and(crate::host::lives)
+        let elsewhere = |agent: &AgentId| {
+            !self.flights.contains_key(agent)
+                && board.agent(agent).is_some_and(|known| seats::is_anothers(self.ctx, agent, known))
         };
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
-        self.team.elsewhere = seats.filter(|agent| runs_elsewhere(agent)).cloned().collect();
+        self.team.elsewhere = seats.filter(|agent| elsewhere(agent)).cloned().collect();
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| state_of(&board, task));
@@ -280,22 +292,40 @@ impl<'a> TeamRun<'a> {
         }
         self.show(&board);
         match next.state {
-            State::Running => Ok(None),
-            State::Complete => Ok(Some(Outcome::Complete)),
-            State::Stuck(causes) => Ok(Some(Outcome::Stuck(causes))),
-            // That a switch is set was said above.
-            State::Waiting(_) if self.paused => Ok(None),
+            State::Running => None,
+            State::Complete => Some(Outcome::Complete),
+            State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
-                let words: Vec<String> = causes.iter().map(in_words).collect();
-                if !words.is_empty() {
-                    self.tell_once(Kind::Paused, words.join("; "));
+                // A switch was told of already.
+                if !causes.is_empty() && world.switches.global().is_none() {
+                    self.tell_once(Kind::Waiting, run::in_words(&causes).join("; "));
                 }
-                Ok(None)
+                None
             }
         }
     }
 
-    fn heed_switches(&mut self, switches: &Switches) -> Result<Option<Outcome>, Failure> {
+    /// Nothing is begun on a board that cannot be read. When it is mended, the run goes on; if nobody works any more and
+    /// nobody has said that it is to wait, it does not wait for long.
+    fn unreadable(&mut self, failure: &Failure) -> Option<Outcome> {
+        self.tell_once(Kind::Notice, said(failure));
+        let since = *self.unreadable_since.get_or_insert_with(Instant::now);
+        let paused = self.ctx.store.switches().is_ok_and(|switches| switches.global().is_some());
+        let over = self.flights.is_empty() && !paused && since.elapsed() >= 2 * TICK;
+        over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
+    }
+
+    /// Whether even those that were killed are not waited for any more.
+    fn is_killed(&self) -> bool {
+        let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
+        for flight in self.flights.values() {
+            flight.kill();
+        }
+        Instant::now() >= at + AT_ONCE
+    }
+
+    fn heed_switches(&mut self) -> Result<Option<Outcome>, Failure> {
+        let switches = self.ctx.store.switches()?;
         let Some(switch) = switches.global() else {
             if std::mem::take(&mut self.paused) {
                 // The next pause is news again.
@@ -311,19 +341,31 @@ impl<'a> TeamRun<'a> {
                 self.tell_once(Kind::Aborted, why.clone());
                 // The runners have seen it too; they are waited for.
                 self.stopping = Some(Outcome::Aborted(why.clone()));
-                Ok(self.flights.is_empty().then_some(Outcome::Aborted(why)))
+                return Ok(self.flights.is_empty().then_some(Outcome::Aborted(why)));
             }
             SwitchKind::Checkpoint => {
-                if let Some(path) = crate::flow::summary::write_once(self.ctx)? {
-                    self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
+                match crate::flow::summary::write_once(self.ctx) {
+                    Ok(Some(path)) => {
+                        self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
+                    }
+                    Ok(None) => {}
+                    Err(failure) => self.remark(Event::new(
+                        Kind::Notice,
+                        format!("no summary could be written: {}", said(&failure)),
+                    )),
                 }
                 self.tell_once(Kind::Paused, why);
-                Ok(None)
             }
-            SwitchKind::Pause => {
-                self.tell_once(Kind::Paused, why);
-                Ok(None)
-            }
+            SwitchKind::Pause => self.tell_once(Kind::Paused, why),
+        }
+        Ok(None)
+    }
+
+    /// What is said again and again in the same words is passed on once.
+    fn remark(&mut self, event: Event) {
+        if self.remarks.len() < MOST_REMARKS && self.remarks.insert((event.task.clone(), event.text.clone()))
+        {
+            self.tell(event);
         }
     }
 
@@ -335,9 +377,7 @@ impl<'a> TeamRun<'a> {
             .arg(self.ctx.store.dir())
             .args(["agent", "run", "--once", "--role", start.role.as_str(), "--id", start.agent.as_str()])
             .args(["--parent", &std::process::id().to_string()]);
-        let member = self.options.team.iter().find(|member| member.role == start.role);
-        let provider = self.options.provider.as_ref().or(member.and_then(|member| member.provider.as_ref()));
-        if let Some(provider) = provider {
+        if let Some(provider) = self.providers.get(&start.agent) {
             command.args(["--provider", provider]);
         }
         if let Some(task) = &start.task {
@@ -346,41 +386,25 @@ impl<'a> TeamRun<'a> {
         for key in &start.woken {
             command.args(["--woken", key]);
         }
-        let spawned = command
-            .current_dir(self.ctx.root())
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = match spawned {
-            Ok(child) => child,
-            Err(error) => {
-                self.rest(&start.agent, format!("its runner could not be started: {error}"));
-                return;
+        command.current_dir(self.ctx.root());
+        let log = self.ctx.store.layout().runs().join(format!(".{}", start.agent)).join("runner.log");
+        match Flight::take_off(command, log, start.clone(), found, &self.tx) {
+            Ok(flight) => {
+                self.team.handled.extend(start.woken);
+                self.flights.insert(start.agent, flight);
             }
-        };
-        if let Some(pipe) = child.stdout.take() {
-            let (tx, agent) = (self.tx.clone(), start.agent.clone());
-            std::thread::spawn(move || listen_to(pipe, &agent, &tx));
+            Err(error) => self.rest(&start.agent, format!("its runner could not be started: {error}"), None),
         }
-        let flight = Flight {
-            child,
-            since: Instant::now(),
-            doing: "starting".to_owned(),
-            failure: None,
-            notice: String::new(),
-            found,
-            start: start.clone(),
-        };
-        self.team.handled.extend(start.woken);
-        self.flights.insert(start.agent, flight);
     }
 
     fn wait(&mut self) {
         let resting =
             self.resting_until.values().min().map(|at| at.saturating_duration_since(Instant::now()));
         let mut most = TICK.min(resting.unwrap_or(TICK));
+        if let Some(at) = self.kill_at {
+            let until = at.saturating_duration_since(Instant::now());
+            most = most.min(until.max(Duration::from_millis(100)));
+        }
         // Everything that has happened until now is heeded before the next look.
         loop {
             match self.rx.recv_timeout(most) {
@@ -398,16 +422,20 @@ impl<'a> TeamRun<'a> {
             Wake::Said(agent, event) => {
                 if let Some(flight) = self.flights.get_mut(&agent) {
                     flight.doing = event.event.word().to_owned();
-                    if event.event == Kind::Notice {
-                        flight.notice.clone_from(&event.text);
+                    match event.event {
+                        Kind::Notice => flight.notice.clone_from(&event.text),
+                        Kind::Limit => flight.limited = true,
+                        _ => {}
                     }
                     if let Some(task) = event.task.as_ref().and_then(|task| TaskId::new(task).ok()) {
                         flight.start.task = Some(task);
                     }
                 }
                 // That a runner comes and goes with each piece of work is nobody's news.
-                if !matches!(event.event, Kind::Ready | Kind::Stopped) {
-                    self.tell(event);
+                match event.event {
+                    Kind::Ready | Kind::Stopped => {}
+                    Kind::Notice => self.remark(event),
+                    _ => self.tell(event),
                 }
             }
             Wake::Failed(agent, code, message) => {
@@ -422,27 +450,75 @@ impl<'a> TeamRun<'a> {
     /// A runner has ended.
     fn landed(&mut self, agent: &AgentId) {
         let Some(mut flight) = self.flights.remove(agent) else { return };
-        let status = flight.child.wait().ok();
-        self.end_orphans();
+        let status = flight.reap();
+        let runners = self.runners();
+        self.orphans.end(&runners);
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
         self.note_futility(&flight, failure.as_ref());
+        if code != Some(0) || flight.limited {
+            self.give_back(&flight.start.woken);
+        }
         if code == Some(0) || code == Some(5) || self.stopping.is_some() {
             return;
         }
-        let (kind, message) =
+        let (kind, mut message) =
             failure.unwrap_or_else(|| (String::new(), format!("its runner {}", ended(status))));
-        if kind == "refused.crash_loop" || kind.starts_with("usage.") {
-            self.team.out.insert(agent.clone(), message.clone());
-            self.tell(Event::new(Kind::Stopped, message).agent(agent));
-            return;
+        let mut log = self.last_output(agent, flight.start.task.as_ref());
+        if let Some(own) = flight.log().filter(|_| kind != "refused.crash_loop") {
+            message = format!("{message}; what its runner said is in {}", own.display());
+            log = Some(own.to_owned());
         }
-        // What the planner was woken for may not have been seen to.
-        for key in &flight.start.woken {
-            self.team.handled.remove(key);
-        }
+        // A runner that was killed, or failed before it could, has let nothing go.
         self.free_work_of(agent, &message);
-        self.rest(agent, message);
+        if kind == "refused.crash_loop" || kind.starts_with("usage.") {
+            self.put_out(agent, message, log);
+        } else {
+            self.rest(agent, message, log);
+        }
+    }
+
+    /// What the planner was woken for may not have been seen to.
+    fn give_back(&mut self, woken: &[String]) {
+        for key in woken {
+            let times = self.given_back.entry(key.clone()).or_default();
+            if *times < WOKEN_AGAIN {
+                *times += 1;
+                self.team.handled.remove(key);
+            }
+        }
+    }
+
+    /// Where an agent's last session has left what it printed.
+    fn last_output(&self, agent: &AgentId, task: Option<&TaskId>) -> Option<PathBuf> {
+        let runs = self.ctx.store.layout().runs();
+        let mut dirs = vec![runs.join(format!(".{agent}"))];
+        if let Some(task) = task {
+            let rounds = std::fs::read_dir(runs.join(task.as_str())).into_iter().flatten().flatten();
+            dirs.extend(rounds.map(|round| round.path()));
+        }
+        let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
+        let printed = files.filter_map(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            let of_agent = name.starts_with(&format!("{agent}-"))
+                && (name.ends_with(".err.log") || name.ends_with(".out.log"));
+            let meta = file.metadata().ok().filter(|meta| of_agent && meta.len() > 0)?;
+            Some((meta.modified().ok()?, file.path()))
+        });
+        printed.max().map(|(_, path)| path)
+    }
+
+    /// It is not started any more.
+    fn put_out(&mut self, agent: &AgentId, why: String, log: Option<PathBuf>) {
+        let mut text = why.clone();
+        if let Some(log) = log.map(|log| log.display().to_string()) {
+            if !why.contains(&log) {
+                text = format!("{why}; see {log}");
+            }
+            self.team.logs.insert(agent.clone(), log);
+        }
+        self.team.out.insert(agent.clone(), why);
+        self.tell(Event::new(Kind::Stopped, text).agent(agent));
     }
 
     /// Whether anything came of it. If not, it is not tried again at once, and at last not at all.
@@ -466,7 +542,7 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    /// A runner that was killed could let nothing go: whoever is free goes on from what its agent committed.
+    /// Whoever is free goes on from what its agent committed.
     fn free_work_of(&mut self, agent: &AgentId, why: &str) {
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         for task in &snapshot.board.tasks {
@@ -486,14 +562,14 @@ impl<'a> TeamRun<'a> {
             };
             let event = match self.ctx.commit(what) {
                 Ok(_) => Event::new(Kind::Released, why),
-                Err(failure) => Event::new(Kind::Notice, super::runner::said(&failure)),
+                Err(failure) => Event::new(Kind::Notice, said(&failure)),
             };
             self.tell(event.agent(agent).task(&task.id));
         }
     }
 
     /// Not at once again: it just failed. Too often, and not at all.
-    fn rest(&mut self, agent: &AgentId, why: String) {
+    fn rest(&mut self, agent: &AgentId, why: String, log: Option<PathBuf>) {
         match self.crashes.entry(agent.clone()).or_default().note(self.began.elapsed()) {
             AfterCrash::Restart(pause) => {
                 self.resting_until.insert(agent.clone(), Instant::now() + pause);
@@ -503,33 +579,24 @@ impl<'a> TeamRun<'a> {
                 );
             }
             AfterCrash::GiveUp => {
-                let why = format!("it failed 3 times in 5 minutes; last: {why}");
-                self.team.out.insert(agent.clone(), why.clone());
-                self.tell(Event::new(Kind::Stopped, why).agent(agent));
+                self.put_out(agent, format!("it failed 3 times in 5 minutes; last: {why}"), log);
             }
         }
     }
 
-    /// What the agent of a killed runner set free comes to this process; nobody else would end it.
-    fn end_orphans(&mut self) {
-        let runners: BTreeSet<u32> = self.flights.values().map(|flight| flight.child.id()).collect();
-        for pid in crate::host::descendants_except(&runners) {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                let _ = rustix::process::kill_process(pid, Signal::KILL);
-                let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-            }
-        }
-    }
-
-    /// The first signal asks everybody to end, the second does not wait for it.
+    /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
     fn stop(&mut self, signal: i32) {
-        let again = self.stopping.is_some();
+        self.signals += 1;
+        let again = self.signals > 1;
         self.stopping = Some(Outcome::Signal(signal));
         for flight in self.flights.values() {
-            if let Some(pid) = i32::try_from(flight.child.id()).ok().and_then(Pid::from_raw) {
-                let _ = rustix::process::kill_process(pid, Signal::TERM);
-            }
+            flight.ask_to_end();
         }
+        self.kill_at = match self.signals {
+            1 => None,
+            2 => Some(Instant::now() + AT_ONCE),
+            _ => self.kill_at.map(|at| at.min(Instant::now())),
+        };
         if !self.flights.is_empty() {
             self.tell(Event::new(
                 Kind::Notice,
@@ -539,6 +606,20 @@ impl<'a> TeamRun<'a> {
                     "stopping: agents are asked to end and their work is kept; once more ends them at once"
                 },
             ));
+        }
+    }
+
+    /// Waits until all have ended; a signal cuts it short.
+    fn wait_for_flights(&mut self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        loop {
+            self.flights.retain(|_, flight| !flight.is_over());
+            if self.flights.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            if let Ok(Wake::Signal(_)) = self.rx.recv_timeout(Duration::from_millis(20)) {
+                return;
+            }
         }
     }
 
@@ -568,11 +649,22 @@ impl<'a> TeamRun<'a> {
 }
 
 impl Drop for TeamRun<'_> {
+    /// Whatever ends a run, its agents have the time they are given to end, unless they had it already.
     fn drop(&mut self) {
-        for flight in self.flights.values_mut() {
-            let _ = flight.child.kill();
-            let _ = flight.child.wait();
+        if self.flights.is_empty() {
+            return;
         }
+        let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + AT_ONCE };
+        for flight in self.flights.values() {
+            flight.ask_to_end();
+        }
+        self.wait_for_flights(patience);
+        for flight in self.flights.values() {
+            flight.kill();
+        }
+        self.wait_for_flights(Duration::from_secs(1));
+        let runners = self.runners();
+        self.orphans.end_all(&runners);
     }
 }
 
@@ -580,30 +672,11 @@ fn state_of(board: &Board, task: &TaskId) -> Option<(Status, u64)> {
     board.task(task).map(|task| (task.status, task.epoch))
 }
 
-pub fn in_words(cause: &Cause) -> String {
-    let task = cause.task.as_ref().map_or(String::new(), |task| format!("{task}: "));
-    format!("{task}{} ({})", cause.why, cause.hint)
-}
-
-fn ended(status: Option<ExitStatus>) -> String {
-    match (status.and_then(|status| status.code()), status.and_then(|status| status.signal())) {
-        (Some(code), _) => format!("ended with exit {code}"),
-        (None, Some(signal)) => format!("was killed by signal {signal}"),
-        _ => "was lost".to_owned(),
+fn for_a_person(failure: &Failure) -> Cause {
+    Cause {
+        task: None,
+        kind: CauseKind::Person,
+        why: failure.message.clone(),
+        hint: failure.hint.clone().unwrap_or_default(),
     }
-}
-
-/// Passes on what a runner says, and at last that it is gone.
-fn listen_to(pipe: impl std::io::Read, agent: &AgentId, tx: &Sender<Wake>) {
-    for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-        if let Ok(event) = serde_json::from_str::<Event>(&line) {
-            let _ = tx.send(Wake::Said(agent.clone(), event));
-        } else if let Ok(answer) = serde_json::from_str::<Value>(&line)
-            && answer["ok"] == false
-        {
-            let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
-            let _ = tx.send(Wake::Failed(agent.clone(), text("code"), text("message")));
-        }
-    }
-    let _ = tx.send(Wake::Exited(agent.clone()));
 }

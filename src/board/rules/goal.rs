@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::board::call::Call;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::{Board, GoalStatus};
+use crate::board::task::Status;
 use crate::board::transition::{Needs, Rule};
 
 use super::common::human_only;
@@ -33,6 +34,14 @@ impl Rule for CompleteGoal {
                 .hint("plan it: `liza plan FILE`")
                 .err();
         }
+        if board.rest.archived == 0 && !board.tasks.iter().any(|task| task.status == Status::Merged) {
+            return Refusal::new(
+                Code::Transition,
+                "nothing was merged for the goal; everything was abandoned",
+            )
+            .hint("plan it anew: `liza plan FILE`")
+            .err();
+        }
         Ok(())
     }
 
@@ -54,14 +63,29 @@ mod tests {
 
     #[test]
     fn a_goal_is_reached_when_nothing_is_open_and_opens_again_with_a_task() {
-        let mut bench = Bench::with_tasks(&["t"]);
+        let mut bench = Bench::with_tasks(&["t", "v"]);
         assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
         bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
+        bench.hand_in("coder-1", "v");
+        let review = bench.start_review("v");
+        bench.ok("reviewer-1", review);
+        let approve = bench.approve("v");
+        bench.ok("reviewer-1", approve);
+        bench.merge("v");
         assert_eq!(bench.refused("planner-1", CompleteGoal {}), Code::HumanOnly);
         bench.ok("human", CompleteGoal {});
         assert_eq!(bench.board.rest.goal.status, GoalStatus::Complete);
         bench.ok("human", plan_of(vec![new_task("u", "src/u.rs")]));
         assert_eq!(bench.board.rest.goal.status, GoalStatus::InProgress);
         assert_eq!(Bench::new().refused("human", CompleteGoal {}), Code::Transition);
+    }
+
+    #[test]
+    fn a_goal_for_which_everything_was_abandoned_is_not_reached() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.ok("human", Abandon { task: id("t"), reason: "not needed".to_owned() });
+        assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
+        bench.board.rest.archived = 1;
+        bench.ok("human", CompleteGoal {});
     }
 }

@@ -7,9 +7,10 @@ use crate::board::{Needs, PathPattern, Role, TaskId};
 use crate::flow::init::parse_role;
 use crate::flow::report::{self, RunFacts};
 use crate::flow::{Context, Failure};
+use crate::policy::run::in_words;
 use crate::policy::team::TeamMember;
 use crate::supervise::signals::exit_code;
-use crate::supervise::team::{Finished, Outcome, RunOptions, TeamRun, default_team, in_words};
+use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun, default_team};
 
 use super::super::Session;
 use super::super::exit;
@@ -30,7 +31,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub provider: Option<String>,
     /// How many agents work at the same time
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub window: Option<u32>,
     /// Whom to start, instead of `team` in liza.yaml; repeat for several
     #[arg(long, value_name = "ROLE=COUNT")]
@@ -53,6 +54,9 @@ pub enum SingleKind {
     Config,
 }
 
+/// So many reasons are said; people read no more at once.
+const MOST_CAUSES: usize = 20;
+
 pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
     super::people_only(session, "run the team")?;
     let config = session.ctx.project_config()?;
@@ -61,19 +65,18 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
         true => config.team.clone(),
         false => args.team.iter().map(|text| parse_member(text)).collect::<Result<Vec<_>, _>>()?,
     };
-    let only = match &args.single {
-        None => None,
-        Some(what) => {
-            let what = session.input.text(what)?;
-            team = [Role::coder(), Role::code_reviewer()]
-                .map(|role| TeamMember { role, count: 1, provider: None })
-                .to_vec();
-            Some(add_single(&session.ctx, &what, args)?)
-        }
-    };
-    let options = RunOptions { provider: args.provider.clone(), window: args.window, team, only };
+    let job = args.single.as_ref().map(|what| session.input.text(what)).transpose()?;
+    if job.is_some() {
+        team = [Role::coder(), Role::code_reviewer()]
+            .map(|role| TeamMember { role, count: 1, provider: None })
+            .to_vec();
+    }
+    let checked = Checked::new(&session.ctx, &team, args.provider.as_deref())?;
+    // Only now that it can be done: a task that nobody begins would stay on the board.
+    let only = job.map(|what| add_single(&session.ctx, &what, args)).transpose()?;
+    let options = RunOptions { window: args.window, team, only };
     let live = Live::new(session.ui);
-    let finished = TeamRun::start(&mut session.ctx, options, &live)?.run()?;
+    let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
     session.ctx.now = crate::host::now();
     answer(session, &finished, args.single.is_some())
 }
@@ -167,18 +170,33 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         stopped: finished.out.iter().map(|(agent, why)| (agent.to_string(), why.clone())).collect(),
         events: finished.tally.lines(),
     };
-    let written = report::write(ctx, &facts)?;
-    let data = json!({
-        "outcome": outcome, "causes": causes, "seconds": written.data["seconds"], "counts": written.data["counts"],
-        "report": written.markdown, "report_json": written.json, "stopped": written.data["stopped"],
-    });
-    let merged = written.data["counts"]["MERGED"].as_u64().unwrap_or_default();
-    let ending = format!("report: {}", written.markdown.display());
+    // What the run did is done, whether it can be written down or not.
+    let (data, ending, revision) = match report::write(ctx, &facts) {
+        Ok(written) => (
+            json!({
+                "outcome": outcome, "causes": causes, "seconds": written.data["seconds"],
+                "counts": written.data["counts"], "report": written.markdown, "report_json": written.json,
+                "stopped": written.data["stopped"],
+            }),
+            format!("report: {}", written.markdown.display()),
+            written.data["revision"].as_u64().unwrap_or_default(),
+        ),
+        Err(failure) => (
+            json!({
+                "outcome": outcome, "causes": causes, "seconds": facts.seconds, "counts": {}, "report": null,
+                "report_json": null, "report_failed": failure.message,
+                "stopped": facts.stopped.iter().map(|(agent, why)| json!({ "agent": agent, "why": why })).collect::<Vec<_>>(),
+            }),
+            format!("no report could be written: {}", failure.message),
+            0,
+        ),
+    };
     match &finished.outcome {
-        Outcome::Complete => Ok(Answer::new(
-            data,
-            format!("complete: {merged} merged in {:.1} s\n{ending}", finished.took.as_secs_f64()),
-        )),
+        Outcome::Complete => {
+            let merged = data["counts"]["MERGED"].as_u64().map_or("everything".to_owned(), |n| n.to_string());
+            let text = format!("complete: {merged} merged in {:.1} s\n{ending}", finished.took.as_secs_f64());
+            Ok(Answer::new(data, text))
+        }
         Outcome::Signal(signal) => {
             let mut answer =
                 Answer::new(data, format!("stopped; run it again to go on where it was\n{ending}"));
@@ -187,14 +205,21 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         }
         Outcome::Aborted(why) => Err(Failure::new("switch.set", format!("aborted: {why}; {ending}"))
             .hint("work in progress is kept; `liza resume` takes the switch away, then run it again")
-            .with_data(data, written.data["revision"].as_u64().unwrap_or_default())),
+            .with_data(data, revision)),
         Outcome::Stuck(causes) => {
-            let mut lines: Vec<String> = causes.iter().map(in_words).collect();
-            lines.truncate(20);
-            let mut answer = Answer::new(
-                data,
-                format!("nothing can go on by itself:\n  {}\n{ending}", lines.join("\n  ")),
-            );
+            let mut lines = in_words(causes);
+            let more = lines.len().saturating_sub(MOST_CAUSES);
+            lines.truncate(MOST_CAUSES);
+            if more > 0 {
+                lines.push(format!("and {more} more; the report has them all"));
+            }
+            if session.ui.json {
+                return Err(Failure::new("refused.stuck", "nothing can go on by itself")
+                    .hint("`data.causes` says what each task needs and the command for it; then run it again")
+                    .with_data(data, revision));
+            }
+            let text = format!("nothing can go on by itself:\n  {}\n{ending}", lines.join("\n  "));
+            let mut answer = Answer::new(data, text);
             answer.exit = exit::REFUSED;
             Ok(answer)
         }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::board::rules::{Block, HandOff, Release, ReleaseReview, check_claimable, check_reviewable};
+use crate::board::rules::{
+    Abandon, Block, HandOff, Release, ReleaseReview, check_claimable, check_reviewable,
+};
 use crate::board::testing::*;
 use crate::board::{Role, Status};
-use crate::policy::run::{CauseKind, Next, Seat, State, Team, next};
+use crate::policy::run::{Cause, CauseKind, Next, Seat, State, Team, in_words, next};
 
 fn seats(names: &[&str]) -> Vec<Seat> {
     let role_of = |name: &str| match name {
@@ -136,6 +138,82 @@ fn a_standstill_is_explained() {
     bench.world.switches.set.insert(pause(None));
     assert!(decide(&bench, &team).starts.is_empty());
     assert!(matches!(decide(&bench, &team).state, State::Waiting(_)));
+}
+
+#[test]
+fn what_came_to_nothing_is_not_complete() {
+    let mut bench = Bench::with_tasks(&["a", "b"]);
+    for name in ["a", "b"] {
+        bench.ok("human", Abandon { task: id(name), reason: "not needed".to_owned() });
+    }
+    let mut team = team(&["coder-1"], 4);
+    let why = |state: State| match state {
+        State::Stuck(causes) => (causes[0].kind, causes[0].why.clone()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(why(decide(&bench, &team).state), (CauseKind::Person, "everything was abandoned".to_owned()));
+    team.only = Some(id("a"));
+    assert!(why(decide(&bench, &team).state).1.contains("ABANDONED"));
+    // What is in the archive was done for the goal.
+    team.only = None;
+    bench.board.rest.archived = 1;
+    assert_eq!(decide(&bench, &team).state, State::Complete);
+}
+
+#[test]
+fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
+    let mut bench = Bench::with_tasks(&["a"]);
+    let mut team = team(&["coder-1"], 4);
+    team.elsewhere.insert(agent("coder-1"));
+    let kind = |state: &State| match state {
+        State::Waiting(causes) | State::Stuck(causes) => causes[0].kind,
+        other => panic!("{other:?}"),
+    };
+    // It may take it, then it has it.
+    let state = decide(&bench, &team).state;
+    assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
+    bench.claim("coder-1", "a");
+    let state = decide(&bench, &team).state;
+    assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
+    let block = Block {
+        task: id("a"),
+        epoch: Some(1),
+        reason: "two ways to read it".to_owned(),
+        questions: vec!["which one?".to_owned()],
+    };
+    bench.ok("coder-1", block);
+    let state = decide(&bench, &team).state;
+    assert!(matches!(state, State::Stuck(_)) && kind(&state) == CauseKind::Person, "{state:?}");
+}
+
+#[test]
+fn what_a_stopped_seat_still_holds_is_said() {
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.claim("coder-1", "a");
+    let mut team = team(&["coder-1"], 4);
+    team.out.insert(agent("coder-1"), "it crashed".to_owned());
+    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
+    assert!(causes[0].why.contains("coder-1 holds it and has stopped (it crashed)"), "{causes:?}");
+    // Of what nobody can take any more, the log says why.
+    let bench = Bench::with_tasks(&["a", "b"]);
+    team.logs.insert(agent("coder-1"), "runner.log".to_owned());
+    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
+    assert_eq!(causes.len(), 2);
+    assert!(causes[0].hint.contains("runner.log"), "{causes:?}");
+    let words = in_words(&causes);
+    assert_eq!(words.len(), 1, "{words:?}");
+    assert!(words[0].starts_with("a, b: "), "{words:?}");
+}
+
+#[test]
+fn causes_that_differ_are_said_apart() {
+    let made = |task: &str, hint: &str| Cause {
+        task: Some(task.to_owned()),
+        kind: CauseKind::Person,
+        why: "why".to_owned(),
+        hint: hint.to_owned(),
+    };
+    assert_eq!(in_words(&[made("a", "x"), made("b", "y"), made("c", "x")]), ["a, c: why (x)", "b: why (y)"]);
 }
 
 /// A small source of chance that is the same every time.

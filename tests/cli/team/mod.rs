@@ -5,6 +5,7 @@ mod exits;
 mod fire;
 mod played;
 mod running;
+mod stubborn;
 mod switched;
 
 use std::path::{Path, PathBuf};

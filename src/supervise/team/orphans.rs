@@ -1,0 +1,61 @@
+//! What agents of a run set free, and what was there before it.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::board::Process;
+
+pub struct Orphans {
+    /// Whoever became this program may have started others before: they, and what they start, are none of ours.
+    early: Vec<Process>,
+    /// Ended, but perhaps not reaped yet.
+    ended: Vec<Pid>,
+}
+
+impl Orphans {
+    /// To be called before anything is started.
+    pub fn at_start() -> Self {
+        let early = crate::host::descendants().into_iter().map(crate::host::process).collect();
+        Self { early, ended: Vec::new() }
+    }
+
+    /// Learns what the early ones have started meanwhile, as long as it can be seen whose it is.
+    pub fn learn(&mut self, runners: &BTreeSet<u32>) {
+        self.early.retain(crate::host::lives);
+        if self.early.is_empty() {
+            return;
+        }
+        let known: BTreeSet<u32> = self.early.iter().map(|process| process.pid).collect();
+        // In this order, so that what is started meanwhile is not taken for theirs.
+        let all = crate::host::descendants_except(runners);
+        let ours: BTreeSet<u32> =
+            crate::host::descendants_except(&runners.union(&known).copied().collect()).into_iter().collect();
+        let theirs = all.into_iter().filter(|pid| !ours.contains(pid) && !known.contains(pid));
+        self.early.extend(theirs.map(crate::host::process));
+    }
+
+    /// What the agent of a killed runner set free comes to this process; nobody else would end it. Says how many there were.
+    pub fn end(&mut self, runners: &BTreeSet<u32>) -> usize {
+        self.learn(runners);
+        let mut spared = runners.clone();
+        spared.extend(self.early.iter().map(|process| process.pid));
+        let found = crate::host::descendants_except(&spared);
+        for pid in found.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            self.ended.push(pid);
+        }
+        self.ended
+            .retain(|pid| matches!(rustix::process::waitpid(Some(*pid), WaitOptions::NOHANG), Ok(None)));
+        found.len()
+    }
+
+    /// The last look: the children of what was ended come one after the other.
+    pub fn end_all(&mut self, runners: &BTreeSet<u32>) {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while self.end(runners) > 0 && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Who sits where: each place of the team gets an identity and the agent command that plays it, and nobody else's is taken.
+
+use std::collections::BTreeSet;
+
+use crate::board::agent::{Agent, numbered_ids};
+use crate::board::{AgentId, Needs, Process};
+use crate::flow::{Context, Failure, agents, runners};
+use crate::policy::ProjectConfig;
+use crate::policy::run::Seat;
+use crate::policy::team::TeamMember;
+use crate::store::lock::SideLock;
+
+use super::super::runner::{check_program, choose};
+
+/// More of one role than this is a slip of the finger.
+const MOST_OF_A_ROLE: u32 = 64;
+
+/// That a run can begin: it is the only one, and what it needs is there.
+pub struct Checked {
+    pub(super) one_run: SideLock,
+    /// By whom each entry of the team is played.
+    pub(super) providers: Vec<String>,
+}
+
+impl Checked {
+    pub fn new(ctx: &Context, team: &[TeamMember], provider: Option<&str>) -> Result<Self, Failure> {
+        let config = ctx.project_config()?;
+        if let Some(member) = team.iter().find(|member| !(1..=MOST_OF_A_ROLE).contains(&member.count)) {
+            return Err(Failure::usage(format!(
+                "{} of the role {} cannot be had: a team has 1 to {MOST_OF_A_ROLE} of each",
+                member.count, member.role
+            ))
+            .hint("`--team coder=3`, for example, or `count: 3` under `team` in liza.yaml"));
+        }
+        let one_run = runners::take_run(ctx.store.dir())?.ok_or_else(|| {
+            Failure::new("stale.running", "a run of this board is under way already")
+                .hint("`liza status` shows what it does; stop it with Ctrl-C where it runs, or `liza abort`")
+        })?;
+        let mut providers = Vec::new();
+        for member in team {
+            let chosen = choose(&config, &member.role, asked(&config, member, provider))?;
+            check_program(&chosen)?;
+            providers.push(chosen.name);
+        }
+        Ok(Self { one_run, providers })
+    }
+}
+
+/// An entry of liza.yaml that names nobody is played as its role is, whatever another entry of that role says.
+fn asked<'a>(config: &'a ProjectConfig, member: &'a TeamMember, all: Option<&'a str>) -> Option<&'a str> {
+    let of_role = || config.roles.get(&member.role).and_then(|role| role.provider.as_deref());
+    let of_entry = || of_role().or(config.provider.as_deref()).filter(|_| config.team.contains(member));
+    all.or(member.provider.as_deref()).or_else(of_entry)
+}
+
+/// A runner that never was. Whoever has a runner on record was not registered by hand.
+fn no_runner() -> Process {
+    Process { boot: "none".to_owned(), ..crate::host::this_process() }
+}
+
+/// Run by another process, or registered by hand: a person or a script works under that name.
+pub(super) fn is_anothers(ctx: &Context, id: &AgentId, agent: &Agent) -> bool {
+    let running = || runners::is_running(ctx.store.dir(), id, agent.runner.as_ref());
+    agent.is_active() && (agent.runner.is_none() || running())
+}
+
+/// Every place gets an identity, so that the rules can be asked what it may do. Ids are numbered through all entries of a
+/// role; what somebody registered by hand is passed over.
+pub(super) fn seat_everybody(
+    ctx: &Context,
+    team: &[TeamMember],
+    providers: Vec<String>,
+) -> Result<Vec<(Seat, String)>, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let mut taken = BTreeSet::new();
+    let mut seats = Vec::new();
+    for (member, provider) in team.iter().zip(providers) {
+        let role = &member.role;
+        let free = numbered_ids(role).filter(|agent| {
+            let Some(known) = board.agent(agent).filter(|known| known.is_active()) else { return true };
+            // One that another run or runner has is waited for.
+            known.runner.is_some() && (known.has(role) || !is_anothers(ctx, agent, known))
+        });
+        let free: Vec<_> = free.filter(|agent| !taken.contains(agent)).take(member.count as usize).collect();
+        for agent in free {
+            let known = board.agent(&agent);
+            if !known.is_some_and(|known| known.is_active() && known.has(role)) {
+                agents::register_running(ctx, role, Some(agent.clone()), &no_runner(), |_| true)?;
+            }
+            taken.insert(agent.clone());
+            seats.push((Seat { agent, role: role.clone() }, provider.clone()));
+        }
+    }
+    Ok(seats)
+}
