@@ -77,3 +77,51 @@ fn two_runners_cannot_have_one_agent() {
     signal(child.id(), "-TERM");
     assert_eq!(child.wait().expect("it ends").code(), Some(143));
 }
+
+#[test]
+fn neither_depth_nor_a_killed_runner_makes_an_agent_a_person() {
+    let world = scripted(
+        r#"cat > $OUT/deep.sh <<'END'
+if [ "$1" -gt 0 ]; then sh "$0" $(($1 - 1)); exit $?; fi
+env -i PATH="$PATH" HOME="$HOME" liza agent register --role code_reviewer --id evil > "$DEEP" 2>&1
+END
+DEEP=$OUT/deep sh $OUT/deep.sh 300
+runner=$(liza --json agent list | sed 's/.*"id":"coder-1"[^}]*"runner":\([0-9]*\).*/\1/')
+cat > $OUT/free.sh <<END
+kill -9 $runner
+until ! kill -0 $runner 2>/dev/null; do :; done
+env -i PATH="$PATH" HOME="$HOME" liza note "whose am I" --task t1 > $OUT/free 2>&1
+END
+setsid sh $OUT/free.sh
+sleep 600"#,
+    );
+    add(&world, "t1");
+    let mut child = start(&world, &["run", "--team", "coder"]);
+    until("its runner was killed", || world.row("t1")["epoch"] != 1 && !out(&world, "deep").is_empty());
+    signal(child.id(), "-INT");
+    signal(child.id(), "-INT");
+    child.wait().expect("it ends");
+    assert!(out(&world, "deep").contains("only a person"), "{}", out(&world, "deep"));
+    let state = world.state();
+    assert!(!state.contains("evil") && !state.contains("whose am I"), "{state}");
+    until("nothing is left", || agents_of(&world).is_empty());
+}
+
+#[test]
+fn what_a_runner_submits_for_its_agent_runs_with_the_agents_environment() {
+    let world = scripted(
+        r#"liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" \
+  --validate "env > $OUT/env; cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh
+mkdir -p tests; echo hello > t1.txt; echo true > tests/test_t1.sh; git add -A; git commit -qm t1"#,
+    );
+    add(&world, "t1");
+    let mut command = world.liza_command(&HUMAN, &world.root, &["agent", "run", "--role", "coder", "--once"]);
+    command.env("SOMEBODYS_SECRET", "canary-0123456789");
+    Ran::of(command.output().expect("liza runs")).ok();
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
+    assert!(
+        out(&world, "env").contains("PATH=") && !out(&world, "env").contains("canary"),
+        "{}",
+        out(&world, "env")
+    );
+}
