@@ -246,6 +246,8 @@ impl<'a> TeamRun<'a> {
         });
         let board = match read {
             Ok(snapshot) => snapshot.board,
+            // With the board gone there is nothing to wait for.
+            Err(failure) if !self.ctx.store.dir().exists() => return Err(failure),
             // An invalid board pauses everybody; when it is mended, the run goes on.
             Err(failure) => {
                 self.tell_once(Kind::Notice, super::runner::said(&failure));
