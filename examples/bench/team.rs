@@ -239,13 +239,16 @@ impl Bench {
             let id = format!("t{round}");
             add(self, &world, &id, true);
             add(self, &runners.0, &id, false);
+            // What one left unwritten is not to be charged to the next.
             rustix::fs::sync();
             let before = used_by_children();
             bare.push(timed(|| bare_cycle(&world, round)));
             bare_cpu += used_by_children() - before;
+            rustix::fs::sync();
             let before = used_by_children();
             typed.push(timed(|| self.typed_cycle(&world, &id, &coder, &reviewer)));
             typed_cpu += used_by_children() - before;
+            rustix::fs::sync();
             let began = Instant::now();
             runners.0.run(&self.liza, &runners.0.root, None, &["task", "finalize", &id]);
             let merged = runners.1[1].said("merged", Some(&id));

@@ -281,6 +281,8 @@ impl Runner {
                 Err(failure) if failure.code.starts_with("refused.identity") => {
                     return Ok(Left::GaveUp(failure.message));
                 }
+                // With its board gone there is nothing to wait for.
+                Err(failure) if !self.ctx.store.dir().exists() => return Err(failure),
                 Err(failure) => {
                     self.tell_once(Kind::Notice, said(&failure));
                     None

@@ -311,7 +311,9 @@ impl<'a> TeamRun<'a> {
         self.tell_once(Kind::Notice, said(failure));
         let since = *self.unreadable_since.get_or_insert_with(Instant::now);
         let paused = self.ctx.store.switches().is_ok_and(|switches| switches.global().is_some());
-        let over = self.flights.is_empty() && !paused && since.elapsed() >= 2 * TICK;
+        // With the board gone there is nothing to wait for.
+        let gone = !self.ctx.store.dir().exists();
+        let over = self.flights.is_empty() && (gone || !paused && since.elapsed() >= 2 * TICK);
         over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
     }
 

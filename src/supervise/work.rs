@@ -1,12 +1,12 @@
 //! One piece of work: sessions of the agent until it is finished, let go, or cannot go on.
 
+mod ends;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::board::history::Event as Past;
-use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
-use crate::board::{Board, Needs, Status, SwitchKind, TaskId, Transition};
+use crate::board::{Board, Needs, Status, SwitchKind, TaskId};
 use crate::flow::Failure;
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
@@ -500,166 +500,6 @@ impl Runner {
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
         Err(format!("{} ({})", text("message"), text("hint")))
-    }
-
-    /// A limit is reached and the agent did not hand off: its runner does.
-    fn end_at_limit(&mut self, assignment: &Assignment, why: &str, left: Option<&Leftovers>) -> After {
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let handoffs = self.board(None).map_or(0, |board| {
-                    let of_limit = board.rest.handoff.iter().filter(|handoff| {
-                        &handoff.task_id == task && handoff.summary.starts_with(LIMIT_MARK)
-                    });
-                    of_limit.count()
-                });
-                let summary = format!(
-                    "{LIMIT_MARK}{why}; {}",
-                    left.map_or("nothing is known of its worktree".to_owned(), left_words)
-                );
-                if handoffs + 1 >= LIMIT_HANDOFFS {
-                    let block = Block {
-                        task: task.clone(),
-                        epoch: Some(*epoch),
-                        reason: format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}"),
-                        questions: vec![format!(
-                            "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
-                            self.role
-                        )],
-                    };
-                    return self.end_claim(task, block.into());
-                }
-                let handoff = HandOff {
-                    task: task.clone(),
-                    epoch: Some(*epoch),
-                    summary,
-                    next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
-                };
-                self.end_claim(task, handoff.into())
-            }
-            Assignment::Review { task } => {
-                let times = self.cut_reviews.entry(task.clone()).or_default();
-                *times += 1;
-                if *times >= LIMIT_HANDOFFS {
-                    let why = format!("reviews of it reached a limit {LIMIT_HANDOFFS} times; last: {why}");
-                    return self.give_up_on(assignment, why);
-                }
-                self.not_now(format!("review {task}"));
-                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
-            }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
-        }
-    }
-
-    /// Session after session came to nothing: somebody has to look at it.
-    fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
-        let question = "What does it need to go on? Its output is under `.liza/runs`.".to_owned();
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let block =
-                    Block { task: task.clone(), epoch: Some(*epoch), reason: why, questions: vec![question] };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Review { task } => {
-                let block = Block { task: task.clone(), epoch: None, reason: why, questions: vec![question] };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
-        }
-    }
-
-    /// What brought two agents down would bring down the next: somebody has to look at it first.
-    fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
-        let Assignment::Task { task, epoch } = assignment else {
-            return self.let_go(assignment, why);
-        };
-        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
-            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
-            history
-                .iter()
-                .filter(|line| line.event == Past::Released && line.agent != self.agent)
-                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
-                .map(|line| line.agent.to_string())
-                .collect()
-        });
-        if others.is_empty() {
-            return self.let_go(assignment, why);
-        }
-        let block = Block {
-            task: task.clone(),
-            epoch: Some(*epoch),
-            reason: format!("{} and {} crashed on it again and again", others.join(", "), self.agent),
-            questions: vec!["What is it about this task? Their output is under `.liza/runs`.".to_owned()],
-        };
-        self.end_claim(task, block.into());
-    }
-
-    /// The agent is given up; others go on with what it leaves.
-    fn let_go(&self, assignment: &Assignment, why: &str) {
-        let what: Transition = match assignment {
-            Assignment::Task { task, epoch } => {
-                Release { task: task.clone(), epoch: Some(*epoch), reason: why.to_owned() }.into()
-            }
-            Assignment::Review { task } => ReleaseReview { task: task.clone() }.into(),
-            Assignment::Plan { .. } => return,
-        };
-        if let Err(failure) = self.ctx.commit(what) {
-            self.tell(Event::new(Kind::Notice, format!("it could not be let go: {}", said(&failure))));
-        }
-    }
-
-    fn end_claim(&self, task: &TaskId, what: Transition) -> After {
-        let kind = match &what {
-            Transition::Block(_) => Kind::Blocked,
-            Transition::HandOff(_) => Kind::HandedOff,
-            _ => Kind::Released,
-        };
-        let text = match &what {
-            Transition::Block(block) => block.reason.clone(),
-            Transition::HandOff(handoff) => handoff.summary.clone(),
-            _ => String::new(),
-        };
-        let event = match self.ctx.commit(what) {
-            Ok(_) => Event::new(kind, text),
-            Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
-        };
-        self.tell(event.task(task));
-        After::GoOn
-    }
-
-    /// Something an agent must be told is not there: nothing is guessed.
-    fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
-        let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
-        self.tell(Event::new(Kind::Notice, text.clone()));
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: Some(*epoch),
-                    reason: text,
-                    questions: vec!["Can what is missing be supplied?".to_owned()],
-                };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Review { task } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: None,
-                    reason: text,
-                    questions: vec!["Can what is missing be supplied?".to_owned()],
-                };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
-        }
     }
 }
 

@@ -85,6 +85,21 @@ fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
 }
 
 #[test]
+fn who_waits_for_a_board_that_is_taken_away_leaves() {
+    for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
+        let world = scripted("exit 0");
+        world.task_with("t1", &["t1.txt"], &["--role", "test_engineer"]);
+        let held = world.register("test_engineer", "me");
+        world.liza(&held, &["task", "claim", "t1"]).ok();
+        let mut child = start(&world, args);
+        until("it waits", || world.state().contains("coder-1"));
+        std::fs::rename(world.path(".liza"), world.home().join("elsewhere")).expect("moved");
+        until("it leaves", || child.try_wait().expect("a state").is_some());
+        assert!(!child.wait().expect("an end").success(), "{args:?}");
+    }
+}
+
+#[test]
 fn daemons_are_ended_with_the_session() {
     let world = scripted(&format!(
         "(setsid sh -c 'CANARY=daemon-of-this-test exec sleep 600' >/dev/null 2>&1 &)\n( ( CANARY=daemon-of-this-test sleep 600 & ) & )\n{EVERY_ROLE}"

@@ -1,0 +1,178 @@
+//! How a piece of work is ended for an agent that does not end it itself.
+
+use crate::board::history::Event as Past;
+use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
+use crate::board::{TaskId, Transition};
+use crate::flow::briefing::Assignment;
+use crate::flow::leftovers::Leftovers;
+
+use super::super::event::{Event, Kind};
+use super::super::runner::{After, Runner, said};
+use super::{CRASH_MARK, LIMIT_HANDOFFS, LIMIT_MARK, left_words};
+
+impl Runner {
+    /// A limit is reached and the agent did not hand off: its runner does.
+    pub(super) fn end_at_limit(
+        &mut self,
+        assignment: &Assignment,
+        why: &str,
+        left: Option<&Leftovers>,
+    ) -> After {
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let handoffs = self.board(None).map_or(0, |board| {
+                    let of_limit = board.rest.handoff.iter().filter(|handoff| {
+                        &handoff.task_id == task && handoff.summary.starts_with(LIMIT_MARK)
+                    });
+                    of_limit.count()
+                });
+                let summary = format!(
+                    "{LIMIT_MARK}{why}; {}",
+                    left.map_or("nothing is known of its worktree".to_owned(), left_words)
+                );
+                if handoffs + 1 >= LIMIT_HANDOFFS {
+                    let block = Block {
+                        task: task.clone(),
+                        epoch: Some(*epoch),
+                        reason: format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}"),
+                        questions: vec![format!(
+                            "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
+                            self.role
+                        )],
+                    };
+                    return self.end_claim(task, block.into());
+                }
+                let handoff = HandOff {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    summary,
+                    next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
+                };
+                self.end_claim(task, handoff.into())
+            }
+            Assignment::Review { task } => {
+                let times = self.cut_reviews.entry(task.clone()).or_default();
+                *times += 1;
+                if *times >= LIMIT_HANDOFFS {
+                    let why = format!("reviews of it reached a limit {LIMIT_HANDOFFS} times; last: {why}");
+                    return self.give_up_on(assignment, why);
+                }
+                self.not_now(format!("review {task}"));
+                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+
+    /// Session after session came to nothing: somebody has to look at it.
+    pub(super) fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
+        let question = "What does it need to go on? Its output is under `.liza/runs`.".to_owned();
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let block =
+                    Block { task: task.clone(), epoch: Some(*epoch), reason: why, questions: vec![question] };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Review { task } => {
+                let block = Block { task: task.clone(), epoch: None, reason: why, questions: vec![question] };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+
+    /// What brought two agents down would bring down the next: somebody has to look at it first.
+    pub(super) fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
+        let Assignment::Task { task, epoch } = assignment else {
+            return self.let_go(assignment, why);
+        };
+        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
+            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
+            history
+                .iter()
+                .filter(|line| line.event == Past::Released && line.agent != self.agent)
+                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
+                .map(|line| line.agent.to_string())
+                .collect()
+        });
+        if others.is_empty() {
+            return self.let_go(assignment, why);
+        }
+        let block = Block {
+            task: task.clone(),
+            epoch: Some(*epoch),
+            reason: format!("{} and {} crashed on it again and again", others.join(", "), self.agent),
+            questions: vec!["What is it about this task? Their output is under `.liza/runs`.".to_owned()],
+        };
+        self.end_claim(task, block.into());
+    }
+
+    /// The agent is given up; others go on with what it leaves.
+    pub(super) fn let_go(&self, assignment: &Assignment, why: &str) {
+        let what: Transition = match assignment {
+            Assignment::Task { task, epoch } => {
+                Release { task: task.clone(), epoch: Some(*epoch), reason: why.to_owned() }.into()
+            }
+            Assignment::Review { task } => ReleaseReview { task: task.clone() }.into(),
+            Assignment::Plan { .. } => return,
+        };
+        if let Err(failure) = self.ctx.commit(what) {
+            self.tell(Event::new(Kind::Notice, format!("it could not be let go: {}", said(&failure))));
+        }
+    }
+
+    pub(super) fn end_claim(&self, task: &TaskId, what: Transition) -> After {
+        let kind = match &what {
+            Transition::Block(_) => Kind::Blocked,
+            Transition::HandOff(_) => Kind::HandedOff,
+            _ => Kind::Released,
+        };
+        let text = match &what {
+            Transition::Block(block) => block.reason.clone(),
+            Transition::HandOff(handoff) => handoff.summary.clone(),
+            _ => String::new(),
+        };
+        let event = match self.ctx.commit(what) {
+            Ok(_) => Event::new(kind, text),
+            Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
+        };
+        self.tell(event.task(task));
+        After::GoOn
+    }
+
+    /// Something an agent must be told is not there: nothing is guessed.
+    pub(super) fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
+        let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
+        self.tell(Event::new(Kind::Notice, text.clone()));
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    reason: text,
+                    questions: vec!["Can what is missing be supplied?".to_owned()],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Review { task } => {
+                let block = Block {
+                    task: task.clone(),
+                    epoch: None,
+                    reason: text,
+                    questions: vec!["Can what is missing be supplied?".to_owned()],
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+}
