@@ -38,6 +38,7 @@ git rm -q part.txt 2>/dev/null
     let runner = world
         .state()
         .lines()
+        .skip_while(|line| !line.contains("coder-1:"))
         .skip_while(|line| !line.contains("runner:"))
         .find_map(|line| line.trim().strip_prefix("pid: ").and_then(|pid| pid.parse::<u32>().ok()))
         .expect("a runner on the board");
