@@ -252,7 +252,7 @@ impl<'a> TeamRun<'a> {
         let runners = self.runners();
         self.orphans.learn(&runners);
         if let Some(outcome) = self.stopping.clone() {
-            return (self.flights.is_empty() || self.is_killed()).then_some(outcome);
+            return (self.flights.is_empty() || self.kill_what_stays()).then_some(outcome);
         }
         match self.heed_switches() {
             Ok(Some(outcome)) => return Some(outcome),
@@ -317,8 +317,8 @@ impl<'a> TeamRun<'a> {
         over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
     }
 
-    /// Whether even those that were killed are not waited for any more.
-    fn is_killed(&self) -> bool {
+    /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
+    fn kill_what_stays(&self) -> bool {
         let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
         for flight in self.flights.values() {
             flight.kill();
@@ -452,6 +452,8 @@ impl<'a> TeamRun<'a> {
     /// A runner has ended.
     fn landed(&mut self, agent: &AgentId) {
         let Some(mut flight) = self.flights.remove(agent) else { return };
+        // What it left in its group, before its number can be anybody else's.
+        flight.kill();
         let status = flight.reap();
         let runners = self.runners();
         self.orphans.end(&runners);

@@ -196,3 +196,31 @@ fn keep(mut pipe: impl Read, mut file: Option<std::fs::File>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Role;
+
+    #[test]
+    fn whoever_holds_the_pipe_of_a_runner_does_not_hold_the_run() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("runs/.coder-1/runner.log");
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "echo oops >&2; echo '{\"ok\":false,\"error\":{\"code\":\"a.b\"}}'; sleep 600 & exit 3",
+        ]);
+        let agent = AgentId::new("coder-1").unwrap();
+        let start = Start { agent: agent.clone(), role: Role::coder(), task: None, woken: Vec::new() };
+        let (tx, rx) = channel();
+        let mut flight = Flight::take_off(command, log.clone(), start, None, &tx).unwrap();
+        let next = || rx.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(matches!(next(), Wake::Failed(by, code, _) if by == agent && code == "a.b"));
+        assert!(matches!(next(), Wake::Exited(by) if by == agent));
+        flight.kill();
+        assert_eq!(ended(flight.reap()), "ended with exit 3");
+        assert_eq!(flight.log(), Some(log.as_path()));
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "oops\n");
+    }
+}
