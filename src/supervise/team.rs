@@ -5,6 +5,7 @@
 
 mod flight;
 mod orphans;
+mod planning;
 mod seats;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +115,7 @@ pub struct TeamRun<'a> {
     given_back: BTreeMap<String, u32>,
     /// Since when the board cannot be read.
     unreadable_since: Option<Instant>,
+    planning: planning::Planning,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
@@ -164,6 +166,7 @@ impl<'a> TeamRun<'a> {
             remarks: BTreeSet::new(),
             given_back: BTreeMap::new(),
             unreadable_since: None,
+            planning: planning::Planning::default(),
             watch: None,
             _one_run: checked.one_run,
         };
@@ -285,6 +288,7 @@ impl<'a> TeamRun<'a> {
         };
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
         self.team.elsewhere = seats.filter(|agent| elsewhere(agent)).cloned().collect();
+        self.team.handled.extend(self.planning.given_up(&board));
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| state_of(&board, task));
@@ -392,6 +396,9 @@ impl<'a> TeamRun<'a> {
         let log = self.ctx.store.layout().runs().join(format!(".{}", start.agent)).join("runner.log");
         match Flight::take_off(command, log, start.clone(), found, &self.tx) {
             Ok(flight) => {
+                if !start.woken.is_empty() {
+                    self.planning.woken();
+                }
                 self.team.handled.extend(start.woken);
                 self.flights.insert(start.agent, flight);
             }

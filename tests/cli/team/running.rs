@@ -221,3 +221,17 @@ good_coder() {{ liza task block q --reason "two ways to read it" --question "Whi
     assert!(out(&world, "blocked.prompt").contains("Which of the two?"));
     assert!(!out(&world, "initial_planning.prompt").contains("Which of the two?"));
 }
+
+#[test]
+fn a_planner_that_only_unblocks_what_blocks_again_is_not_woken_for_ever() {
+    let world = scripted(
+        r#"case "$LIZA_ROLE" in
+planner) echo x >> $OUT/wakes; liza task unblock q --answer "just do it" ;;
+coder) liza task block q --reason "two ways to read it" --question "Which one?" ;;
+esac"#,
+    );
+    add(&world, "q");
+    let data = answer(&world.json(&HUMAN, &["run"]).exits(1))["data"].clone();
+    assert_eq!(data["causes"][0]["kind"], "person", "{data}");
+    assert_eq!(out(&world, "wakes").lines().count(), 10);
+}
