@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::board::TaskId;
+use crate::board::{Needs, TaskId};
 use crate::flow::Failure;
 use crate::flow::init::{parse_role, parse_task};
 use crate::supervise::explain::explain;
@@ -48,7 +48,10 @@ pub struct RunArgs {
 }
 
 pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
+    // Where there is no board, that is what is said.
+    session.ctx.read(&Needs::Nothing)?;
     super::people_only(session, "run agents")?;
+    super::known_role(session, &parse_role(&args.role)?)?;
     let task: Option<TaskId> = args.task.as_deref().map(parse_task).transpose()?;
     let options = Options {
         role: parse_role(&args.role)?,

@@ -61,7 +61,7 @@ pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
         }
     }
     text.push_str(
-        "Next:\n  commit liza.yaml and the spec, then `liza integration advance HEAD --reason spec`, so that agents see them\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza status                                 what stands where",
+        "Next:\n  commit liza.yaml and the spec, then `liza integration advance HEAD --reason spec`, so that agents see them\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza run                                    a whole team, once liza.yaml names a `provider`\n  liza status                                 what stands where",
     );
     Ok(Answer::new(data, text).at(revision))
 }

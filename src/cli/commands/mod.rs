@@ -81,6 +81,16 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
     }
 }
 
+/// A role that nobody can have is a slip of the finger, and said before anything else.
+fn known_role(session: &Session, role: &crate::board::Role) -> Result<(), Failure> {
+    let built_in = crate::board::agent::BUILT_IN_ROLES;
+    if built_in.contains(&role.as_str()) || session.ctx.project_config()?.roles.contains_key(role) {
+        return Ok(());
+    }
+    Err(Failure::new("refused.unknown_role", format!("there is no role `{role}`"))
+        .hint(format!("roles: {}; more can be defined in liza.yaml", built_in.join(", "))))
+}
+
 /// Refuses agents: what cannot be taken back is for people to decide.
 fn people_only(session: &Session, verb: &str) -> Result<(), Failure> {
     if session.ctx.is_human() {

@@ -32,16 +32,7 @@ pub struct NextArgs {
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
     let role = parse_role(&args.role)?;
-    let known = crate::board::agent::BUILT_IN_ROLES.contains(&role.as_str())
-        || session.ctx.project_config()?.roles.contains_key(&role);
-    if !known {
-        return Err(Failure::new("refused.unknown_role", format!("there is no role `{role}`")).hint(
-            format!(
-                "roles: {}; more can be defined in liza.yaml",
-                crate::board::agent::BUILT_IN_ROLES.join(", ")
-            ),
-        ));
-    }
+    super::known_role(session, &role)?;
     session.seal_request()?;
     session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
     let deadline = Instant::now() + Duration::from_secs(args.wait);

@@ -58,6 +58,8 @@ pub enum SingleKind {
 const MOST_CAUSES: usize = 20;
 
 pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
+    // Where there is no board, that is what is said.
+    session.ctx.read(&Needs::Nothing)?;
     super::people_only(session, "run the team")?;
     let config = session.ctx.project_config()?;
     let mut team = match args.team.is_empty() {
@@ -71,6 +73,9 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
             .map(|role| TeamMember { role, count: 1, provider: None })
             .to_vec();
     }
+    for member in &team {
+        super::known_role(session, &member.role)?;
+    }
     let checked = Checked::new(&session.ctx, &team, args.provider.as_deref())?;
     // Only now that it can be done: a task that nobody begins would stay on the board.
     let only = job.map(|what| add_single(&session.ctx, &what, args)).transpose()?;
@@ -81,6 +86,7 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
     answer(session, &finished, args.single.is_some())
 }
 
+/// Whom `--team` names.
 fn parse_member(text: &str) -> Result<TeamMember, Failure> {
     let (role, count) = text.split_once('=').unwrap_or((text, "1"));
     let count = count

@@ -188,6 +188,19 @@ sleep 600"#,
 }
 
 #[test]
+fn no_board_and_no_such_role_are_said_first() {
+    let world = World::bare_repo();
+    for args in [["run", "--provider", "ghost"], ["agent", "run", "--role=coder"]] {
+        let ran = world.json(&HUMAN, &args);
+        assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("liza init"), "{}", ran.stdout);
+        assert!(!world.path(".liza").exists());
+    }
+    world.human(&["init", "A goal"]).ok();
+    agent_run(&world, &["--role", "codr"]).exits(1);
+    world.json(&HUMAN, &["run", "--team", "codr"]).exits(1);
+}
+
+#[test]
 fn a_missing_command_or_provider_is_said_before_anything_is_claimed() {
     let world = scripted("");
     add(&world, "t1");
