@@ -23,6 +23,7 @@ mod prescan;
 pub mod schema;
 pub mod state;
 #[doc(hidden)]
+#[cfg(any(test, fuzzing))]
 pub mod targets;
 mod tree;
 pub mod v1;
