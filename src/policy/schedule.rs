@@ -1,7 +1,7 @@
 //! Which work to offer an agent: its own first, then the most urgent, then the oldest.
 
 use crate::board::rules::{check_claimable, check_reviewable};
-use crate::board::{Board, Call, Status, Task};
+use crate::board::{Board, Call, Needs, Status, Task};
 
 /// The best task this caller could claim now.
 pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
@@ -27,7 +27,13 @@ pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> b
         .map(|(_, task)| task)
 }
 
-/// The best submission this caller could review now; bodies of those ready for review must be loaded.
+/// The bodies that must be loaded to say who may review what.
+pub fn needed_for_reviews(board: &Board) -> Needs {
+    let ready = board.tasks.iter().filter(|task| task.status == Status::ReadyForReview);
+    Needs::Tasks(ready.map(|task| task.id.clone()).collect())
+}
+
+/// The best submission this caller could review now; see [`needed_for_reviews`].
 pub fn best_review<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
     let by = call.by.id();
     board

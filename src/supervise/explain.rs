@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::board::{AgentId, Call, Needs, Role, Status, TaskId};
+use crate::board::{AgentId, Call, Role, TaskId};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::{Context, Failure, leftovers};
-use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
 use crate::policy::team::Limits;
 use crate::policy::wake::wakes;
 use crate::provider::{Job, environment, invocation};
@@ -143,16 +143,7 @@ fn work_words(assignment: &Assignment) -> String {
 
 /// What an agent of this role would be given now.
 fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option<Assignment>, Failure> {
-    let snapshot = ctx.read_with(|board| {
-        Needs::Tasks(
-            board
-                .tasks
-                .iter()
-                .filter(|task| task.status == Status::ReadyForReview)
-                .map(|task| task.id.clone())
-                .collect(),
-        )
-    })?;
+    let snapshot = ctx.read_with(needed_for_reviews)?;
     let board = &snapshot.board;
     let world = ctx.store.surroundings(board)?;
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);

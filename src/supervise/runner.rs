@@ -9,24 +9,24 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::board::rules::RetireAgent;
-use crate::board::{AgentId, Call, Needs, Role, Status, SwitchKind, TaskId};
+use crate::board::{AgentId, Call, Needs, Role, SwitchKind, TaskId};
 use crate::flow::briefing::Assignment;
 use crate::flow::context::Caller;
 use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
 use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
 use crate::policy::restart::Crashes;
-use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
 use crate::policy::team::Limits;
 use crate::policy::wake::{Wake as Reason, wakes};
 use crate::provider::Catalog;
 use crate::store::lock::SideLock;
-use crate::watch::{DirectoryWatch, Notification};
+use crate::watch::Notification;
 
 use super::child;
 use super::event::{Event, Kind, Sink};
+use super::listen::listen;
 use super::session::{Wake, reason, stopping};
-use super::signals;
 
 /// How long a runner sleeps at most before it looks again: leases and reservations end without a file changing.
 const TICK: Duration = Duration::from_secs(5);
@@ -207,17 +207,15 @@ impl Runner {
 
     /// Signals and changes of the board come through one channel.
     fn listen(&mut self) -> Result<(), Failure> {
-        let tx = self.tx.clone();
-        signals::forward(move |signal| {
-            let _ = tx.send(Wake::Signal(signal));
-        })
-        .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
-        let tx = self.tx.clone();
-        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
-            let _ = tx.send(Wake::Board);
-        });
-        if let Some(why) = watch.is_polling() {
-            let text = format!("changes of the board are looked for from time to time: {why}");
+        let (signals, changes) = (self.tx.clone(), self.tx.clone());
+        let on_signal = move |signal| {
+            let _ = signals.send(Wake::Signal(signal));
+        };
+        let on_change = move || {
+            let _ = changes.send(Wake::Board);
+        };
+        let (watch, polls) = listen(self.ctx.store.dir(), on_signal, on_change)?;
+        if let Some(text) = polls {
             self.tell(Event::new(Kind::Notice, text));
         }
         self.watch = Some(watch);
@@ -373,16 +371,7 @@ impl Runner {
     }
 
     fn look_for_work(&mut self) -> Result<Option<Found>, Failure> {
-        let snapshot = self.ctx.read_with(|board| {
-            Needs::Tasks(
-                board
-                    .tasks
-                    .iter()
-                    .filter(|task| task.status == Status::ReadyForReview)
-                    .map(|task| task.id.clone())
-                    .collect(),
-            )
-        })?;
+        let snapshot = self.ctx.read_with(needed_for_reviews)?;
         let board = &snapshot.board;
         let actor = board.identify(&self.ctx.credentials)?;
         if self.role == Role::planner() {

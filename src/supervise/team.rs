@@ -21,12 +21,12 @@ use crate::policy::restart::{AfterCrash, Crashes};
 use crate::policy::run::{self, Cause, CauseKind, Start, State, Team};
 use crate::policy::team::TeamMember;
 use crate::store::lock::SideLock;
-use crate::watch::{DirectoryWatch, Notification};
+use crate::watch::Notification;
 
 use super::child;
 use super::event::{Event, Kind};
+use super::listen::listen;
 use super::runner::said;
-use super::signals;
 use super::tally::Tally;
 use flight::{Flight, Wake, ended};
 use orphans::Orphans;
@@ -190,17 +190,15 @@ impl<'a> TeamRun<'a> {
     }
 
     fn listen(&mut self) -> Result<(), Failure> {
-        let tx = self.tx.clone();
-        signals::forward(move |signal| {
-            let _ = tx.send(Wake::Signal(signal));
-        })
-        .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
-        let tx = self.tx.clone();
-        let watch = DirectoryWatch::notify_to(self.ctx.store.dir(), move || {
-            let _ = tx.send(Wake::Board);
-        });
-        if let Some(why) = watch.is_polling() {
-            let text = format!("changes of the board are looked for from time to time: {why}");
+        let (signals, changes) = (self.tx.clone(), self.tx.clone());
+        let on_signal = move |signal| {
+            let _ = signals.send(Wake::Signal(signal));
+        };
+        let on_change = move || {
+            let _ = changes.send(Wake::Board);
+        };
+        let (watch, polls) = listen(self.ctx.store.dir(), on_signal, on_change)?;
+        if let Some(text) = polls {
             self.tell(Event::new(Kind::Notice, text));
         }
         self.watch = Some(watch);
@@ -262,10 +260,7 @@ impl<'a> TeamRun<'a> {
             Ok(None) => {}
             Err(failure) => return self.unreadable(&failure),
         }
-        let read = self.ctx.read_with(|board| {
-            let reviewed = board.tasks.iter().filter(|task| task.status == Status::ReadyForReview);
-            Needs::Tasks(reviewed.map(|task| task.id.clone()).collect())
-        });
+        let read = self.ctx.read_with(crate::policy::schedule::needed_for_reviews);
         let board = match read {
             Ok(snapshot) => snapshot.board,
             Err(failure) => return self.unreadable(&failure),

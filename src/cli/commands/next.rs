@@ -3,10 +3,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::{Call, Needs, Role, Status};
+use crate::board::{Call, Needs, Role};
 use crate::flow::init::parse_role;
 use crate::flow::{Failure, claim, review};
-use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
 use crate::policy::wake::wakes;
 use crate::watch::DirectoryWatch;
 
@@ -65,16 +65,7 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
 
 fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
     let ctx = &session.ctx;
-    let snapshot = ctx.read_with(|board| {
-        Needs::Tasks(
-            board
-                .tasks
-                .iter()
-                .filter(|task| task.status == Status::ReadyForReview)
-                .map(|task| task.id.clone())
-                .collect(),
-        )
-    })?;
+    let snapshot = ctx.read_with(needed_for_reviews)?;
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
