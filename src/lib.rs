@@ -3,6 +3,7 @@
 pub mod board;
 pub mod cli;
 pub mod flow;
+pub mod gate;
 pub mod git;
 pub mod host;
 pub mod policy;

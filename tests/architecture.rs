@@ -23,7 +23,7 @@ fn read(path: &Path) -> String {
 }
 
 /// Who may use whom. `text` is words about words and knows nobody.
-const MAY_USE: [(&str, &[&str]); 13] = [
+const MAY_USE: [(&str, &[&str]); 14] = [
     ("text", &[]),
     ("board", &["text"]),
     ("policy", &["board", "text"]),
@@ -32,9 +32,10 @@ const MAY_USE: [(&str, &[&str]); 13] = [
     ("watch", &[]),
     ("provider", &["board", "policy", "text", "wire"]),
     ("prompt", &["board", "policy", "text"]),
+    ("gate", &["board", "policy", "text"]),
     ("git", &["board", "text"]),
     ("store", &["board", "wire", "host"]),
-    ("flow", &["board", "policy", "text", "wire", "host", "git", "store", "prompt", "provider"]),
+    ("flow", &["board", "policy", "text", "wire", "host", "git", "store", "prompt", "provider", "gate"]),
     ("supervise", &["board", "policy", "text", "wire", "host", "store", "flow", "watch", "provider"]),
     (
         "cli",

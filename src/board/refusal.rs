@@ -77,6 +77,7 @@ codes! {
     Switched "switch.set" 5,
     ValidationRed "gate.validation" 7,
     GateRed "gate.red" 7,
+    GateNotRun "gate.not_run" 7,
 }
 
 impl Code {

@@ -18,6 +18,7 @@ pub mod disk;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;
+pub mod gates;
 pub mod gc;
 pub mod hooks;
 pub mod init;

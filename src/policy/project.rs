@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{PathPattern, RepoPath, inside};
 
+use super::gate::{Gate, Gating};
 use super::provider::ProviderEntry;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
 
@@ -21,9 +22,11 @@ pub struct ProjectConfig {
     /// A change to such a file needs the reviewer's express consent: agents and tools act on it.
     #[serde(default = "default_protected")]
     pub protected: Vec<PathPattern>,
-    /// Checks on the merged tree.
+    /// Checks that a tree must pass, in the order they are run.
     #[serde(default)]
     pub gates: Vec<Gate>,
+    #[serde(default)]
+    pub gating: Gating,
     /// How roles are played; also roles beside the built-in ones.
     #[serde(default)]
     pub roles: Roles,
@@ -71,11 +74,6 @@ impl DiskConfig {
         self.min_free_bytes.unwrap_or_else(|| (200 * 1024 * 1024).min(total / 10))
     }
 }
-
-/// A check that a merged tree must pass. None can be configured yet.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub enum Gate {}
 
 fn one() -> u32 {
     1
@@ -148,6 +146,7 @@ impl Default for ProjectConfig {
             tests: default_tests(),
             protected: default_protected(),
             gates: Vec::new(),
+            gating: Gating::default(),
             roles: BTreeMap::new(),
             provider: None,
             team: Vec::new(),

@@ -1,0 +1,260 @@
+//! What gates said about a tree, and whether that is enough. Gates are run at the edge; whether their word suffices is
+//! decided here, by the rules that need it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ids::CommitId;
+use super::refusal::{Code, Refusal};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateStatus {
+    Pass,
+    Fail,
+    /// It says nothing about the tree: not started, killed, out of time, or it changed what it was to judge.
+    CouldNotRun,
+}
+
+impl GateStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::CouldNotRun => "could_not_run",
+        }
+    }
+}
+
+/// What one gate said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateOutcome {
+    pub name: String,
+    pub status: GateStatus,
+    pub duration_ms: u64,
+    /// How many checks it made, where its adapter can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<u64>,
+    /// What it computed, where that is compared with something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Why it is not a pass, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The checks that failed; at most twenty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// Its output, relative to the root of the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// It was not run again: the same command said so about the same tree in the same environment.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+    /// How often it was run until it said this.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub tries: u32,
+    /// It failed first and passed when it was run again on the same tree, as its configuration allows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+impl GateOutcome {
+    pub fn new(name: &str, status: GateStatus) -> Self {
+        Self {
+            name: name.to_owned(),
+            status,
+            duration_ms: 0,
+            total: None,
+            passed: None,
+            hash: None,
+            reason: None,
+            failing: Vec::new(),
+            log: None,
+            reused: false,
+            tries: 1,
+            flaky: false,
+        }
+    }
+}
+
+/// When gates were asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    Submit,
+    Approve,
+    Merge,
+    Advance,
+    Bundle,
+    ByHand,
+}
+
+/// What all gates of one moment said about one tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GateReport {
+    pub moment: Moment,
+    pub commit: CommitId,
+    pub tree: CommitId,
+    /// The gates that must pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
+    /// In the order they were run. After a required one that did not pass the rest is not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<GateOutcome>,
+}
+
+/// What keeps a required gate from counting as passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lacking {
+    Missing,
+    CouldNotRun,
+    OtherTree,
+    Failed,
+}
+
+impl GateReport {
+    /// A report of no gates at all.
+    pub fn empty(moment: Moment, commit: CommitId, tree: CommitId) -> Self {
+        Self { moment, commit, tree, required: Vec::new(), results: Vec::new() }
+    }
+
+    pub fn result(&self, name: &str) -> Option<&GateOutcome> {
+        self.results.iter().find(|result| result.name == name)
+    }
+
+    /// The first required gate that does not let this tree through, and why. One that was not run because of another's
+    /// word comes after it.
+    pub fn lacking(&self, tree: &CommitId) -> Option<(&str, Lacking)> {
+        let first = |wanted: &dyn Fn(&str) -> Option<Lacking>| {
+            self.required.iter().find_map(|name| wanted(name).map(|lacking| (name.as_str(), lacking)))
+        };
+        if &self.tree != tree {
+            return first(&|_| Some(Lacking::OtherTree));
+        }
+        let said = first(&|name| match self.result(name)?.status {
+            GateStatus::Pass => None,
+            GateStatus::Fail => Some(Lacking::Failed),
+            GateStatus::CouldNotRun => Some(Lacking::CouldNotRun),
+        });
+        said.or_else(|| first(&|name| self.result(name).is_none().then_some(Lacking::Missing)))
+    }
+
+    pub fn passed(&self) -> bool {
+        self.lacking(&self.tree).is_none()
+    }
+
+    /// Refuses unless every required gate passed on exactly this tree.
+    pub fn check(&self, tree: &CommitId, verb: &str) -> Result<(), Refusal> {
+        let Some((name, lacking)) = self.lacking(tree) else { return Ok(()) };
+        let result = self.result(name);
+        let reason = result.and_then(|result| result.reason.clone());
+        let log = result.and_then(|result| result.log.clone());
+        let because = reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        let (what, hint) = match lacking {
+            Lacking::Missing => (
+                format!("gate `{name}` is required and was not run on this tree"),
+                format!("`liza gate run` runs it; then {verb} again"),
+            ),
+            Lacking::CouldNotRun => (
+                format!("gate `{name}` is required and could not run{because}"),
+                "see that its command can run here (`liza gate list` shows it); nothing was changed".to_owned(),
+            ),
+            Lacking::OtherTree => (
+                format!(
+                    "gate `{name}` is required and was run on another tree ({}, not {})",
+                    self.tree.short(),
+                    tree.short()
+                ),
+                format!("{verb} again; the gates run on what stands there now"),
+            ),
+            Lacking::Failed => (
+                format!("gate `{name}` is red{because}"),
+                match &log {
+                    Some(log) => format!("read {log}, mend the work, and {verb} again; nothing was changed"),
+                    None => format!("mend the work and {verb} again; nothing was changed"),
+                },
+            ),
+        };
+        let code = if lacking == Lacking::Failed { Code::GateRed } else { Code::GateNotRun };
+        let lacks = match lacking {
+            Lacking::Missing => "missing",
+            Lacking::CouldNotRun => "could_not_run",
+            Lacking::OtherTree => "other_tree",
+            Lacking::Failed => "failed",
+        };
+        Refusal::new(code, what)
+            .hint(hint)
+            .detail("gate", name)
+            .detail("lacking", lacks)
+            .detail("log", log)
+            .detail("failing", result.map(|result| result.failing.clone()).unwrap_or_default())
+            .detail("gates", serde_json::to_value(&self.results).unwrap_or_default())
+            .err()
+    }
+
+    /// In one line: `compile pass, test fail (177 of 179)`.
+    pub fn summary(&self) -> String {
+        let one = |result: &GateOutcome| {
+            let counts = match (result.passed, result.total) {
+                (Some(passed), Some(total)) => format!(" ({passed} of {total})"),
+                _ => String::new(),
+            };
+            let flaky = if result.flaky { ", flaky" } else { "" };
+            format!("{} {}{counts}{flaky}", result.name, result.status.as_str())
+        };
+        self.results.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digit: &str) -> CommitId {
+        CommitId::new(&digit.repeat(40)).expect("an id")
+    }
+
+    fn report(required: &[&str], results: &[(&str, GateStatus)]) -> GateReport {
+        GateReport {
+            required: required.iter().map(|name| (*name).to_owned()).collect(),
+            results: results.iter().map(|(name, status)| GateOutcome::new(name, *status)).collect(),
+            ..GateReport::empty(Moment::Merge, id("a"), id("b"))
+        }
+    }
+
+    #[test]
+    fn the_refusal_says_which_of_the_four() {
+        use GateStatus::{CouldNotRun, Fail, Pass};
+        for (required, results, tree, lacks) in [
+            (&["test"][..], &[][..], id("b"), "missing"),
+            (&["test"], &[("test", CouldNotRun)], id("b"), "could_not_run"),
+            (&["test"], &[("test", Pass)], id("c"), "other_tree"),
+            (&["test"], &[("test", Fail)], id("b"), "failed"),
+            // What failed is said before what was not run because of it.
+            (&["test", "build"], &[("build", Fail)], id("b"), "failed"),
+        ] {
+            let refusal = report(required, results).check(&tree, "merge").expect_err("a refusal");
+            assert_eq!(refusal.details["lacking"], lacks);
+        }
+    }
+
+    #[test]
+    fn only_required_gates_bind() {
+        use GateStatus::{Fail, Pass};
+        assert!(report(&[], &[("lint", Fail)]).passed());
+        assert!(report(&["test"], &[("test", Pass), ("lint", Fail)]).passed());
+        assert!(report(&[], &[]).check(&id("c"), "merge").is_ok());
+    }
+}

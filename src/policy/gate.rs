@@ -1,0 +1,117 @@
+//! Checks that a tree must pass, as `liza.yaml` configures them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::board::gates::Moment;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// Letters, digits, `-` and `_`; names its results.
+    pub name: String,
+    pub command: GateCommand,
+    /// How its output is read.
+    #[serde(default)]
+    pub adapter: AdapterKind,
+    /// When it is asked beside the moments that are never left out: a required gate judges before every approval and
+    /// every merge, whatever stands here.
+    #[serde(default = "at_merge")]
+    pub on: Vec<On>,
+    /// Its word is shown and stops nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    /// Seconds until it is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    /// Variables it gets beside the common ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
+    /// Names of the caller's variables it gets too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_environment: Vec<String>,
+    /// The file it writes, relative to the tree, for adapters that read one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
+    /// The hash that `trace-hash` compares with, until `liza gate bless` records another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    /// The most findings that `diag` lets through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<u64>,
+    /// The least per cent of lines that `coverage` lets through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// How often it is run again after a fail; a pass then is marked as flaky wherever it is shown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flaky_retries: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum GateCommand {
+    /// Run by `sh -c`.
+    Shell(String),
+    /// Program and arguments, without a shell.
+    Argv(Vec<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdapterKind {
+    #[default]
+    Exit,
+    CargoTest,
+    Nextest,
+    Pytest,
+    GoTest,
+    Junit,
+    TraceHash,
+    Diag,
+    Coverage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum On {
+    Submit,
+    Merge,
+}
+
+/// Where and how gates are run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gating {
+    /// Ignored directories that stay in the private worktree from one run to the next, such as `target/`: faster, and no
+    /// part of the tree that is judged. Everything else is cleaned away before each run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
+}
+
+fn at_merge() -> Vec<On> {
+    vec![On::Merge]
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Gate {
+    pub const DEFAULT_TIMEOUT: u64 = 1800;
+
+    pub fn is_required(&self) -> bool {
+        !self.optional
+    }
+
+    /// Whether it is asked at this moment.
+    pub fn is_asked(&self, moment: Moment) -> bool {
+        match moment {
+            Moment::Submit => self.on.contains(&On::Submit),
+            Moment::Approve => self.is_required() || self.on.contains(&On::Submit),
+            Moment::Merge | Moment::Advance => self.is_required() || self.on.contains(&On::Merge),
+            Moment::Bundle | Moment::ByHand => true,
+        }
+    }
+}
