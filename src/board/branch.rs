@@ -139,6 +139,7 @@ mod tests {
                 branch: step.branch.clone(),
                 reason: "r".into(),
                 step: Some(step),
+                gates: None,
             }),
         });
         let at = |number| Wanted::At(commit(number));

@@ -136,13 +136,10 @@ impl GateReport {
 
     /// The first required gate that does not let this tree through, and why. One that was not run because of another's
     /// word comes after it.
-    pub fn lacking(&self, tree: &CommitId) -> Option<(&str, Lacking)> {
+    pub fn lacking(&self) -> Option<(&str, Lacking)> {
         let first = |wanted: &dyn Fn(&str) -> Option<Lacking>| {
             self.required.iter().find_map(|name| wanted(name).map(|lacking| (name.as_str(), lacking)))
         };
-        if &self.tree != tree {
-            return first(&|_| Some(Lacking::OtherTree));
-        }
         let said = first(&|name| match self.result(name)?.status {
             GateStatus::Pass => None,
             GateStatus::Fail => Some(Lacking::Failed),
@@ -152,12 +149,17 @@ impl GateReport {
     }
 
     pub fn passed(&self) -> bool {
-        self.lacking(&self.tree).is_none()
+        self.lacking().is_none()
     }
 
-    /// Refuses unless every required gate passed on exactly this tree.
-    pub fn check(&self, tree: &CommitId, verb: &str) -> Result<(), Refusal> {
-        let Some((name, lacking)) = self.lacking(tree) else { return Ok(()) };
+    /// Refuses unless every required gate passed on the tree of exactly this commit.
+    pub fn check(&self, commit: &CommitId, verb: &str) -> Result<(), Refusal> {
+        let other = self.required.first().filter(|_| &self.commit != commit);
+        let lacking = match other {
+            Some(name) => Some((name.as_str(), Lacking::OtherTree)),
+            None => self.lacking(),
+        };
+        let Some((name, lacking)) = lacking else { return Ok(()) };
         let result = self.result(name);
         let reason = result.and_then(|result| result.reason.clone());
         let log = result.and_then(|result| result.log.clone());
@@ -169,13 +171,14 @@ impl GateReport {
             ),
             Lacking::CouldNotRun => (
                 format!("gate `{name}` is required and could not run{because}"),
-                "see that its command can run here (`liza gate list` shows it); nothing was changed".to_owned(),
+                "see that its command can run here (`liza gate list` shows it); nothing was changed"
+                    .to_owned(),
             ),
             Lacking::OtherTree => (
                 format!(
-                    "gate `{name}` is required and was run on another tree ({}, not {})",
-                    self.tree.short(),
-                    tree.short()
+                    "gate `{name}` is required and was run on another tree (that of {}, not of {})",
+                    self.commit.short(),
+                    commit.short()
                 ),
                 format!("{verb} again; the gates run on what stands there now"),
             ),
@@ -237,15 +240,15 @@ mod tests {
     #[test]
     fn the_refusal_says_which_of_the_four() {
         use GateStatus::{CouldNotRun, Fail, Pass};
-        for (required, results, tree, lacks) in [
-            (&["test"][..], &[][..], id("b"), "missing"),
-            (&["test"], &[("test", CouldNotRun)], id("b"), "could_not_run"),
+        for (required, results, commit, lacks) in [
+            (&["test"][..], &[][..], id("a"), "missing"),
+            (&["test"], &[("test", CouldNotRun)], id("a"), "could_not_run"),
             (&["test"], &[("test", Pass)], id("c"), "other_tree"),
-            (&["test"], &[("test", Fail)], id("b"), "failed"),
+            (&["test"], &[("test", Fail)], id("a"), "failed"),
             // What failed is said before what was not run because of it.
-            (&["test", "build"], &[("build", Fail)], id("b"), "failed"),
+            (&["test", "build"], &[("build", Fail)], id("a"), "failed"),
         ] {
-            let refusal = report(required, results).check(&tree, "merge").expect_err("a refusal");
+            let refusal = report(required, results).check(&commit, "merge").expect_err("a refusal");
             assert_eq!(refusal.details["lacking"], lacks);
         }
     }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Process;
+use super::gates::GateReport;
 use super::ids::{AgentId, CommitId, TaskId};
 use super::task::{Left, Status};
 use super::time::{Deadline, Wall};
@@ -113,6 +114,9 @@ pub struct MergeWork {
     /// The move that is about to be made, once the merged tree has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<RefMove>,
+    /// What the gates said about the tree it moves to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +126,8 @@ pub struct MoveWork {
     pub reason: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<RefMove>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 /// Exactly one move of a branch.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::gates::GateReport;
 use super::history::HistoryEntry;
 use super::ids::{AgentId, CommitId, Role, TaskId};
 use super::lease::Lease;
@@ -260,6 +261,12 @@ pub struct IntegrationFailure {
     pub files: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// The gate that was red on the merged tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
+    /// The checks that failed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -296,6 +303,9 @@ pub struct Body {
     pub attempts: Vec<Attempt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission: Option<Submission>,
+    /// What the gates said when they last decided something about this work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
     #[serde(default)]
     pub consecutive_rejections: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -494,6 +504,7 @@ impl Body {
             created_at,
             attempts: Vec::new(),
             submission: None,
+            gates: None,
             consecutive_rejections: 0,
             rejection_reason: None,
             rejection_feedback: None,

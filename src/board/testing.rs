@@ -125,6 +125,7 @@ pub fn evidence(head: CommitId, file: &str) -> Evidence {
         protected: Vec::new(),
         authors: Vec::new(),
         validation: Some(green()),
+        gates: None,
     }
 }
 
@@ -396,6 +397,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback: Feedback::default(),
             allow_protected: false,
+            gates: None,
         }
     }
 
@@ -454,7 +456,7 @@ impl Bench {
 
     pub fn record_move(&self, name: &str) -> RecordMove {
         let step = RefMove { branch: "integration".to_owned(), old: Some(commit(1)), new: commit(50) };
-        RecordMove { intent: self.intent(name), owner: process(1), step }
+        RecordMove { intent: self.intent(name), owner: process(1), step, gates: None }
     }
 
     pub fn finish_merge(&self, name: &str) -> FinishMerge {
@@ -477,6 +479,7 @@ impl Bench {
             files: vec![file_of(name)],
             hunks: Vec::new(),
             log: None,
+            gates: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! Branches moved for people: a commit of theirs into integration, integration to where they want it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::board::gates::{GateReport, Lacking, Moment};
 use crate::board::intent::RefMove;
 use crate::board::rules::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
 use crate::board::{CommitId, Needs};
@@ -12,6 +13,7 @@ use crate::store::layout::{DIRECTORY, WORKTREES};
 use super::claim::integration_head;
 use super::context::Context;
 use super::failure::Failure;
+use super::gates::{Question, judge};
 use super::merge::{after_the_move, moved_all_the_same, not_checked_out};
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
@@ -161,12 +163,22 @@ fn merged(
     }
 }
 
+/// What the gates say about where integration is to go. If it stands there already, it is integration that is red.
+fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport, Failure> {
+    let report = judge(ctx, &Question::new(Moment::Advance, &step.new))?;
+    if step.old.as_ref() == Some(&step.new) && report.lacking().is_some_and(|(_, why)| why == Lacking::Failed)
+    {
+        return Err(super::merge::red_head(ctx, &report));
+    }
+    Ok(report)
+}
+
 fn carry_out(
     ctx: &Context,
     begin: BeginMove,
     step: impl Fn(i64) -> Result<RefMove, Failure>,
 ) -> Result<(Value, u64), Failure> {
-    let owner = begin.owner.clone();
+    let (owner, kind) = (begin.owner.clone(), begin.kind);
     let begun = ctx.commit(begin)?;
     let id = begun.outcome["intent"].as_u64().unwrap_or_default();
     let time = begun.board.intent(id).map_or(ctx.now.wall.0, |intent| intent.time.0);
@@ -175,7 +187,9 @@ fn carry_out(
         let step = step(time)?;
         let refname = refs::of_branch(&step.branch)?;
         refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
-        ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone() })?;
+        let gates = if kind == MoveKind::Advance { Some(judged(ctx, &step)?) } else { None };
+        crash::point("move.gated");
+        ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone(), gates })?;
         crash::point("move.recorded");
         not_checked_out(ctx, &step.branch)?;
         let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
@@ -187,10 +201,7 @@ fn carry_out(
         Ok((finished.outcome, finished.board.revision))
     })();
     match moved {
-        Ok((mut data, revision)) => {
-            data["gates"] = json!([]);
-            Ok((data, revision))
-        }
+        Ok(answer) => Ok(answer),
         Err(failure) => {
             if let Some(step) = moved_all_the_same(ctx, id) {
                 return Err(after_the_move(&step, failure));

@@ -52,6 +52,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         merge_base,
         dirty,
         validation: None,
+        gates: None,
     })
 }
 

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::board::gates::Moment;
 use crate::board::review::Feedback;
-use crate::board::rules::{Approve, Discuss, Reject, StartReview};
-use crate::board::{CommitId, Needs, TaskId, Transition};
+use crate::board::rules::{Approve, Discuss, RecordGates, Reject, StartReview};
+use crate::board::{Board, CommitId, Needs, TaskId, Transition};
 use crate::git::{Worktrees, checkouts, content};
 use crate::store::lock::SideLock;
 
 use super::context::Context;
 use super::failure::Failure;
+use super::gates::{self, Question};
 
 const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 
@@ -78,10 +80,42 @@ pub fn verdict(
     };
     let task = task.clone();
     let what: Transition = match kind {
-        VerdictKind::Approve => Approve { task, commit, branch_head, feedback, allow_protected }.into(),
+        VerdictKind::Approve => {
+            let mut approve = Approve { task, commit, branch_head, feedback, allow_protected, gates: None };
+            if let Some(answer) = ctx.answered()? {
+                return Ok(answer);
+            }
+            without_gates(ctx, &snapshot.board, &approve)?;
+            let question =
+                Question { task: Some(&approve.task), ..Question::new(Moment::Approve, &approve.commit) };
+            approve.gates = Some(gates::judge(ctx, &question)?);
+            approve.into()
+        }
         VerdictKind::Reject => Reject { task, commit, branch_head, feedback }.into(),
         VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback }.into(),
     };
     let committed = ctx.commit(what)?;
     Ok((committed.outcome, committed.board.revision))
+}
+
+/// Asks every gate that an approval needs about what is under review, and puts its word on the board.
+pub fn ask_gates(ctx: &Context, task: &TaskId) -> Result<(), Failure> {
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    let commit = snapshot.board.task(task).and_then(|task| task.review_commit.clone());
+    let (Some(commit), false) = (commit, ctx.project_config()?.gates.is_empty()) else { return Ok(()) };
+    let gates = gates::judge(ctx, &Question { task: Some(task), ..Question::new(Moment::Approve, &commit) })?;
+    ctx.commit_step(RecordGates { task: task.clone(), gates }).map(|_| ())
+}
+
+/// What needs no gate is asked first: nobody should wait for tests to hear that the review is somebody else's. A refusal
+/// that is to be put on record is asked for once more inside a commit.
+fn without_gates(ctx: &Context, board: &Board, approve: &Approve) -> Result<(), Failure> {
+    let actor = board.identify(&ctx.credentials)?;
+    let world = crate::board::World { switches: ctx.store.switches()?, ..Default::default() };
+    let call = crate::board::Call::new(actor, &ctx.now, &world);
+    match approve.check_without_gates(board, &call) {
+        Ok(()) => Ok(()),
+        Err(refusal) if refusal.code.is_tier0() => ctx.commit(approve.clone()).map(|_| ()),
+        Err(refusal) => Err(refusal.into()),
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::board::gates::Moment;
 use crate::board::history::Checkpoint;
 use crate::board::rules::{Submit, WriteCheckpoint, current_checkpoint};
 use crate::board::task::{Kind, Validation};
@@ -14,6 +15,7 @@ use super::claim::{handout, worktree_of};
 use super::context::Context;
 use super::evidence;
 use super::failure::Failure;
+use super::gates::{self, Question};
 use super::shell;
 
 pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Value, u64), Failure> {
@@ -65,8 +67,17 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
         ));
     }
     crate::host::crash::point("submit.validated");
+    let green = ran.exit == Some(0) && ran.found && ran.problem.is_none();
+    let gates = if green {
+        let question = Question { task: Some(task), ..Question::new(Moment::Submit, &first.head) };
+        Some(gates::judge(ctx, &question)?)
+    } else {
+        None
+    };
+    crate::host::crash::point("submit.gated");
     // Whatever the command did to the worktree counts, so it is looked at again.
     submit.evidence = evidence::collect(ctx, &snapshot.board, task, &path)?;
+    submit.evidence.gates = gates;
     if submit.evidence.head != first.head {
         return Err(Failure::new(
             "stale.commit",
@@ -123,6 +134,7 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
         protected: Vec::new(),
         authors: Vec::new(),
         validation: None,
+        gates: None,
     };
     let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence };
     match ctx.commit(submit) {

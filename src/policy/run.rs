@@ -10,6 +10,7 @@ use crate::board::graph::Graph;
 use crate::board::rules::{check_claimable, check_reviewable, lease_over};
 use crate::board::{Actor, AgentId, Board, Call, Role, Stamp, Status, Task, TaskId, any_overlap};
 
+use super::schedule::merge_order;
 use super::view::Scene;
 use super::wake::wakes;
 
@@ -96,7 +97,7 @@ pub struct Next {
     pub state: State,
 }
 
-/// Decides. Bodies of tasks ready for review must be loaded.
+/// Decides. Bodies of tasks ready for review and of approved ones must be loaded.
 pub fn next(board: &Board, world: &World, now: &Stamp, team: &Team) -> Next {
     let mut round = Round { board, world, now, team, given: BTreeSet::new(), starts: Vec::new() };
     if world.switches.global().is_none() {
@@ -187,9 +188,12 @@ impl<'a> Round<'a> {
     fn finish_reviews(&mut self) {
         let reviewers: Vec<&Seat> =
             self.team.seats.iter().filter(|seat| seat.role == Role::code_reviewer()).collect();
-        let waiting =
-            sorted(self.board, |task| matches!(task.status, Status::Approved | Status::ReadyForReview));
-        for task in waiting {
+        // Merges happen one after the other, so one merger is enough.
+        let at_it = |task: &Task| self.team.busy.values().any(|at| at.as_ref() == Some(&task.id));
+        let merging = self.board.tasks.iter().any(|task| task.status == Status::Approved && at_it(task));
+        let merge = merge_order(self.board).into_iter().find(|task| !merging && self.wanted(task));
+        let reviews = sorted(self.board, |task| task.status == Status::ReadyForReview);
+        for task in merge.into_iter().chain(reviews) {
             if !self.has_room() {
                 return;
             }

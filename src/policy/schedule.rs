@@ -1,7 +1,7 @@
 //! Which work to offer an agent: its own first, then the most urgent, then the oldest.
 
 use crate::board::rules::{check_claimable, check_reviewable};
-use crate::board::{Board, Call, Needs, Status, Task};
+use crate::board::{Board, Call, Needs, PathPattern, Status, Task};
 
 /// The best task this caller could claim now.
 pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
@@ -27,10 +27,29 @@ pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> b
         .map(|(_, task)| task)
 }
 
-/// The bodies that must be loaded to say who may review what.
+/// The bodies that must be loaded to say who may review what, and what is merged first.
 pub fn needed_for_reviews(board: &Board) -> Needs {
-    let ready = board.tasks.iter().filter(|task| task.status == Status::ReadyForReview);
-    Needs::Tasks(ready.map(|task| task.id.clone()).collect())
+    let waiting = |task: &&Task| matches!(task.status, Status::ReadyForReview | Status::Approved);
+    Needs::Tasks(board.tasks.iter().filter(waiting).map(|task| task.id.clone()).collect())
+}
+
+/// Approved tasks in the order they are merged: the most urgent first, then who was approved first, then who owns less,
+/// for that is the least in the way of others. See [`needed_for_reviews`].
+pub fn merge_order(board: &Board) -> Vec<&Task> {
+    let mut approved: Vec<&Task> =
+        board.tasks.iter().filter(|task| task.status == Status::Approved).collect();
+    approved.sort_by_key(|task| {
+        let since = task.body().approval.as_ref().map(|approval| approval.time);
+        (std::cmp::Reverse(task.priority), since, breadth(&task.owns))
+    });
+    approved
+}
+
+/// How much these patterns may cover: whole directories before single files.
+fn breadth(owns: &[PathPattern]) -> (usize, usize) {
+    let wide =
+        |pattern: &&PathPattern| pattern.as_str().ends_with('/') || pattern.as_str().contains(['*', '?']);
+    (owns.iter().filter(wide).count(), owns.len())
 }
 
 /// The best submission this caller could review now; see [`needed_for_reviews`].

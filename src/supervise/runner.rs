@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::board::rules::RetireAgent;
-use crate::board::{AgentId, Call, Needs, Role, SwitchKind, TaskId};
+use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, TaskId};
 use crate::flow::briefing::Assignment;
 use crate::flow::context::Caller;
 use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
 use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
 use crate::policy::restart::Crashes;
-use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
+use crate::policy::schedule::{best_claim, best_review, merge_order, needed_for_reviews};
 use crate::policy::team::Limits;
 use crate::policy::wake::{Wake as Reason, wakes};
 use crate::provider::Catalog;
@@ -30,6 +30,8 @@ use super::session::{Wake, reason, stopping};
 
 /// How long a runner sleeps at most before it looks again: leases and reservations end without a file changing.
 const TICK: Duration = Duration::from_secs(5);
+/// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
+const GATES_REST: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -61,7 +63,8 @@ pub enum Left {
 /// What there is to do.
 pub(super) enum Found {
     Work(Assignment, PathBuf),
-    Merge(TaskId),
+    /// Something is approved.
+    Merge,
 }
 
 pub struct Runner {
@@ -291,7 +294,7 @@ impl Runner {
                     self.told.clear();
                     self.carry_out(assignment, place)?
                 }
-                Some(Found::Merge(task)) => self.merge(&task),
+                Some(Found::Merge) => self.merge(),
                 None if self.options.once => return Ok(Left::NothingToDo),
                 None => {
                     if let Some(left) = self.wait(TICK) {
@@ -396,12 +399,13 @@ impl Runner {
         let world = self.ctx.store.surroundings(board)?;
         let call = Call::new(actor, &self.ctx.now, &world);
         if self.role == Role::code_reviewer() {
-            let approved = merge::queue(board)
-                .into_iter()
-                .filter(|task| wanted(task) && call.check_switches(Some(task)).is_ok())
-                .find(|task| self.is_due(&format!("merge {task}")));
-            if let Some(task) = approved {
-                return Ok(Some(Found::Merge(task)));
+            let approved = merge_order(board).into_iter().any(|task| {
+                wanted(&task.id)
+                    && call.check_switches(Some(&task.id)).is_ok()
+                    && self.is_due(&merging(board, &task.id))
+            });
+            if approved {
+                return Ok(Some(Found::Merge));
             }
             let Some(task) = best_review(board, &call, |task| {
                 wanted(&task.id) && self.is_due(&format!("review {}", task.id))
@@ -412,6 +416,10 @@ impl Runner {
             return match review::claim(&self.ctx, &task) {
                 Ok((data, _)) => {
                     self.tell(Event::new(Kind::Claimed, "for review").task(&task));
+                    // So that the verdict can rest on what they say, and need not wait for them.
+                    if let Err(failure) = review::ask_gates(&self.ctx, &task) {
+                        self.tell(Event::new(Kind::Notice, said(&failure)).task(&task));
+                    }
                     let place = PathBuf::from(data["checkout"].as_str().unwrap_or_default());
                     Ok(Some(Found::Work(Assignment::Review { task }, place)))
                 }
@@ -458,21 +466,40 @@ impl Runner {
         }
     }
 
-    pub(super) fn merge(&mut self, task: &TaskId) -> After {
+    /// Merges the first of the queue that is this runner's to merge.
+    pub(super) fn merge(&mut self) -> After {
         self.ctx.now = crate::host::now();
-        match merge::merge(&self.ctx, task, &merge::MergeOptions::default()) {
+        let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return After::GoOn };
+        let board = snapshot.board;
+        let merged = merge::merge_first(&self.ctx, &merge::MergeOptions::default(), |task| {
+            self.options.task.as_ref().is_none_or(|only| only == task) && self.is_due(&merging(&board, task))
+        });
+        let (task, merged) = match merged {
+            Ok(Some((task, merged))) => (task, merged),
+            Ok(None) => return After::GoOn,
+            Err(failure) => {
+                self.tell_once(Kind::Notice, format!("nothing is merged: {}", said(&failure)));
+                self.wait(TICK);
+                return After::GoOn;
+            }
+        };
+        match merged {
             Ok(merged) if merged.result == merge::MergeResult::Merged => {
                 let commit = merged.data["merge_commit"].as_str().unwrap_or_default();
                 self.tell(
-                    Event::new(Kind::Merged, format!("as {}", commit.get(..12).unwrap_or(commit))).task(task),
+                    Event::new(Kind::Merged, format!("as {}", commit.get(..12).unwrap_or(commit)))
+                        .task(&task),
                 );
             }
             Ok(merged) => {
                 let outcome = merged.data["outcome"].as_str().unwrap_or_default();
-                self.tell(Event::new(Kind::MergeFailed, outcome).task(task));
+                let reason = merged.data["reason"].as_str().unwrap_or_default();
+                self.tell(Event::new(Kind::MergeFailed, format!("{outcome}: {reason}")).task(&task));
             }
             Err(failure) => {
-                self.not_now(format!("merge {task}"));
+                // Gates that said no about integration itself say so again until it stands elsewhere.
+                let rest = if failure.code.starts_with("gate.") { GATES_REST } else { TICK };
+                self.not_before.insert(merging(&board, &task), Instant::now() + rest);
                 if !failure.code.starts_with("stale.") && !failure.code.starts_with("refused.transition") {
                     self.tell_once(Kind::Notice, format!("{task} is not merged: {}", said(&failure)));
                 }
@@ -480,6 +507,12 @@ impl Runner {
         }
         After::GoOn
     }
+}
+
+/// Names the merge of a task onto integration as it stands.
+fn merging(board: &Board, task: &TaskId) -> String {
+    let head = board.rest.integration.head.as_ref().map(|head| head.short().to_owned());
+    format!("merge {task} onto {}", head.unwrap_or_default())
 }
 
 pub(super) fn said(failure: &Failure) -> String {

@@ -270,7 +270,7 @@ impl Runner {
                     Reviewed::Approved => {
                         self.tell(Event::new(Kind::Approved, "").task(task));
                         if board.task(task).is_some_and(|task| task.status == Status::Approved) {
-                            return Ok(Some(self.merge(task)));
+                            return Ok(Some(self.merge()));
                         }
                         return Ok(Some(After::GoOn));
                     }

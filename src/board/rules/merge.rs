@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::board::agent::Process;
 use crate::board::call::Call;
+use crate::board::gates::GateReport;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, Role, TaskId};
 use crate::board::intent::{Intent, MergeWork, RequestKey, Work};
@@ -100,6 +101,7 @@ impl Rule for BeginMerge {
                 resolved: self.resolved.clone(),
                 resolve_trivial: self.resolve_trivial,
                 step: None,
+                gates: None,
             }),
         });
         json!({ "intent": id, "task": self.task })
@@ -164,6 +166,9 @@ impl Rule for FinishMerge {
         body.blocked_reason = None;
         body.blocked_questions = Vec::new();
         body.integration_failure = None;
+        if work.gates.is_some() {
+            body.gates.clone_from(&work.gates);
+        }
         body.actual_outputs = body.submission.as_ref().map(|found| found.files.clone()).unwrap_or_default();
         body.merge = Some(MergeRecord {
             commit: self.merge_commit.clone(),
@@ -180,7 +185,7 @@ impl Rule for FinishMerge {
         body.history.push(line);
         let outcome = json!({
             "task": id, "outcome": "merged", "status": head.status, "merge_commit": self.merge_commit,
-            "gates": [], "drift": self.drift,
+            "gates": work.gates.map(|gates| gates.results).unwrap_or_default(), "drift": self.drift,
         });
         if let Some(key) = &intent.request {
             crate::board::apply::remember(board, intent.by.clone(), key, &outcome);
@@ -225,6 +230,9 @@ pub struct FailMerge {
     pub hunks: Vec<ConflictHunk>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
+    /// What the gates said about the merged tree, if it came to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 impl Rule for FailMerge {
@@ -242,12 +250,18 @@ impl Rule for FailMerge {
         let (head, body) = parts(board, &id);
         let logic = self.failure == MergeFailure::LogicConflict;
         let to = if logic { Status::Blocked } else { Status::IntegrationFailed };
+        let red = self.gates.as_ref().and_then(|gates| gates.result(gates.lacking()?.0));
         body.integration_failure = Some(IntegrationFailure {
             reason: self.reason.clone(),
             onto: self.onto.clone(),
             files: self.files.clone(),
-            log: self.log.clone(),
+            log: self.log.clone().or_else(|| red.and_then(|red| red.log.clone())),
+            gate: red.map(|red| red.name.clone()),
+            failing: red.map(|red| red.failing.clone()).unwrap_or_default(),
         });
+        if self.gates.is_some() {
+            body.gates.clone_from(&self.gates);
+        }
         let mut line =
             entry(call, Event::IntegrationFailed).step(work.former_status, to).detail(self.reason.clone());
         line.agent = intent.by.clone();
@@ -277,7 +291,11 @@ impl Rule for FailMerge {
         }
         let outcome = json!({
             "task": id, "outcome": if logic { "blocked" } else { "integration_failed" }, "status": to,
-            "merge_commit": null, "gates": [], "reason": self.reason, "files": self.files, "hunks": self.hunks,
+            "merge_commit": null, "gates": self.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
+            "gate": body.integration_failure.as_ref().and_then(|failure| failure.gate.clone()),
+            "log": body.integration_failure.as_ref().and_then(|failure| failure.log.clone()),
+            "failing": body.integration_failure.as_ref().map(|failure| failure.failing.clone()),
+            "reason": self.reason, "files": self.files, "hunks": self.hunks,
         });
         if self.failure != MergeFailure::RedGate {
             self.log_conflict(board, call, &id);

@@ -44,7 +44,7 @@ pub use init::Init;
 pub use leases::{ExtendLeases, Renew};
 pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, VoidApproval};
 pub use migrate::{Migrate, WholeTask};
-pub use moves::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
+pub use moves::{BeginMove, CancelMove, FinishMove, JudgeIntegration, MoveKind, RecordMove};
 pub use refound::{RefoundLog, UnderWay};
 pub use release::{HandOff, Release};
 pub use report::{AddNote, ChangeSpec, Discover, LogAnomaly, MarkProcessed};
@@ -53,5 +53,5 @@ pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable
 pub use submit::{Evidence, Submit, current_checkpoint};
 pub use sync::RecordSync;
 pub use take_over::TakeOver;
-pub use verdict::{Approve, Discuss, Reject};
+pub use verdict::{Approve, Discuss, RecordGates, Reject};
 pub use violation::RecordViolation;

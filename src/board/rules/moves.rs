@@ -5,12 +5,14 @@ use serde_json::{Value, json};
 
 use crate::board::agent::Process;
 use crate::board::call::Call;
+use crate::board::gates::GateReport;
 use crate::board::intent::{Intent, MoveWork, RefMove, Work};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{human_only, text_given};
+use super::review_lease::reviews;
 
 /// The intent, if this process is the one that carries it out: whoever was thought dead and comes back is stopped here.
 pub fn owned_intent<'b>(board: &'b Board, id: u64, owner: &Process) -> Result<&'b Intent, Refusal> {
@@ -70,7 +72,8 @@ impl Rule for BeginMove {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let id = board.revision + 1;
-        let work = MoveWork { branch: self.branch.clone(), reason: self.reason.clone(), step: None };
+        let work =
+            MoveWork { branch: self.branch.clone(), reason: self.reason.clone(), step: None, gates: None };
         board.rest.intents.push(Intent {
             id,
             task: None,
@@ -98,6 +101,9 @@ pub struct RecordMove {
     pub intent: u64,
     pub owner: Process,
     pub step: RefMove,
+    /// What the gates said about the tree it moves to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 impl Rule for RecordMove {
@@ -107,15 +113,24 @@ impl Rule for RecordMove {
         call.check_switches(intent.task.as_ref())?;
         match intent.work {
             Work::Claim(_) => Refusal::new(Code::IntentGone, "a claim moves no branch").err(),
-            _ => Ok(()),
+            // What is delivered has been judged when it came to integration.
+            Work::Deliver(_) => Ok(()),
+            Work::Merge(_) => self.passed("merge"),
+            Work::Advance(_) => self.passed("advance"),
         }
     }
 
     fn change(&self, board: &mut Board, _: &Call) -> Value {
         if let Some(intent) = board.rest.intents.iter_mut().find(|intent| intent.id == self.intent) {
             match &mut intent.work {
-                Work::Merge(work) => work.step = Some(self.step.clone()),
-                Work::Advance(work) | Work::Deliver(work) => work.step = Some(self.step.clone()),
+                Work::Merge(work) => {
+                    work.step = Some(self.step.clone());
+                    work.gates.clone_from(&self.gates);
+                }
+                Work::Advance(work) | Work::Deliver(work) => {
+                    work.step = Some(self.step.clone());
+                    work.gates.clone_from(&self.gates);
+                }
                 Work::Claim(_) => {}
             }
         }
@@ -124,6 +139,13 @@ impl Rule for RecordMove {
 
     fn needs(&self, _: &Board) -> Needs {
         Needs::Nothing
+    }
+}
+
+impl RecordMove {
+    /// Integration moves to no tree that its gates did not let through as that very tree.
+    fn passed(&self, verb: &str) -> Result<(), Refusal> {
+        self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.step.new, verb))
     }
 }
 
@@ -158,7 +180,11 @@ impl Rule for FinishMove {
             board.rest.integration.head = Some(step.new.clone());
             board.rest.integration.red = None;
         }
-        json!({ "branch": step.branch, "old": step.old, "new": step.new })
+        let gates = match &intent.work {
+            Work::Advance(MoveWork { gates: Some(gates), .. }) => gates.results.clone(),
+            _ => Vec::new(),
+        };
+        json!({ "branch": step.branch, "old": step.old, "new": step.new, "gates": gates })
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -186,6 +212,35 @@ impl Rule for CancelMove {
     fn change(&self, board: &mut Board, _: &Call) -> Value {
         board.rest.intents.retain(|open| open.id != self.intent);
         json!({ "cancelled": self.intent, "reason": self.reason })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+/// What the gates say about the head of integration as it stands: while it is red, nothing is merged on top of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JudgeIntegration {
+    pub gates: GateReport,
+}
+
+impl Rule for JudgeIntegration {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        reviews(board, call, "say whether integration passes its gates")
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Value {
+        let red = self.gates.lacking().map(|(name, _)| {
+            let result = self.gates.result(name);
+            let reason = result.and_then(|result| result.reason.as_deref()).unwrap_or("it did not pass");
+            let log = result.and_then(|result| result.log.as_deref());
+            let log = log.map_or(String::new(), |log| format!(" (log: {log})"));
+            format!("gate `{name}` on {}: {reason}{log}", self.gates.commit.short())
+        });
+        board.rest.integration.red.clone_from(&red);
+        json!({ "commit": self.gates.commit, "red": red, "gates": self.gates.results })
     }
 
     fn needs(&self, _: &Board) -> Needs {

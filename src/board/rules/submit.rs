@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
+use crate::board::gates::GateReport;
 use crate::board::history::{Checkpoint, Event};
 use crate::board::ids::{AgentId, CommitId, TaskId};
 use crate::board::paths::{PathPattern, RepoPath, inside};
@@ -36,6 +37,9 @@ pub struct Evidence {
     /// Absent while the checks that need no command are made first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
+    /// What the gates that are asked at submit said about the head's tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -213,7 +217,8 @@ impl Rule for Submit {
             .err();
         }
         if validation.passed() {
-            return Ok(());
+            let gates = self.evidence.gates.as_ref();
+            return gates.map_or(Ok(()), |gates| gates.check(&self.evidence.head, "submit"));
         }
         let why = match (&validation.problem, validation.exit) {
             (Some(problem), _) => problem.clone(),
@@ -255,6 +260,7 @@ impl Rule for Submit {
             authors: found.authors.clone(),
             validation: validation.clone(),
         });
+        body.gates.clone_from(&found.gates);
         head.status = Status::ReadyForReview;
         head.lease = None;
         head.review_lease = None;
@@ -269,6 +275,7 @@ impl Rule for Submit {
         json!({
             "task": self.task, "status": head.status, "review_commit": found.head,
             "files": found.files, "validation": validation,
+            "gates": found.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
         })
     }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
 use crate::board::config::Config;
+use crate::board::gates::GateReport;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
 use crate::board::paths::RepoPath;
@@ -171,10 +172,14 @@ pub struct Approve {
     pub feedback: Feedback,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_protected: bool,
+    /// What the gates said about that commit's tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
-impl Rule for Approve {
-    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+impl Approve {
+    /// Everything that needs no gate to be run.
+    pub fn check_without_gates(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         let task = find(board, &self.task)?;
         let body = task.body();
@@ -231,6 +236,13 @@ impl Rule for Approve {
         }
         Ok(())
     }
+}
+
+impl Rule for Approve {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        self.check_without_gates(board, call)?;
+        self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.commit, "approve"))
+    }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let (head, body) = parts(board, &self.task);
@@ -240,6 +252,9 @@ impl Rule for Approve {
         }
         record(head, body, call, &self.commit, Verdict::Approve, &self.feedback);
         head.status = Status::Approved;
+        if self.gates.is_some() {
+            body.gates.clone_from(&self.gates);
+        }
         body.consecutive_rejections = 0;
         body.rejection_reason = None;
         body.rejection_feedback = None;
@@ -255,7 +270,10 @@ impl Rule for Approve {
                 .commit(&self.commit)
                 .detail(self.feedback.summary.clone()),
         );
-        json!({ "task": self.task, "status": head.status, "commit": self.commit })
+        json!({
+            "task": self.task, "status": head.status, "commit": self.commit,
+            "gates": self.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
+        })
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -440,6 +458,46 @@ impl Rule for Discuss {
                 .detail(self.feedback.summary.clone()),
         );
         json!({ "task": self.task, "status": head.status, "questions": self.feedback.questions })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+/// What the gates say about what is under review, for whoever is to judge it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordGates {
+    pub task: TaskId,
+    pub gates: GateReport,
+}
+
+impl Rule for RecordGates {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        reviews(board, call, &format!("record what the gates say about task `{}`", self.task))?;
+        if task.status != Status::ReadyForReview {
+            return Err(wrong_state(task, "judged by its gates", next_step(task)));
+        }
+        if task.review_commit.as_ref() != Some(&self.gates.commit) {
+            return Refusal::new(
+                Code::Commit,
+                format!(
+                    "the gates were asked about {}, and something else is under review",
+                    self.gates.commit.short()
+                ),
+            )
+            .hint(format!("look again: `liza review show {}`", self.task))
+            .err();
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Value {
+        let (_, body) = parts(board, &self.task);
+        body.gates = Some(self.gates.clone());
+        json!({ "task": self.task, "gates": self.gates.results })
     }
 
     fn needs(&self, _: &Board) -> Needs {

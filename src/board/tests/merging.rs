@@ -173,9 +173,9 @@ fn other_moves_are_recorded_before_they_are_made() {
     assert_eq!(bench.refused("human", begin("again")), Code::IntentOpen);
     assert_eq!(bench.refused("human", FinishMove { intent, owner: process(1) }), Code::IntentGone);
     let step = RefMove { branch: "integration".to_owned(), old: Some(commit(1)), new: commit(70) };
-    let foreign = RecordMove { intent, owner: process(2), step: step.clone() };
+    let foreign = RecordMove { intent, owner: process(2), step: step.clone(), gates: None };
     assert_eq!(bench.refused("human", foreign), Code::IntentGone);
-    bench.ok("human", RecordMove { intent, owner: process(1), step });
+    bench.ok("human", RecordMove { intent, owner: process(1), step, gates: None });
     let mut cancelled = bench.clone();
     cancelled.ok("human", CancelMove { intent, owner: process(1), reason: "no".to_owned() });
     assert_eq!(cancelled.board.rest.integration.head, Some(commit(1)));

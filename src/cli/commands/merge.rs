@@ -1,18 +1,22 @@
+use std::collections::BTreeSet;
+
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::Needs;
+use crate::board::{Needs, TaskId};
 use crate::flow::Failure;
 use crate::flow::init::parse_task;
-use crate::flow::merge::{MergeOptions, MergeResult, merge, queue};
+use crate::flow::merge::{MergeOptions, MergeResult, merge, merge_first};
 
 use super::super::ui::Answer;
 use super::super::{Session, exit};
 
 /// Land approved work on the integration branch
 ///
-/// Merges without a checkout, checks exactly that tree, and moves the branch only if nobody else did. A conflict is
-/// exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with --resolve-trivial), real ones BLOCKED.
+/// Merges without a checkout, asks the gates about exactly that tree, and moves the branch only if nobody else did. A
+/// conflict is exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with --resolve-trivial), real ones
+/// BLOCKED. A red gate is exit 7 and leaves it INTEGRATION_FAILED, unless integration itself is red: then nothing is
+/// merged and the task stays APPROVED.
 ///
 /// Example: liza merge t1
 #[derive(Args)]
@@ -20,7 +24,7 @@ pub struct MergeArgs {
     /// The task
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     pub task: Option<String>,
-    /// Every approved task, the most urgent first
+    /// Every approved task: the most urgent first, then who was approved first, then who owns least
     #[arg(long)]
     pub all: bool,
     /// Resolve white space, import order and pure additions
@@ -56,10 +60,24 @@ fn one(session: &mut Session, task: &str, options: &MergeOptions) -> Result<Answ
         let text = format!("{id} is merged as {}", merged.data["merge_commit"].as_str().unwrap_or_default());
         return Ok(Answer::new(merged.data, text).at(merged.revision));
     }
-    Err(conflict(&id, &merged.data).with_data(merged.data, merged.revision))
+    let failure = match merged.result {
+        MergeResult::Red => red(&id, &merged.data),
+        _ => conflict(&id, &merged.data),
+    };
+    Err(failure.with_data(merged.data, merged.revision))
 }
 
-fn conflict(id: &crate::board::TaskId, data: &Value) -> Failure {
+fn red(id: &TaskId, data: &Value) -> Failure {
+    let reason = data["reason"].as_str().unwrap_or_default();
+    let read = data["log"].as_str().map_or(String::new(), |log| format!("read {log}; "));
+    Failure::new("gate.red", format!("{id} cannot be merged: {reason}"))
+        .hint(format!("{read}integration is as it was; a coder mends it with `liza task claim {id}`"))
+        .detail("gate", data["gate"].clone())
+        .detail("log", data["log"].clone())
+        .detail("failing", data["failing"].clone())
+}
+
+fn conflict(id: &TaskId, data: &Value) -> Failure {
     let reason = data["reason"].as_str().unwrap_or_default();
     let failure = Failure::new("git.conflict", format!("{id} cannot be merged: {reason}"));
     if data["outcome"] == "blocked" {
@@ -74,20 +92,24 @@ fn conflict(id: &crate::board::TaskId, data: &Value) -> Failure {
 }
 
 fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
-    let snapshot = session.ctx.read(&Needs::Nothing)?;
     // A request id belongs to one merge; a queue is merged task by task.
     session.ctx.request = None;
-    let mut outcomes = Vec::new();
+    let mut outcomes: Vec<Value> = Vec::new();
+    let mut tried: BTreeSet<TaskId> = BTreeSet::new();
     let mut text = String::new();
     let mut worst = exit::DONE;
-    let mut revision = snapshot.board.revision;
-    for id in queue(&snapshot.board) {
-        match merge(&session.ctx, &id, options) {
+    let mut revision = session.ctx.read(&Needs::Nothing)?.board.revision;
+    while let Some((id, merged)) = merge_first(&session.ctx, options, |task| !tried.contains(task))? {
+        match merged {
             Ok(merged) => {
-                text.push_str(&format!("{id}: {}\n", merged.data["outcome"].as_str().unwrap_or_default()));
+                let reason = merged.data["reason"].as_str().map_or(String::new(), |why| format!(": {why}"));
+                let outcome = merged.data["outcome"].as_str().unwrap_or_default();
+                text.push_str(&format!("{id}: {outcome}{reason}\n"));
                 revision = merged.revision;
-                if merged.result == MergeResult::Conflict {
-                    worst = exit::CONFLICT;
+                match merged.result {
+                    MergeResult::Merged => {}
+                    MergeResult::Conflict => worst = exit::CONFLICT,
+                    MergeResult::Red => worst = exit::GATE,
                 }
                 outcomes.push(merged.data);
             }
@@ -97,8 +119,13 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                 outcomes.push(json!({ "task": id, "outcome": "refused", "reason": failure.message }));
                 worst = exit::of(&failure.code);
             }
-            Err(failure) => return Err(failure),
+            Err(failure) if outcomes.is_empty() => return Err(failure),
+            Err(failure) => {
+                let merges = json!({ "merges": outcomes });
+                return Err(failure.with_data(merges, revision));
+            }
         }
+        tried.insert(id);
     }
     if outcomes.is_empty() {
         text.push_str("nothing is approved");

@@ -188,7 +188,7 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
         "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
         "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
         "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
-        "protected": submission.protected, "validation": submission.validation, "gates": [], "issues": body.issues,
+        "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "issues": body.issues,
         "reviews": body.reviews, "diff": plain,
     });
     let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);

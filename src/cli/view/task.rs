@@ -157,6 +157,11 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer]) -> Strin
         (_, false) => submission.tests.join(", "),
     };
     line!(text, "tests:   {tests}");
+    if let Some(gates) =
+        body.gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref())
+    {
+        line!(text, "gates:   {}", gates.summary());
+    }
     if !submission.protected.is_empty() {
         line!(
             text,

@@ -78,6 +78,12 @@ impl Desk<'_> {
         if !failure.files.is_empty() {
             lines.push(format!("files: {}", files(&failure.files)));
         }
+        if let Some(gate) = &failure.gate {
+            lines.push(format!("red gate: {}", shown_line(gate)));
+        }
+        for check in &failure.failing {
+            lines.push(format!("failing: {}", shown_line(check)));
+        }
         if let Some(log) = &failure.log {
             lines.push(format!("log: {}", shown_line(log)));
         }

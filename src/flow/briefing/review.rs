@@ -4,7 +4,7 @@ use crate::board::history::Checkpoint;
 use crate::board::review::Issue;
 use crate::board::rules::current_checkpoint;
 use crate::board::task::{Kind, Submission};
-use crate::board::{Status, TaskId};
+use crate::board::{Status, Task, TaskId};
 use crate::flow::alignment::{self, Answer};
 use crate::flow::failure::Failure;
 use crate::git::query;
@@ -50,7 +50,8 @@ impl Desk<'_> {
         let origin = format!("liza's comparison of the work on {id} with its checkpoint");
         self.facts.block("alignment", Block::new(&origin, &aligned, &whole));
         let origin = format!("the submission of task {id}, as liza found it");
-        let found = found(submission, task.kind);
+        let mut found = found(submission, task.kind);
+        found.push_str(&gates_said(task));
         self.facts.block("submission", Block::new(&origin, &found, &whole));
         let origin = format!("the paths in the submission of task {id}");
         self.facts.block("protected", Block::new(&origin, &submission.protected.join("\n"), &whole));
@@ -118,6 +119,22 @@ fn found(submission: &Submission, kind: Kind) -> String {
         ),
     ]
     .join("\n")
+}
+
+/// What liza's own gates said about exactly what is under review.
+fn gates_said(task: &Task) -> String {
+    let report =
+        task.body().gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref());
+    let Some(report) = report else { return String::new() };
+    let mut lines = vec![String::new()];
+    for result in &report.results {
+        let required = if report.required.contains(&result.name) { "" } else { " (optional)" };
+        let reason = result.reason.as_ref().map_or(String::new(), |why| format!(": {}", shown_line(why)));
+        let log = result.log.as_ref().map_or(String::new(), |log| format!(", log {}", shown_line(log)));
+        lines.push(format!("gate {}{required}: {}{reason}{log}", result.name, result.status.as_str()));
+        lines.extend(result.failing.iter().map(|name| format!("  failing: {}", shown_line(name))));
+    }
+    lines.join("\n")
 }
 
 fn issue(issue: &Issue) -> String {

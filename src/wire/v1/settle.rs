@@ -282,6 +282,8 @@ impl Settling<'_> {
             onto: self.integration.clone(),
             files: Vec::new(),
             log: None,
+            gate: None,
+            failing: Vec::new(),
         });
         Status::IntegrationFailed
     }

@@ -3,37 +3,46 @@
 //!
 //!  a  intent on the board;
 //!  b  merged tree and commit as objects, author and date from the intent so that a redo gives the same id, pinned;
-//!  c  gates on exactly that commit (the configured list; empty for now);
+//!  c  gates on exactly that commit, in a private worktree;
 //!  d  the move (old, new) recorded in the intent, under the lock;
 //!  e  compare-and-swap of the branch; if its head has moved, back to b;
 //!  f  sync, and look whether the patch is in the branch;
 //!  g  outcome on the board.
 
-use std::time::Duration;
+mod judged;
+
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::board::gates::GateReport;
 
 use crate::board::intent::{Intent, MergeWork, RefMove, Work};
 use crate::board::rules::{
     BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, RecordMove, VoidApproval,
 };
-use crate::board::{Board, CommitId, Needs, Process, Status, TaskId};
+use crate::board::{Board, CommitId, Needs, Process, SwitchKind, TaskId};
 use crate::git::merge::resolve_tree;
 use crate::git::{
     Class, ConflictFile, Expected, MergeTree, NewCommit, RefError, branch_checked_out_at, classify,
     commit_tree, merge_tree, refs,
 };
 use crate::host::crash;
+use crate::policy::schedule::{merge_order, needed_for_reviews};
+use crate::store::StoreError;
 use crate::store::lock::SideLock;
 
 use super::advance::no_private_paths;
 use super::claim::integration_head;
 use super::context::Context;
 use super::failure::Failure;
+use judged::Judged;
+pub use judged::red_head;
 
 /// How often a merge is made anew because the branch moved underneath.
 const TRIES: usize = 8;
-const MERGE_PATIENCE: Duration = Duration::from_secs(600);
+/// How long to wait for another's merge: its gates may take their time.
+const MERGE_PATIENCE: Duration = Duration::from_secs(3600);
 
 #[derive(Debug, Clone, Default)]
 pub struct MergeOptions {
@@ -52,12 +61,20 @@ pub struct Merged {
 pub enum MergeResult {
     Merged,
     Conflict,
+    /// The gates do not let the merged tree through.
+    Red,
 }
 
 pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Merged, Failure> {
-    ctx.store.refuse_other_version()?;
-    ctx.check_disk()?;
-    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().merge_lock(), MERGE_PATIENCE)?;
+    merge_alone(ctx, task, options, &one_at_a_time(ctx)?)
+}
+
+fn merge_alone(
+    ctx: &Context,
+    task: &TaskId,
+    options: &MergeOptions,
+    _: &SideLock,
+) -> Result<Merged, Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let branch = snapshot.board.config().integration_branch.clone();
     ctx.integration_in_place(&snapshot.board)?;
@@ -121,16 +138,51 @@ pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
     .hint("the next liza command finishes it; check the disk before relying on it")
 }
 
-/// Every approved task in turn: the most urgent first, then the oldest.
-pub fn queue(board: &Board) -> Vec<TaskId> {
-    let mut approved: Vec<(usize, &crate::board::Task)> =
-        board.tasks.iter().enumerate().filter(|(_, task)| task.status == Status::Approved).collect();
-    approved.sort_by_key(|(at, task)| (std::cmp::Reverse(task.priority), *at));
-    approved.into_iter().map(|(_, task)| task.id.clone()).collect()
+/// Merges the first of the queue that is wanted. Which one that is, is seen only when nobody else is merging: whoever
+/// waited may find it merged, or one that is more urgent.
+pub fn merge_first(
+    ctx: &Context,
+    options: &MergeOptions,
+    wanted: impl Fn(&TaskId) -> bool,
+) -> Result<Option<(TaskId, Result<Merged, Failure>)>, Failure> {
+    let alone = one_at_a_time(ctx)?;
+    let snapshot = ctx.read_with(needed_for_reviews)?;
+    let first = merge_order(&snapshot.board).into_iter().map(|task| task.id.clone()).find(|id| wanted(id));
+    Ok(first.map(|task| {
+        let merged = merge_alone(ctx, &task, options, &alone);
+        (task, merged)
+    }))
+}
+
+/// Whoever merges has this; a process that dies gives it back.
+fn one_at_a_time(ctx: &Context) -> Result<SideLock, Failure> {
+    ctx.store.refuse_other_version()?;
+    ctx.check_disk()?;
+    let path = ctx.store.layout().merge_lock();
+    match SideLock::acquire(&path, Duration::from_millis(200)) {
+        Err(StoreError::Busy { .. }) => {}
+        other => return Ok(other?),
+    }
+    ctx.narrate("somebody else is merging; waiting for that to end");
+    let until = Instant::now() + MERGE_PATIENCE;
+    loop {
+        match SideLock::acquire(&path, Duration::from_secs(1)) {
+            Err(StoreError::Busy { .. }) if Instant::now() < until => {}
+            other => return Ok(other?),
+        }
+        if let Some(switch) = ctx.store.switches()?.global().filter(|set| set.kind == SwitchKind::Abort) {
+            return Err(Failure::new("switch.set", format!("{} is set", switch.kind.as_str()))
+                .hint("a person ends it with `liza resume`"));
+        }
+    }
 }
 
 fn told(data: Value, revision: u64) -> Merged {
-    let result = if data["outcome"] == "merged" { MergeResult::Merged } else { MergeResult::Conflict };
+    let result = match (data["outcome"].as_str(), data["gate"].is_string()) {
+        (Some("merged"), _) => MergeResult::Merged,
+        (_, true) => MergeResult::Red,
+        _ => MergeResult::Conflict,
+    };
     Merged { data, revision, result }
 }
 
@@ -160,9 +212,12 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
     };
     let branch = &board.config().integration_branch;
     let refname = refs::of_branch(branch)?;
-    for _ in 0..TRIES {
+    for turn in 0..TRIES {
         // b
         let onto = integration_head(ctx, board)?;
+        if turn > 0 {
+            judged::foreign_head(ctx, &ctx.read(&Needs::Nothing)?.board, &onto)?;
+        }
         let tree = match merged_tree(ctx, work, &onto)? {
             Tree::Made(tree) => tree,
             Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
@@ -170,10 +225,15 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         let commit = merge_commit(ctx, board, intent, work, task, &onto, &tree)?;
         ctx.query()?.pin(&format!("refs/liza/merges/{task}/{}", intent.id), &commit)?;
         crash::point("merge.commit");
-        // c: the configured gates run here, in a private worktree of `commit`; there are none to configure yet.
+        // c
+        let gates = match judged::merged(ctx, task, &onto, &commit)? {
+            Judged::Green(gates) => gates,
+            Judged::Red(gates) => return fail(ctx, intent, owner, &onto, red(gates)),
+        };
+        crash::point("merge.gated");
         // d
         let step = RefMove { branch: branch.clone(), old: Some(onto.clone()), new: commit.clone() };
-        ctx.commit_step(RecordMove { intent: intent.id, owner: owner.clone(), step })?;
+        ctx.commit_step(RecordMove { intent: intent.id, owner: owner.clone(), step, gates: Some(gates) })?;
         crash::point("merge.recorded");
         not_checked_out(ctx, branch)?;
         // e
@@ -215,6 +275,22 @@ struct Conflict {
     failure: MergeFailure,
     reason: String,
     files: Vec<ConflictFile>,
+    gates: Option<GateReport>,
+}
+
+fn red(gates: GateReport) -> Conflict {
+    let result = gates.lacking().and_then(|(gate, _)| gates.result(gate));
+    let reason = result.map_or(String::new(), |red| {
+        let mut text = format!("Gate `{}` is red on the merged tree", red.name);
+        if let Some(reason) = &red.reason {
+            text.push_str(&format!(": {reason}"));
+        }
+        if !red.failing.is_empty() {
+            text.push_str(&format!(" ({})", red.failing.join(", ")));
+        }
+        text
+    });
+    Conflict { failure: MergeFailure::RedGate, reason, files: Vec::new(), gates: Some(gates) }
 }
 
 fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree, Failure> {
@@ -244,11 +320,13 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree,
                 failure: MergeFailure::TrivialConflict,
                 reason: format!("Trivial conflict in {}", names(&files)),
                 files,
+                gates: None,
             }))),
             Class::Logic(reason) => Ok(Tree::Conflict(Box::new(Conflict {
                 failure: MergeFailure::LogicConflict,
                 reason: format!("Conflict in {}: {}", names(&files), reason.why),
                 files,
+                gates: None,
             }))),
         },
     }
@@ -279,8 +357,13 @@ fn merge_commit(
         .collect::<String>()
         .trim()
         .to_owned();
+    // The branch moves here only once these have passed on this commit.
+    let config = ctx.project_config()?;
+    let gates: Vec<&str> =
+        config.gates.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.as_str()).collect();
+    let gates = if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
     let message = format!(
-        "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {reviewer}\nLiza-Commit: {}\nLiza-Gates: none\n",
+        "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {reviewer}\nLiza-Commit: {}\nLiza-Gates: {gates}\n",
         work.review_commit
     );
     let who = ctx.query()?.identity();
@@ -351,6 +434,7 @@ fn fail(
         files: conflict.files.into_iter().map(|file| file.path).collect(),
         hunks,
         log: None,
+        gates: conflict.gates,
     })?;
     Ok(told(failed.outcome, failed.board.revision))
 }

@@ -1,0 +1,94 @@
+//! What the gates say about a merge, and whose doing it is when they say no.
+
+use crate::board::gates::{GateReport, GateStatus, Lacking, Moment};
+use crate::board::rules::JudgeIntegration;
+use crate::board::{Board, CommitId, TaskId};
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::super::gates::{Question, judge};
+use super::super::moved::integration_was_moved;
+
+/// What came of asking.
+pub enum Judged {
+    Green(GateReport),
+    /// The merge brings in what is red: the head it would stand on passes that gate.
+    Red(GateReport),
+}
+
+/// Asks the gates about the merged tree. When one is red it is asked about the head alone as well: a task is not sent
+/// back for what somebody else broke.
+pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) -> Result<Judged, Failure> {
+    let report = judge(ctx, &Question { task: Some(task), ..Question::new(Moment::Merge, commit) })?;
+    let Some((gate, lacking)) = report.lacking() else { return Ok(Judged::Green(report)) };
+    if lacking != Lacking::Failed {
+        // It says nothing about the work, so the work stays approved.
+        report.check(commit, "merge")?;
+    }
+    let only = [gate.to_owned()];
+    let alone = judge(ctx, &Question { only: Some(&only), ..Question::new(Moment::Merge, onto) })?;
+    match alone.result(gate).map(|result| result.status) {
+        Some(GateStatus::Fail) => Err(red_head(ctx, &alone)),
+        Some(GateStatus::CouldNotRun) | None => {
+            alone.check(onto, "merge")?;
+            Ok(Judged::Red(report))
+        }
+        Some(GateStatus::Pass) => Ok(Judged::Red(report)),
+    }
+}
+
+/// A head that liza did not put there is judged before anything is merged onto it.
+pub fn foreign_head(ctx: &Context, board: &Board, head: &CommitId) -> Result<(), Failure> {
+    let Some(evidence) = integration_was_moved(ctx, board)? else { return Ok(()) };
+    ctx.narrate(format!("{}; its gates are asked first", evidence.told()));
+    let report = judge(ctx, &Question::new(Moment::Merge, head))?;
+    match report.lacking() {
+        None => Ok(()),
+        Some((_, Lacking::Failed)) => Err(red_head(ctx, &report)),
+        Some(_) => Err(report.check(head, "merge").err().map_or_else(
+            || Failure::new("bug.gates", "the gates of integration lack something unknown"),
+            Failure::from,
+        )),
+    }
+}
+
+/// Puts it on record that integration itself is red, and says how to go on.
+pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
+    let branch = ctx
+        .store
+        .read(&crate::board::Needs::Nothing)
+        .map(|snapshot| snapshot.board.config().integration_branch.clone())
+        .unwrap_or_default();
+    let (gate, reason, log, failing) = match report.lacking().and_then(|(gate, _)| report.result(gate)) {
+        Some(red) => {
+            (red.name.clone(), red.reason.clone().unwrap_or_default(), red.log.clone(), red.failing.clone())
+        }
+        None => Default::default(),
+    };
+    if let Err(error) = ctx.commit_as_liza(JudgeIntegration { gates: report.clone() }) {
+        ctx.narrate(format!("that integration is red could not be put on record: {error}"));
+    }
+    let about = ctx.query().ok().and_then(|query| query.commit_info(&report.commit).ok());
+    let whose = about.map_or(String::new(), |about| {
+        format!(
+            " (\"{}\" by {})",
+            crate::text::shown_line(&about.subject),
+            crate::text::shown_line(&about.committer.identity.name)
+        )
+    });
+    let read = log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
+    Failure::new(
+        "gate.integration_red",
+        format!(
+            "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; nothing is merged onto it",
+            report.commit.short()
+        ),
+    )
+    .hint(format!(
+        "{read}bring a commit that mends it with `liza integration advance REV --reason …`, or merge a task that does; what is approved stays approved"
+    ))
+    .detail("gate", gate)
+    .detail("log", log)
+    .detail("failing", failing)
+    .detail("commit", report.commit.as_str())
+}
