@@ -3,6 +3,7 @@
 mod archiving;
 mod blocking;
 mod claiming;
+mod gating;
 mod handing_in;
 mod leaving;
 mod limits;
