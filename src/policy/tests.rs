@@ -1,3 +1,4 @@
 //! Tests of decisions on whole boards.
 
+mod merging;
 mod run;

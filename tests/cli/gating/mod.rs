@@ -1,0 +1,44 @@
+//! Integration is green by construction: no tree reaches it that its gates did not let through as that very tree.
+
+mod moments;
+mod queue;
+mod under_fire;
+
+use serde_json::Value;
+
+use crate::merging::Team;
+use crate::support::HUMAN;
+
+/// A team whose project says `gates:` so.
+pub fn team(gates: &str) -> Team {
+    let team = Team::new();
+    gate_with(&team, gates);
+    team
+}
+
+pub fn gate_with(team: &Team, gates: &str) {
+    team.world.write("liza.yaml", &format!("version: 1\ngates:\n{gates}"));
+}
+
+/// A gate that writes down every tree it is asked about, in a file outside of all trees.
+pub fn noting(team: &Team, name: &str, more: &str, command: &str) -> String {
+    let asked = team.world.home().join(format!("asked-{name}"));
+    format!(
+        "  - name: {name}\n    command: |\n      git rev-parse 'HEAD^{{tree}}' >> '{}'\n      {command}\n{more}",
+        asked.display()
+    )
+}
+
+pub fn asked(team: &Team, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(team.world.home().join(format!("asked-{name}"))).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+pub fn status(team: &Team, id: &str) -> String {
+    team.world.status_of(id)
+}
+
+/// What `status` says about integration.
+pub fn integration(team: &Team) -> Value {
+    team.world.json(&HUMAN, &["status"]).ok().data()["integration"].clone()
+}

@@ -1,0 +1,199 @@
+//! When gates are asked, and what their word does.
+
+use serde_json::json;
+
+use super::{asked, gate_with, integration, noting, status, team};
+use crate::merging::Team;
+use crate::support::HUMAN;
+
+const NO_BAD_WORD: &str = "! grep -rq BAD --include=*.sh .";
+
+#[test]
+fn a_coder_learns_at_submit_that_a_gate_is_red() {
+    let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n    on: [submit, merge]\n"));
+    let (world, coder) = (&team.world, &team.one);
+    world.task("t1", &["a.sh", "tests/test_t1.sh"]);
+    let worktree = world.claim(coder, "t1");
+    world.checkpoint(coder, "t1", &["a.sh", "tests/test_t1.sh"]);
+    world.write_and_commit(&worktree, &[("a.sh", "echo BAD\n"), ("tests/test_t1.sh", "echo ok\n")]);
+    let error = world.refused(coder, &["task", "submit", "t1"], 7, "gate.red");
+    assert_eq!(
+        (&error["details"]["gate"], &error["details"]["lacking"]),
+        (&json!("words"), &json!("failed"))
+    );
+    let log = error["details"]["log"].as_str().unwrap();
+    assert!(world.path(log).is_file() && error["hint"].as_str().unwrap().contains(log), "{error}");
+    assert_eq!(status(&team, "t1"), "WORKING");
+    world.write_and_commit(&worktree, &[("a.sh", "echo good\n")]);
+    let data = world.json(coder, &["task", "submit", "t1"]).ok().data();
+    assert_eq!((&data["gates"][0]["name"], &data["gates"][0]["status"]), (&json!("words"), &json!("pass")));
+    world.sound();
+}
+
+#[test]
+fn an_approval_needs_every_required_gate_on_the_tree_under_review() {
+    let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
+    let world = &team.world;
+    // Asked at submit only if it says so.
+    let commit = world.submitted(&team.one, "t1", "a.sh", "echo BAD\n");
+    world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
+    let approve = ["review", "approve", "t1", "--commit", &commit];
+    let error = world.refused(&team.reviewer, &approve, 7, "gate.red");
+    assert_eq!(error["details"]["gate"], "words");
+    assert_eq!(status(&team, "t1"), "READY_FOR_REVIEW");
+    // A gate that cannot run says nothing, and that is said.
+    gate_with(&team, "  - name: words\n    command: [no-such-program-anywhere]\n");
+    let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
+    assert_eq!(error["details"]["lacking"], "could_not_run");
+    assert!(error["message"].as_str().unwrap().contains("could not run"), "{error}");
+    // An optional one is shown and stops nothing.
+    gate_with(
+        &team,
+        &format!(
+            "  - name: words\n    command: '{NO_BAD_WORD}'\n    optional: true\n    on: [submit, merge]\n"
+        ),
+    );
+    let data = world.json(&team.reviewer, &approve).ok().data();
+    assert_eq!((&data["status"], &data["gates"][0]["status"]), (&json!("APPROVED"), &json!("fail")));
+    world.sound();
+}
+
+#[test]
+fn a_refusal_that_needs_no_gate_comes_before_any_gate_runs() {
+    let team = Team::new();
+    gate_with(&team, &noting(&team, "g", "", "true"));
+    let world = &team.world;
+    let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
+    // Nobody has claimed the review.
+    world.liza(&team.reviewer, &["review", "approve", "t1", "--commit", &commit]).exits(3);
+    world.tier0(&team.one, &["review", "approve", "t1", "--commit", &commit], "tier0.role_boundary");
+    assert!(asked(&team, "g").is_empty());
+}
+
+#[test]
+fn what_breaks_only_together_goes_back_with_its_evidence() {
+    let team = team(
+        "  - name: few\n    command: 'test $(ls parts 2>/dev/null | wc -l) -le 1 || { echo too many parts; exit 1; }'\n",
+    );
+    let world = &team.world;
+    for (who, id) in [(&team.one, "t1"), (&team.two, "t2")] {
+        let file = format!("parts/{id}");
+        world.approved(who, &team.reviewer, id, &file, "x\n");
+    }
+    let data = world.json(&team.reviewer, &["merge", "t1"]).ok().data();
+    assert_eq!((&data["gates"][0]["name"], &data["gates"][0]["status"]), (&json!("few"), &json!("pass")));
+    let trailers = world.git(&["log", "-1", "--format=%(trailers:only)", "integration"]);
+    assert!(trailers.contains("Liza-Gates: few"), "{trailers}");
+    let before = team.head();
+    let ran = world.json(&team.reviewer, &["merge", "t2"]).exits(7);
+    assert_eq!((ran.code().as_str(), team.head()), ("gate.red", before));
+    let data = ran.data();
+    assert_eq!((&data["outcome"], &data["gate"]), (&json!("integration_failed"), &json!("few")));
+    let log = data["log"].as_str().unwrap();
+    assert!(world.read(log).contains("too many parts"), "{data}");
+    assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("liza task claim t2"));
+    let failure = &world.show("t2")["integration_failure"];
+    assert_eq!((&failure["gate"], &failure["log"]), (&json!("few"), &json!(log)));
+    // Whoever takes it up is told.
+    world.claim(&team.two, "t2");
+    let shown = world.liza(&team.two, &["task", "show", "t2"]).ok();
+    assert!(shown.stdout.contains("few") && shown.stdout.contains(log), "{}", shown.stdout);
+    world.sound();
+}
+
+#[test]
+fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
+    let team = Team::new();
+    let world = &team.world;
+    world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
+    gate_with(&team, "  - name: slow\n    command: 'sleep 100'\n    timeout: 1\n");
+    let before = team.head();
+    let error = world.refused(&team.reviewer, &["merge", "t1"], 7, "gate.not_run");
+    assert!(error["message"].as_str().unwrap().contains("slow"), "{error}");
+    assert_eq!((status(&team, "t1").as_str(), team.head()), ("APPROVED", before));
+    gate_with(&team, "  - name: slow\n    command: 'true'\n");
+    world.liza(&team.reviewer, &["merge", "t1"]).ok();
+    world.sound();
+}
+
+#[test]
+fn what_was_said_of_a_tree_is_not_asked_again() {
+    let team = Team::new();
+    gate_with(&team, &noting(&team, "g", "    on: [submit, merge]\n", "true"));
+    let world = &team.world;
+    // Submit, approval and merge see one and the same tree: integration has not moved.
+    world.merge_task(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
+    let tree = world.git(&["rev-parse", "integration^{tree}"]);
+    assert_eq!(asked(&team, "g"), [tree]);
+    let gates = &world.show("t1")["gates"];
+    assert_eq!((&gates["moment"], &gates["results"][0]["reused"]), (&json!("merge"), &json!(true)));
+    // Another command is another question.
+    let commit = world.git(&["rev-parse", "integration"]);
+    gate_with(&team, &noting(&team, "g", "", "true # again"));
+    world.liza(&HUMAN, &["gate", "run", "--tree", &commit]).ok();
+    assert_eq!(asked(&team, "g").len(), 2);
+}
+
+#[test]
+fn a_red_head_stops_merging_and_sends_nobody_back() {
+    let team = Team::new();
+    let world = &team.world;
+    world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
+    // What stands there already fails: not the task's doing.
+    gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
+    let before = team.head();
+    let error = world.refused(&team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
+    assert!(error["hint"].as_str().unwrap().contains("liza integration advance"), "{error}");
+    assert!(world.path(error["details"]["log"].as_str().unwrap()).is_file(), "{error}");
+    assert_eq!((status(&team, "t1").as_str(), team.head()), ("APPROVED", before));
+    let red = integration(&team)["red"].as_str().unwrap().to_owned();
+    assert!(red.contains("licence"), "{red}");
+    // A red commit is not brought in either, and a green one ends it.
+    world.git(&["checkout", "-q", "-b", "mend", "integration"]);
+    world.write("b.sh", "echo b\n");
+    world.git(&["add", "b.sh"]);
+    world.git(&["commit", "-q", "-m", "no licence yet"]);
+    world.refused(&HUMAN, &["integration", "advance", "mend", "--reason", "mend"], 7, "gate.red");
+    world.write("LICENCE", "free\n");
+    world.git(&["add", "LICENCE"]);
+    world.git(&["commit", "-q", "-m", "a licence"]);
+    let data = world.json(&HUMAN, &["integration", "advance", "mend", "--reason", "mend"]).ok().data();
+    assert_eq!(data["gates"][0]["status"], "pass");
+    world.liza(&team.reviewer, &["merge", "t1"]).ok();
+    assert!(integration(&team)["red"].is_null());
+    world.sound();
+}
+
+#[test]
+fn a_task_that_mends_a_red_head_is_merged() {
+    let team = Team::new();
+    let world = &team.world;
+    gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
+    world.merge_task(&team.one, &team.reviewer, "t1", "LICENCE", "free\n");
+    assert_eq!(status(&team, "t1"), "MERGED");
+}
+
+#[test]
+fn a_head_moved_by_hand_is_gated_before_it_is_accepted() {
+    let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
+    let world = &team.world;
+    world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
+    world.git(&["checkout", "-q", "--detach", "integration"]);
+    world.write("by-hand.sh", "echo BAD\n");
+    world.git(&["add", "by-hand.sh"]);
+    world.git(&["commit", "-q", "-m", "by hand"]);
+    world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
+    // Somebody has to look at it first, and its gates before that.
+    world.refused(&team.reviewer, &["merge", "t1"], 6, "board.integration_moved");
+    let accept = ["integration", "advance", "integration", "--reason", "it was me"];
+    let error = world.refused(&HUMAN, &accept, 7, "gate.integration_red");
+    assert!(error["message"].as_str().unwrap().contains("by hand"), "{error}");
+    assert_eq!(status(&team, "t1"), "APPROVED");
+    assert!(integration(&team)["red"].as_str().unwrap().contains("words"));
+    world.write("by-hand.sh", "echo good\n");
+    world.git(&["add", "by-hand.sh"]);
+    world.git(&["commit", "-q", "-m", "mended by hand"]);
+    world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
+    world.human(&accept).ok();
+    world.liza(&team.reviewer, &["merge", "t1"]).ok();
+}
