@@ -60,9 +60,16 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
     }
     if let Some(failure) = &body.integration_failure {
         line!(text, "integration failed: {}", failure.reason);
+        if let Some(log) = &failure.log {
+            line!(text, "  log: {log}");
+        }
+        list(&mut text, "failing", &failure.failing);
     }
     if body.rejection_feedback.is_some() {
         line!(text, "feedback:  `liza task show {} --feedback`", task.id);
+    }
+    if let Some(gates) = body.gates.as_ref().filter(|gates| !gates.results.is_empty()) {
+        line!(text, "gates:     {} (on {})", gates.summary(), gates.commit.short());
     }
     line!(text, "history:");
     for entry in &body.history {

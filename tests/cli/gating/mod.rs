@@ -7,7 +7,7 @@ mod under_fire;
 use serde_json::Value;
 
 use crate::merging::Team;
-use crate::support::HUMAN;
+use crate::support::{HUMAN, Who};
 
 /// A team whose project says `gates:` so.
 pub fn team(gates: &str) -> Team {
@@ -41,4 +41,12 @@ pub fn status(team: &Team, id: &str) -> String {
 /// What `status` says about integration.
 pub fn integration(team: &Team) -> Value {
     team.world.json(&HUMAN, &["status"]).ok().data()["integration"].clone()
+}
+
+/// The command ends so. It may have begun something and taken it back, so the board's revision may be another.
+#[track_caller]
+pub fn ends(team: &Team, who: &Who, args: &[&str], exit: i32, code: &str) -> Value {
+    let ran = team.world.json(who, args).exits(exit);
+    assert_eq!(ran.code(), code, "{}", ran.stdout);
+    ran.json()["error"].clone()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{asked, gate_with, integration, noting, status, team};
+use super::{asked, ends, gate_with, integration, noting, status, team};
 use crate::merging::Team;
 use crate::support::HUMAN;
 
@@ -108,7 +108,7 @@ fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
     gate_with(&team, "  - name: slow\n    command: 'sleep 100'\n    timeout: 1\n");
     let before = team.head();
-    let error = world.refused(&team.reviewer, &["merge", "t1"], 7, "gate.not_run");
+    let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.not_run");
     assert!(error["message"].as_str().unwrap().contains("slow"), "{error}");
     assert_eq!((status(&team, "t1").as_str(), team.head()), ("APPROVED", before));
     gate_with(&team, "  - name: slow\n    command: 'true'\n");
@@ -142,7 +142,7 @@ fn a_red_head_stops_merging_and_sends_nobody_back() {
     // What stands there already fails: not the task's doing.
     gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
     let before = team.head();
-    let error = world.refused(&team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
+    let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
     assert!(error["hint"].as_str().unwrap().contains("liza integration advance"), "{error}");
     assert!(world.path(error["details"]["log"].as_str().unwrap()).is_file(), "{error}");
     assert_eq!((status(&team, "t1").as_str(), team.head()), ("APPROVED", before));
@@ -153,7 +153,7 @@ fn a_red_head_stops_merging_and_sends_nobody_back() {
     world.write("b.sh", "echo b\n");
     world.git(&["add", "b.sh"]);
     world.git(&["commit", "-q", "-m", "no licence yet"]);
-    world.refused(&HUMAN, &["integration", "advance", "mend", "--reason", "mend"], 7, "gate.red");
+    ends(&team, &HUMAN, &["integration", "advance", "mend", "--reason", "mend"], 7, "gate.red");
     world.write("LICENCE", "free\n");
     world.git(&["add", "LICENCE"]);
     world.git(&["commit", "-q", "-m", "a licence"]);
@@ -186,7 +186,7 @@ fn a_head_moved_by_hand_is_gated_before_it_is_accepted() {
     // Somebody has to look at it first, and its gates before that.
     world.refused(&team.reviewer, &["merge", "t1"], 6, "board.integration_moved");
     let accept = ["integration", "advance", "integration", "--reason", "it was me"];
-    let error = world.refused(&HUMAN, &accept, 7, "gate.integration_red");
+    let error = ends(&team, &HUMAN, &accept, 7, "gate.integration_red");
     assert!(error["message"].as_str().unwrap().contains("by hand"), "{error}");
     assert_eq!(status(&team, "t1"), "APPROVED");
     assert!(integration(&team)["red"].as_str().unwrap().contains("words"));
