@@ -3,6 +3,7 @@
 mod descent;
 mod exits;
 mod fire;
+mod gated;
 mod played;
 mod running;
 mod stubborn;
