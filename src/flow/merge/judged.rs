@@ -2,7 +2,7 @@
 
 use crate::board::gates::{GateReport, GateStatus, Lacking, Moment};
 use crate::board::rules::JudgeIntegration;
-use crate::board::{Board, CommitId, TaskId};
+use crate::board::{CommitId, Needs, TaskId};
 
 use super::super::context::Context;
 use super::super::failure::Failure;
@@ -37,26 +37,26 @@ pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) 
     }
 }
 
-/// A head that liza did not put there is judged before anything is merged onto it.
-pub fn foreign_head(ctx: &Context, board: &Board, head: &CommitId) -> Result<(), Failure> {
-    let Some(evidence) = integration_was_moved(ctx, board)? else { return Ok(()) };
+/// A head that liza did not put there is nothing to merge onto: a person has to look at it. Its gates are asked first, so
+/// that whoever looks knows.
+pub fn not_foreign(ctx: &Context) -> Result<(), Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let Some(evidence) = integration_was_moved(ctx, &board)? else { return Ok(()) };
+    let Some(head) = &evidence.to else { return Ok(()) };
     ctx.narrate(format!("{}; its gates are asked first", evidence.told()));
     let report = judge(ctx, &Question::new(Moment::Merge, head))?;
-    match report.lacking() {
-        None => Ok(()),
-        Some((_, Lacking::Failed)) => Err(red_head(ctx, &report)),
-        Some(_) => Err(report.check(head, "merge").err().map_or_else(
-            || Failure::new("bug.gates", "the gates of integration lack something unknown"),
-            Failure::from,
-        )),
+    if report.lacking().is_some_and(|(_, why)| why == Lacking::Failed) {
+        return Err(red_head(ctx, &report));
     }
+    ctx.integration_in_place(&board)
+        .map_err(|failure| failure.detail("gates", serde_json::to_value(&report.results).unwrap_or_default()))
 }
 
 /// Puts it on record that integration itself is red, and says how to go on.
 pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
     let branch = ctx
         .store
-        .read(&crate::board::Needs::Nothing)
+        .read(&Needs::Nothing)
         .map(|snapshot| snapshot.board.config().integration_branch.clone())
         .unwrap_or_default();
     let (gate, reason, log, failing) = match report.lacking().and_then(|(gate, _)| report.result(gate)) {

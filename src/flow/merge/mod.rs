@@ -212,12 +212,10 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
     };
     let branch = &board.config().integration_branch;
     let refname = refs::of_branch(branch)?;
-    for turn in 0..TRIES {
+    for _ in 0..TRIES {
         // b
         let onto = integration_head(ctx, board)?;
-        if turn > 0 {
-            judged::foreign_head(ctx, &ctx.read(&Needs::Nothing)?.board, &onto)?;
-        }
+        judged::not_foreign(ctx)?;
         let tree = match merged_tree(ctx, work, &onto)? {
             Tree::Made(tree) => tree,
             Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
