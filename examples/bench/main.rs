@@ -9,6 +9,7 @@
     reason = "a program of its own that measures others"
 )]
 
+mod gates;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -172,6 +173,7 @@ impl Bench {
             "cycle",
             "idle",
             "throughput",
+            "gates",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -193,6 +195,7 @@ impl Bench {
                 "cycle" => self.cycle(),
                 "idle" => self.idle(),
                 "throughput" => self.throughput(),
+                "gates" => self.gates(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }
