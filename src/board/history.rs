@@ -87,6 +87,7 @@ pub enum Event {
     Edited,
     Restored,
     PathsGivenBack,
+    GateBlessed,
     Migrated,
 }
 
@@ -120,6 +121,7 @@ impl Event {
             Self::Edited => "edited",
             Self::Restored => "restored",
             Self::PathsGivenBack => "paths_given_back",
+            Self::GateBlessed => "gate_blessed",
             Self::Migrated => "migrated",
         }
     }

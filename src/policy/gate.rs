@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::board::gates::Moment;
+use crate::board::{Board, TaskId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +74,20 @@ pub enum AdapterKind {
     Coverage,
 }
 
+impl AdapterKind {
+    pub const ALL: [Self; 9] = [
+        Self::Exit,
+        Self::CargoTest,
+        Self::Nextest,
+        Self::Pytest,
+        Self::GoTest,
+        Self::Junit,
+        Self::TraceHash,
+        Self::Diag,
+        Self::Coverage,
+    ];
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum On {
@@ -100,6 +115,12 @@ fn is_zero(count: &u32) -> bool {
 
 impl Gate {
     pub const DEFAULT_TIMEOUT: u64 = 1800;
+    pub const DEFAULT_COVERAGE: f64 = 80.0;
+
+    /// The least per cent of lines that tests must reach.
+    pub fn least_coverage(&self) -> f64 {
+        self.at_least.unwrap_or(Self::DEFAULT_COVERAGE)
+    }
 
     pub fn is_required(&self) -> bool {
         !self.optional
@@ -114,4 +135,11 @@ impl Gate {
             Moment::Bundle | Moment::ByHand => true,
         }
     }
+}
+
+/// The hash that a gate is to find: what was declared right for this task, else for the integration branch, else what
+/// `liza.yaml` says.
+pub fn expected<'a>(board: &'a Board, gate: &'a Gate, task: Option<&TaskId>) -> Option<&'a str> {
+    let blessed = board.expectation(&gate.name, task).map(|known| known.hash.as_str());
+    blessed.or(gate.expect.as_deref())
 }
