@@ -12,7 +12,7 @@ use crate::flow::failure::Failure;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
 use crate::gate::{Ran, Said};
 use crate::git::private::leads_inside;
-use crate::policy::gate::{Gate, GateCommand};
+use crate::policy::gate::{Gate, GateCommand, expected};
 use crate::provider::{Redactor, Secret, secrets};
 use crate::store::files::{make_private_dirs, read_whole};
 use crate::text::{list_words, shown_line};
@@ -22,7 +22,7 @@ use super::environment::{handed_over, with_weight};
 use super::place::{Disturbed, Place};
 use super::{Question, reuse};
 
-const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
+const LARGEST_REPORT: u64 = 32 * 1024 * 1024;
 /// The outputs of so many tries are kept in the log: of the first one and of the last ones.
 const TRIES_IN_LOG: usize = 4;
 /// So many files that a gate changed are named.
@@ -77,7 +77,7 @@ impl<'a> Shared<'a> {
 
 impl<'g> Asking<'g> {
     pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self, Failure> {
-        let expected = gate.expect.clone();
+        let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
         let environment = handed_over(gate, commit, shared.caller.iter().cloned());
         let weight = environment.as_ref().map(|handed| with_weight(handed)).into_iter().flatten();
@@ -291,15 +291,9 @@ fn heard_of(
         report: report.as_deref(),
         expected: asking.expected.as_deref(),
     };
-    let Said { status, total, passed, hash, reason, failing } = adapted(gate, &ran);
+    let Said { status, total, passed, hash, reason, failing } =
+        crate::gate::adapter(gate.adapter).judge(gate, &ran);
     Ok(GateOutcome { total, passed, hash, reason, failing, ..GateOutcome::new(&gate.name, status) })
-}
-
-fn adapted(gate: &Gate, ran: &Ran<'_>) -> Said {
-    let _ = gate;
-    let status = if ran.exit == 0 { GateStatus::Pass } else { GateStatus::Fail };
-    let reason = (ran.exit != 0).then(|| format!("it exited with {}", ran.exit));
-    Said { status, total: None, passed: None, hash: None, reason, failing: Vec::new() }
 }
 
 fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<Vec<u8>>, String> {
