@@ -32,6 +32,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza gate bless", Me::Human, replaying),
     ("liza gc", Me::Human, archived),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
@@ -114,6 +115,13 @@ fn drafts() -> Stage {
     let stage = board();
     add(&stage, "t1", "greet.sh", &[]);
     add(&stage, "t2", "other.sh", &[]);
+    stage
+}
+
+/// A gate that compares hashes.
+fn replaying() -> Stage {
+    let stage = board();
+    stage.world.write("liza.yaml", "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash}\n");
     stage
 }
 

@@ -13,6 +13,7 @@ mod disk;
 mod doctor;
 mod edits;
 mod escapes;
+mod gate_setup;
 mod gc;
 mod help_examples;
 mod hooks;
