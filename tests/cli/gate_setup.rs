@@ -19,19 +19,21 @@ fn take_hashes_away(text: &str) -> String {
 #[test]
 fn init_proposes_gates_from_what_it_finds_as_comments_to_enable() {
     let package = r#"{"scripts": {"test": "node --test", "lint": "eslint ."}}"#;
-    for (file, text, wanted) in [
+    for (file, text, gate, wanted) in [
         (
             "Cargo.toml",
             "[package]\nname = \"x\"\n",
+            "compile",
             &["cargo build --workspace", "adapter: cargo-test", "keep: [target/]"][..],
         ),
-        ("package.json", package, &["npm run test", "npm run lint", "keep: [node_modules/]"]),
-        ("pyproject.toml", "[project]\n", &["pytest", "adapter: pytest"]),
-        ("go.mod", "module x\n", &["go vet ./...", "adapter: go-test"]),
-        ("Makefile", "check:\n\ttrue\n", &["make check"]),
+        ("package.json", package, "test", &["npm run test", "npm run lint", "keep: [node_modules/]"]),
+        ("pyproject.toml", "[project]\n", "test", &["pytest", "adapter: pytest"]),
+        ("go.mod", "module x\n", "vet", &["go vet ./...", "adapter: go-test"]),
+        ("Makefile", "check:\n\ttrue\n", "check", &["make check"]),
         (
             "notes.txt",
             "nothing\n",
+            "test",
             &["./scripts/test", "adapter: trace-hash", "adapter: diag", "adapter: coverage"],
         ),
     ] {
@@ -47,14 +49,15 @@ fn init_proposes_gates_from_what_it_finds_as_comments_to_enable() {
                 written.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{file}: {part}"));
             assert!(line.starts_with('#'), "{line}");
         }
-        // A command that reads the configuration accepts it before and after.
-        world.human(&["next", "--role", "coder"]).ok();
+        // A command that reads the configuration finds none before and one after, which compares no hashes.
+        let said = |name: &str| {
+            let error = world.refused(&HUMAN, &bless(name, "a1b2c3d4", "x"), 1, "refused.value");
+            error["message"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(said(gate), format!("liza.yaml has no gate `{gate}`"), "{file}");
         world.write("liza.yaml", &take_hashes_away(&written));
-        assert!(world.read("liza.yaml").contains("\ngates:\n"), "{file}");
-        world.human(&["next", "--role", "coder"]).ok();
-        // They are gates now, and none of these compares hashes.
-        let error = world.refused(&HUMAN, &bless("test", "a1b2c3d4", "x"), 1, "refused.value");
-        assert!(!error["message"].as_str().unwrap().is_empty(), "{file}");
+        let found = said(gate);
+        assert!(found.starts_with(&format!("gate `{gate}` compares no hashes")), "{file}: {found}");
     }
 }
 
@@ -75,7 +78,6 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
         .collect();
     // As they are printed they can be put there.
     world.write("liza.yaml", &format!("{own}{lines}"));
-    world.human(&["next", "--role", "coder"]).ok();
     let error = world.refused(&HUMAN, &bless("compile", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("its adapter is exit"), "{error}");
     // Where people have decided, nothing is proposed.
@@ -120,13 +122,13 @@ fn a_gate_that_makes_no_sense_is_named_before_anything_is_done() {
         ("[{name: \"a\\e[2J\", command: x}]", "gate `a\\u{1b}[2J`"),
     ] {
         world.write("liza.yaml", &format!("gates: {gates}\n"));
-        let error = world.refused(&HUMAN, &["next", "--role", "coder"], 2, "usage.config");
+        let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("liza.yaml: ") && message.contains(wanted), "{gates}: {message}");
         assert!(error["hint"].as_str().unwrap().contains("mend liza.yaml"), "{error}");
     }
     world.write("liza.yaml", "gating: {keep: [../elsewhere]}\n");
-    let error = world.refused(&HUMAN, &["next", "--role", "coder"], 2, "usage.config");
+    let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");
     assert!(error["message"].as_str().unwrap().contains("gating: keep `../elsewhere`"), "{error}");
 }
 
