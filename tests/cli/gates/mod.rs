@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::{HUMAN, Ran, World};
+use crate::support::{HUMAN, World};
 
 /// A board with these gates; nothing else is in its `liza.yaml`.
 pub fn with_gates(gates: Value) -> World {
@@ -101,7 +101,3 @@ pub fn text_of(path: &Path) -> String {
 
 /// A refusal of whoever a gate started, as it stands in its output.
 pub const NOBODY: &str = "started by a gate; it acts for nobody";
-
-pub fn exit_of(ran: &Ran) -> i32 {
-    ran.exit
-}

@@ -153,7 +153,6 @@ fn the_users_hooks_have_no_say_in_it() {
     for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
         let path = world.path(".git/hooks").join(hook);
         std::fs::write(&path, format!("#!/bin/sh\necho {hook} >> '{}'\n", canary.display())).unwrap();
-        std::os::unix::fs::PermissionsExt::set_mode(&mut path.metadata().unwrap().permissions(), 0o755);
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
     for _ in 0..2 {
