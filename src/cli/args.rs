@@ -115,7 +115,6 @@ impl Command {
     /// Whether it only looks. What a gate started may do nothing else on this board.
     pub fn only_looks(&self) -> bool {
         use commands::agent::AgentCommand;
-        use commands::gate::GateCommand;
         use commands::review::ReviewCommand;
         use commands::task::TaskCommand;
         use commands::worktree::WorktreeCommand;
@@ -126,7 +125,7 @@ impl Command {
             Self::Review(command) => matches!(command, ReviewCommand::Show(_)),
             Self::Agent(command) => matches!(command, AgentCommand::List(_)),
             Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
-            Self::Gate(command) => matches!(command, GateCommand::List(_) | GateCommand::Show(_)),
+            Self::Gate(command) => command.only_looks(),
             _ => false,
         }
     }

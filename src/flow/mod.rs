@@ -28,6 +28,7 @@ pub mod merge;
 pub mod migrate;
 pub mod moved;
 pub mod observe;
+pub mod propose;
 pub mod recover;
 pub mod report;
 pub mod restore;

@@ -35,6 +35,16 @@ pub(super) fn take_place(dir: &Path, place: usize, since: &str) -> Result<SideLo
     Ok(held)
 }
 
+/// Whether gates run anywhere on this board.
+pub(super) fn gates_run(dir: &Path) -> bool {
+    judging(dir, |_| true)
+}
+
+/// Whether gates run in the private worktree of this name.
+pub(super) fn place_is_taken(dir: &Path, place: &str) -> bool {
+    place.parse().is_ok_and(|place| is_held(&Layout::new(dir).gates_lock(place)))
+}
+
 /// Whether this process was started by a gate of this board: one of those it descends from holds such a gate, or has
 /// gates run and set this one free without a runner or git in between. Where ancestors cannot be seen and gates run, it
 /// may be.

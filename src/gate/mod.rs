@@ -138,6 +138,7 @@ mod tests {
         for kind in AdapterKind::ALL {
             let name = serde_json::to_value(kind).expect("a name");
             assert_eq!(adapter(kind).name(), name, "{kind:?}");
+            assert_eq!(kind.as_str(), name, "{kind:?}");
         }
     }
 

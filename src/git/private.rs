@@ -53,11 +53,19 @@ pub fn put_at(path: &Path, commit: &CommitId) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Removes what git does not track, ignored files and repositories inside too, except what matches `keep`.
+/// Removes what git does not track, ignored files and repositories inside too, except the directories in `keep`.
 pub fn clean(path: &Path, keep: &[String]) -> Result<(), GitError> {
     let mut git = settled(Git::acting(path, "clean")).args(["--quiet", "-ffdx"]);
-    for pattern in keep {
-        git = git.arg(format!("--exclude={pattern}"));
+    for dir in keep {
+        // A name, from the top of the tree, and no pattern.
+        let escaped: String = dir.trim_matches('/').chars().fold(String::new(), |mut text, c| {
+            if "*?[]\\!# ".contains(c) {
+                text.push('\\');
+            }
+            text.push(c);
+            text
+        });
+        git = git.arg(format!("--exclude=/{escaped}"));
     }
     git.run()?;
     Ok(())

@@ -1,5 +1,9 @@
 //! Checks that a tree must pass, as `liza.yaml` configures them.
 
+mod check;
+
+pub use check::check;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -51,7 +55,10 @@ pub struct Gate {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a command is a text for `sh -c` (in quotes, if YAML takes it for something else, as it does `true`), or a list of a program and its arguments"
+)]
 pub enum GateCommand {
     /// Run by `sh -c`.
     Shell(String),
@@ -86,6 +93,21 @@ impl AdapterKind {
         Self::Diag,
         Self::Coverage,
     ];
+
+    /// As `liza.yaml` names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exit => "exit",
+            Self::CargoTest => "cargo-test",
+            Self::Nextest => "nextest",
+            Self::Pytest => "pytest",
+            Self::GoTest => "go-test",
+            Self::Junit => "junit",
+            Self::TraceHash => "trace-hash",
+            Self::Diag => "diag",
+            Self::Coverage => "coverage",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -13,6 +13,8 @@ mod disk;
 mod doctor;
 mod edits;
 mod escapes;
+mod gate_setup;
+mod gates;
 mod gating;
 mod gc;
 mod help_examples;

@@ -12,7 +12,7 @@ use crate::flow::failure::Failure;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
 use crate::gate::{Ran, Said};
 use crate::git::private::leads_inside;
-use crate::policy::gate::{Gate, GateCommand};
+use crate::policy::gate::{Gate, GateCommand, expected};
 use crate::provider::{Redactor, Secret, secrets};
 use crate::store::files::{make_private_dirs, read_whole};
 use crate::text::{list_words, shown_line};
@@ -22,7 +22,7 @@ use super::environment::{handed_over, with_weight};
 use super::place::{Disturbed, Place};
 use super::{Question, reuse};
 
-const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
+const LARGEST_REPORT: u64 = 32 * 1024 * 1024;
 /// The outputs of so many tries are kept in the log: of the first one and of the last ones.
 const TRIES_IN_LOG: usize = 4;
 /// So many files that a gate changed are named.
@@ -45,7 +45,7 @@ pub struct Shared<'a> {
 pub struct Asking<'g> {
     gate: &'g Gate,
     expected: Option<String>,
-    environment: Result<Vec<(OsString, OsString)>, String>,
+    environment: Vec<(OsString, OsString)>,
     log: PathBuf,
     /// Names what it says of this tree.
     pub key: String,
@@ -77,11 +77,10 @@ impl<'a> Shared<'a> {
 
 impl<'g> Asking<'g> {
     pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self, Failure> {
-        let expected = gate.expect.clone();
+        let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
         let environment = handed_over(gate, commit, shared.caller.iter().cloned());
-        let weight = environment.as_ref().map(|handed| with_weight(handed)).into_iter().flatten();
-        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), weight);
+        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), with_weight(&environment));
         Ok(Self { gate, expected, environment, log: log_of(shared, gate)?, key })
     }
 }
@@ -143,15 +142,15 @@ pub fn ask(
     let mut heard: Vec<Captured> = Vec::new();
     let (mut tries, mut transient, mut fails, mut duration) = (0, 0, 0, Duration::ZERO);
     let mut outcome = loop {
-        let ready = match prepare(shared, asking) {
-            Ok(ready) => ready,
+        let path = match prepare(shared, asking) {
+            Ok(path) => path,
             Err(why) => break not_run(gate, why),
         };
         attention.check()?;
         let job = Job {
             argv: argv(&gate.command),
-            dir: &ready.path,
-            env: ready.environment,
+            dir: &path,
+            env: asking.environment.clone(),
             held_for: Some(shared.ctx.store.dir()),
             timeout,
             secrets: &shared.secrets,
@@ -213,14 +212,8 @@ fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-struct Ready {
-    path: PathBuf,
-    environment: Vec<(OsString, OsString)>,
-}
-
-/// Where it runs and what it is handed over, or why it cannot run.
-fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<Ready, String> {
-    let environment = asking.environment.clone()?;
+/// Where it runs, or why it cannot.
+fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
     let in_words = |failure: Failure| failure.message;
     shared.ctx.check_disk().map_err(in_words)?;
     let path = shared.place().and_then(Place::ready).map_err(in_words)?.to_owned();
@@ -234,7 +227,7 @@ fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<Ready, String
             _ => {}
         }
     }
-    Ok(Ready { path, environment })
+    Ok(path)
 }
 
 fn report_in(tree: &Path, report: &str) -> Result<PathBuf, String> {
@@ -291,15 +284,9 @@ fn heard_of(
         report: report.as_deref(),
         expected: asking.expected.as_deref(),
     };
-    let Said { status, total, passed, hash, reason, failing } = adapted(gate, &ran);
+    let Said { status, total, passed, hash, reason, failing } =
+        crate::gate::adapter(gate.adapter).judge(gate, &ran);
     Ok(GateOutcome { total, passed, hash, reason, failing, ..GateOutcome::new(&gate.name, status) })
-}
-
-fn adapted(gate: &Gate, ran: &Ran<'_>) -> Said {
-    let _ = gate;
-    let status = if ran.exit == 0 { GateStatus::Pass } else { GateStatus::Fail };
-    let reason = (ran.exit != 0).then(|| format!("it exited with {}", ran.exit));
-    Said { status, total: None, passed: None, hash: None, reason, failing: Vec::new() }
 }
 
 fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<Vec<u8>>, String> {

@@ -50,30 +50,25 @@ const TOOLCHAINS: [&str; 38] = [
 /// What differs from caller to caller and decides nothing.
 const WITHOUT_WEIGHT: [&str; 4] = ["TERM", "SHELL", "XDG_RUNTIME_DIR", "LIZA_GATE_COMMIT"];
 
-/// All that a gate is handed over, by name; or which of its configured variables it cannot have.
+/// All that a gate is handed over, by name. Who somebody is and where git works is never part of it, whoever names it.
 pub fn handed_over(
     gate: &Gate,
     commit: &str,
     caller: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<Vec<(OsString, OsString)>, String> {
-    let configured = gate.environment.keys().chain(&gate.pass_environment);
-    if let Some(own) = configured.into_iter().find(|name| is_own(name)) {
-        return Err(format!("its configuration names `{own}`, and LIZA_* and GIT_* are kept from gates"));
-    }
+) -> Vec<(OsString, OsString)> {
     let passes = |name: &str| {
         is_common(name) || TOOLCHAINS.contains(&name) || gate.pass_environment.iter().any(|own| own == name)
     };
-    let mut all: Vec<(OsString, OsString)> = caller
-        .into_iter()
-        .filter(|(name, _)| {
-            name.to_str().is_some_and(|name| passes(name) && !gate.environment.contains_key(name))
-        })
-        .collect();
-    all.extend(gate.environment.iter().map(|(name, value)| (name.into(), value.into())));
+    let of_caller = caller.into_iter().filter(|(name, _)| {
+        name.to_str().is_some_and(|name| passes(name) && !gate.environment.contains_key(name))
+    });
+    let configured = gate.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let mut all: Vec<(OsString, OsString)> = of_caller.chain(configured).collect();
+    all.retain(|(name, _)| !name.to_str().is_some_and(is_own));
     all.push(("LIZA_GATE".into(), (&gate.name).into()));
     all.push(("LIZA_GATE_COMMIT".into(), commit.into()));
     all.sort();
-    Ok(all)
+    all
 }
 
 /// The part of it that can decide what a gate says.

@@ -12,6 +12,8 @@ mod place;
 pub mod record;
 mod reuse;
 
+use std::path::{Path, PathBuf};
+
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
 use crate::board::{CommitId, Needs, TaskId};
 use crate::policy::gate::Gate;
@@ -23,6 +25,9 @@ use ask::{Asking, Shared};
 use attention::Attention;
 
 pub use ask::command_line;
+
+/// Of so many trees that belong to no task the words are kept.
+const MOST_TREES: usize = 500;
 
 /// What is asked.
 pub struct Question<'a> {
@@ -84,7 +89,13 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
             break;
         }
     }
+    drop(shared);
     record::write(ctx, question.task, &report, &config.gates)?;
+    if question.task.is_none() {
+        let gates = ctx.store.layout().gates();
+        prune(&gates, MOST_TREES, |name| name.starts_with("tree-"));
+        prune(&gates.join("logs"), MOST_TREES * config.gates.len(), |_| true);
+    }
     Ok(report)
 }
 
@@ -118,4 +129,19 @@ fn told(outcome: &GateOutcome) -> String {
 
 pub fn seconds(milliseconds: u64) -> String {
     format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
+}
+
+/// Takes the oldest of the files whose name fits away where there are too many: all of them can be made again.
+fn prune(dir: &Path, most: usize, fits: impl Fn(&str) -> bool) {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let of_name = entries.filter(|entry| entry.file_name().to_str().is_some_and(&fits));
+    let mut all: Vec<PathBuf> = of_name.map(|entry| entry.path()).collect();
+    if all.len() <= most {
+        return;
+    }
+    all.sort_by_cached_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+    // A few more than needed, so that not every gate has to do it.
+    for path in all.iter().take(all.len() - most + most / 10) {
+        let _ = std::fs::remove_file(path);
+    }
 }

@@ -16,6 +16,8 @@ use crate::policy::gate::Gate;
 use crate::store::files;
 use crate::wire::{Limits, read_foreign};
 
+use super::prune;
+
 /// Another way of running gates makes other words of them.
 const FORMAT: u32 = 1;
 const LARGEST: usize = 64 * 1024;
@@ -88,19 +90,5 @@ pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome) {
     {
         let _ = files::replace(&dir.join(format!("{key}.json")), &text);
     }
-    prune(ctx);
-}
-
-/// Takes the oldest away where there are too many.
-fn prune(ctx: &Context) {
-    let entries = std::fs::read_dir(directory(ctx)).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    if all.len() <= MOST {
-        return;
-    }
-    all.sort_by_cached_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
-    // A few more than needed, so that not every gate has to do it.
-    for path in all.iter().take(all.len() - MOST + MOST / 10) {
-        let _ = std::fs::remove_file(path);
-    }
+    prune(&dir, MOST, |_| true);
 }

@@ -9,7 +9,12 @@ use crate::text::pad_to;
 use super::super::super::Session;
 use super::super::super::ui::Answer;
 
-pub(super) const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: test\n      command: cargo test --workspace\n      adapter: cargo-test";
+/// What to say where there are none.
+pub(super) fn none_configured() -> String {
+    format!("no gates are configured; {HOW}")
+}
+
+const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: test\n      command: cargo test --workspace\n      adapter: cargo-test";
 
 /// List the configured gates: when they are asked, whether they bind, and their commands
 ///
@@ -35,7 +40,7 @@ pub fn run(session: &mut Session, _: &ListArgs) -> Result<Answer, Failure> {
         })
         .collect();
     let text = match config.gates.is_empty() {
-        true => format!("no gates are configured; {HOW}"),
+        true => none_configured(),
         false => config.gates.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
     Ok(Answer::new(json!({ "gates": data, "keep": config.gating.keep }), text))

@@ -1,8 +1,9 @@
 //! Gates from the command line.
 
-pub mod list;
-pub mod run;
-pub mod show;
+mod bless;
+mod list;
+mod run;
+mod show;
 
 use clap::Subcommand;
 
@@ -11,7 +12,7 @@ use crate::flow::Failure;
 use super::super::Session;
 use super::super::ui::Answer;
 
-/// Run the gates of this project by hand, list them, and see what they said
+/// Checks that a tree must pass: run them by hand, list them, see what they said
 ///
 /// Example: liza gate list
 #[derive(Subcommand)]
@@ -19,12 +20,20 @@ pub enum GateCommand {
     Run(run::RunArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
+    Bless(bless::BlessArgs),
 }
 
-pub fn run(session: &mut Session, command: &GateCommand) -> Result<Answer, Failure> {
+impl GateCommand {
+    pub fn only_looks(&self) -> bool {
+        matches!(self, Self::List(_) | Self::Show(_))
+    }
+}
+
+pub fn run(session: &mut Session, command: GateCommand) -> Result<Answer, Failure> {
     match command {
-        GateCommand::Run(args) => run::run(session, args),
-        GateCommand::List(args) => list::run(session, args),
-        GateCommand::Show(args) => show::run(session, args),
+        GateCommand::Run(args) => run::run(session, &args),
+        GateCommand::List(args) => list::run(session, &args),
+        GateCommand::Show(args) => show::run(session, &args),
+        GateCommand::Bless(args) => bless::run(session, &args),
     }
 }
