@@ -6,6 +6,7 @@ mod claiming;
 mod handing_in;
 mod leaving;
 mod limits;
+mod locks;
 mod matrix;
 mod merging;
 mod people;

@@ -254,6 +254,8 @@ struct Whole {
     #[serde(default)]
     archived: u64,
     #[serde(default)]
+    graph_id: Option<crate::board::GraphId>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -293,6 +295,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
             archived: whole.archived,
+            graph_id: whole.graph_id,
             extra: whole.extra,
         },
     })

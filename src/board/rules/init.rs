@@ -62,6 +62,7 @@ impl Board {
                 circuit_breaker: Breaker::default(),
                 integration: Integration::default(),
                 archived: 0,
+                graph_id: None,
                 extra: BTreeMap::new(),
             },
         }

@@ -25,6 +25,7 @@ mod review_lease;
 mod submit;
 mod sync;
 mod take_over;
+mod unlock;
 mod verdict;
 mod violation;
 
@@ -35,7 +36,7 @@ pub use agents::{Heartbeat, RegisterAgent, RetireAgent};
 pub use archive::{ArchiveTasks, Finished};
 pub use block::{Block, Unblock};
 pub use checkpoint::WriteCheckpoint;
-pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, path_rival, place_names};
+pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, held_words, path_rival, place_names};
 pub use commit::WorktreeCommit;
 pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use finalize::Finalize;
@@ -53,5 +54,6 @@ pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable
 pub use submit::{Evidence, Submit, current_checkpoint};
 pub use sync::RecordSync;
 pub use take_over::TakeOver;
+pub use unlock::ReleaseLock;
 pub use verdict::{Approve, Discuss, Reject};
 pub use violation::RecordViolation;
