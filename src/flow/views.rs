@@ -148,8 +148,8 @@ fn gates_of(ctx: &Context, task: &TaskId) -> Option<Map<String, Value>> {
         }
     };
     let mut said = read_foreign_value(&bytes, Limits::default()).unwrap_or_default();
-    match said["gates"].take() {
-        Value::Object(gates) => Some(gates),
+    match said.get_mut("gates").map(Value::take) {
+        Some(Value::Object(gates)) => Some(gates),
         _ => {
             ctx.narrate(format!("{} does not say what gates said", path.display()));
             None
