@@ -88,7 +88,13 @@ pub fn new_task(name: &str, owns: &str) -> NewTask {
 }
 
 pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
-    AddTasks { specs_found: tasks.iter().map(|task| task.id.clone()).collect(), tasks, finalize: true, as_graph: false, graph_id: None }
+    AddTasks {
+        specs_found: tasks.iter().map(|task| task.id.clone()).collect(),
+        tasks,
+        finalize: true,
+        as_graph: false,
+        graph_id: None,
+    }
 }
 
 /// A checkpoint nobody could object to, for these files.

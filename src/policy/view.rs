@@ -106,7 +106,10 @@ impl<'b> Scene<'b> {
                 if let Some((other, mine, theirs)) = path_rival(self.live.iter().copied(), task, self.now) {
                     return one(
                         other.id.as_str(),
-                        format!("its path `{mine}` overlaps {}", held_words(self.board, other, theirs, self.now)),
+                        format!(
+                            "its path `{mine}` overlaps {}",
+                            held_words(self.board, other, theirs, self.now)
+                        ),
                     );
                 }
                 match (&task.assigned_to, &task.reserved_until) {

@@ -140,12 +140,7 @@ pub fn work_graph(
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
 }
 
-fn node(
-    task: &Task,
-    status: NodeState,
-    all: &HashMap<&TaskId, &Task>,
-    bundle: Option<&String>,
-) -> WorkNode {
+fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>, bundle: Option<&String>) -> WorkNode {
     let body = task.body();
     let outputs = if body.expected_outputs.is_empty() {
         task.owns.iter().map(ToString::to_string).collect()

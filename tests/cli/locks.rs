@@ -45,7 +45,10 @@ fn the_table_says_who_holds_what_since_when_and_until_when() {
     );
     let lease = world.row("t1")["lease_expires"].clone();
     for row in rows.iter().filter(|row| row["task"] == "t1") {
-        assert_eq!((&row["epoch"], &row["status"], &row["stale"]), (&json!(1), &json!("WORKING"), &json!(false)));
+        assert_eq!(
+            (&row["epoch"], &row["status"], &row["stale"]),
+            (&json!(1), &json!("WORKING"), &json!(false))
+        );
         assert_eq!((&row["until"], &row["ends_with"]), (&lease, &json!("lease")));
         assert!(row["since"].as_str().unwrap() <= row["until"].as_str().unwrap());
     }
@@ -97,11 +100,17 @@ fn a_person_takes_paths_back_and_the_late_agent_is_fenced() {
         let (world, one, two) = scene();
         world.checkpoint(&one, "t1", &["one.md", "tests/test_t1.sh"]);
         let worktree = world.path(".worktrees/t1");
-        let head = world.write_and_commit(&worktree, &[("one.md", "one\n"), ("tests/test_t1.sh", "echo ok\n")]);
+        let head =
+            world.write_and_commit(&worktree, &[("one.md", "one\n"), ("tests/test_t1.sh", "echo ok\n")]);
         std::fs::write(worktree.join("one.md"), "not committed\n").unwrap();
         for agent in [&one, &two] {
             let reason = ["--reason", "I want it"];
-            world.refused(agent, &[&["lock", "release", "t1"], &reason[..]].concat(), 1, "refused.human_only");
+            world.refused(
+                agent,
+                &[&["lock", "release", "t1"], &reason[..]].concat(),
+                1,
+                "refused.human_only",
+            );
             let forced = ["status", "--force-unlock", "t1"];
             world.refused(agent, &[&forced[..], &reason[..]].concat(), 1, "refused.human_only");
         }
@@ -112,7 +121,10 @@ fn a_person_takes_paths_back_and_the_late_agent_is_fenced() {
         };
         let ran = world.json(&HUMAN, args).ok();
         let data = ran.data();
-        assert_eq!((&data["status"], &data["epoch"], &data["fenced"]), (&json!("IDLE"), &json!(2), &json!("coder-1")));
+        assert_eq!(
+            (&data["status"], &data["epoch"], &data["fenced"]),
+            (&json!("IDLE"), &json!(2), &json!("coder-1"))
+        );
         assert!(ran.stderr.contains("coder-1") && ran.stderr.contains("refused as stale"), "{}", ran.stderr);
         assert!(ran.stderr.contains("refs/liza/wip/t1/1"), "what was not committed is kept: {}", ran.stderr);
         assert!(locks(&world).is_empty());

@@ -67,7 +67,10 @@ fn a_plan_in_the_documents_shape_becomes_tasks() {
     assert_eq!((&task["role"], &task["tags"]), (&json!("coder"), &json!(["vm"])));
     assert_eq!(task["owns"], json!(["crates/core/"]), "what is a directory is locked as one");
     assert_eq!(task["scope"]["in"], json!(["crates/core/", "tests/"]));
-    assert_eq!((&task["inputs"], &task["expected_outputs"]), (&json!(["README.md"]), &json!(["crates/core"])));
+    assert_eq!(
+        (&task["inputs"], &task["expected_outputs"]),
+        (&json!(["README.md"]), &json!(["crates/core"]))
+    );
     let task = world.json(&HUMAN, &["task", "show", "WN-002"]).ok().data();
     assert_eq!(task["owns"], json!(["a.sh"]), "an artifact is no path");
     assert_eq!(task["expected_outputs"], json!(["a.sh", "trace-hash"]));
@@ -98,7 +101,10 @@ fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
     // What the message says works: the drafts are completed by hand.
     let state = world.state();
     let completed = state
-        .replace("title: First\n", "title: First\n    spec_ref: specs/vision.md\n    done_when:\n      - it works\n")
+        .replace(
+            "title: First\n",
+            "title: First\n    spec_ref: specs/vision.md\n    done_when:\n      - it works\n",
+        )
         .replace("title: Second\n", "title: Second\n    spec_ref: specs/vision.md\n");
     assert_ne!(state, completed);
     std::fs::write(world.path(".liza/state.yaml"), completed).unwrap();
@@ -166,7 +172,8 @@ fn a_graph_that_cannot_be_is_refused_and_nothing_is_added() {
 fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
     let world = with_core();
     planned(&world, &graph(), &[]).ok();
-    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
+    let (coder, reviewer) =
+        (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
     let commit = world.submit_work(&coder, "WN-001", "crates/core/a.sh", "echo a\n");
     world.approve(&reviewer, "WN-001", &commit);
     world.liza(&reviewer, &["merge", "WN-001"]).ok();
@@ -224,7 +231,9 @@ fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
         said["locks"].as_array().unwrap().iter().map(|lock| lock["path"].as_str().unwrap()).collect();
     assert_eq!(paths, ["a.sh"], "the merged one holds nothing");
     let text = world.human(&["report"]).ok().stdout;
-    for part in ["# Work graph G-001", "5 nodes: ", "1 passed", "test pass (179 of 179)", "- a.sh (file): WN-002"] {
+    for part in
+        ["# Work graph G-001", "5 nodes: ", "1 passed", "test pass (179 of 179)", "- a.sh (file): WN-002"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     // The graph does not shrink when the board is tidied up.
@@ -278,8 +287,7 @@ fn a_board_nobody_named_a_graph_for_goes_by_its_goal() {
     assert_eq!((&said["graph_id"], &said["total_nodes"]), (&json!("goal-1"), &json!(1)));
     assert_eq!(said["nodes"][0]["outputs"], json!(["x/"]), "what it owns, where nothing else was said");
     assert!(world.path(".liza/graphs/goal-1.json").is_file());
-    let named =
-        "graph_id: G-9\ntasks:\n- {id: t2, title: t, spec_ref: specs/vision.md, done_when: [d], scope: {in: [y/]}}\n";
+    let named = "graph_id: G-9\ntasks:\n- {id: t2, title: t, spec_ref: specs/vision.md, done_when: [d], scope: {in: [y/]}}\n";
     world.json_stdin(&HUMAN, &["plan", "-"], named).ok();
     assert_eq!(report(&world)["graph_id"], "G-9");
 }
@@ -287,7 +295,8 @@ fn a_board_nobody_named_a_graph_for_goes_by_its_goal() {
 #[test]
 fn next_knows_the_words_of_the_graph_for_roles() {
     let world = World::new();
-    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
+    let (coder, reviewer) =
+        (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
     let planner = world.register("planner", "planner-1");
     world.submitted(&coder, "t1", "t1.sh", "echo 1\n");
     assert_eq!(world.json(&reviewer, &["next", "--role", "reviewer"]).ok().data()["task"], "t1");
@@ -328,10 +337,17 @@ fn max_parallel_bounds_how_many_work_at_once() {
     planned(&world, &plan, &["--done", "it says hello"]).ok();
     let ran = world.json(&HUMAN, &["run", "--team", "coder=4", "--team", "code_reviewer=2"]).ok();
     assert_eq!(team::answer(&ran)["data"]["outcome"], "complete");
-    let counts: Vec<u32> = team::out(&world, "counts").lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let counts: Vec<u32> =
+        team::out(&world, "counts").lines().filter_map(|line| line.trim().parse().ok()).collect();
     assert_eq!(counts.iter().max(), Some(&2), "{counts:?}");
     assert_eq!(report(&world)["passed"], 6);
     // The run kept the files up for other programs.
-    assert!(view(&world, ".liza/graphs/G-1.json")["nodes"].as_array().unwrap().iter().all(|n| n["status"] == "passed"));
+    assert!(
+        view(&world, ".liza/graphs/G-1.json")["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|n| n["status"] == "passed")
+    );
     world.sound();
 }

@@ -78,13 +78,15 @@ fn list(session: &Session) -> Result<Answer, Failure> {
 
 fn show(session: &Session, args: &ShowArgs) -> Result<Answer, Failure> {
     let path = PathPattern::new(&args.path).map_err(|why| {
-        Failure::usage(format!("`{}` cannot be a path here: {why}", args.path))
-            .hint("a file, a directory with a final slash, or a pattern, relative to the root of the repository")
+        Failure::usage(format!("`{}` cannot be a path here: {why}", args.path)).hint(
+            "a file, a directory with a final slash, or a pattern, relative to the root of the repository",
+        )
     })?;
     let board = board(session)?;
     let found = locks_on(&board, &session.ctx.now, &path);
     let text = if found.is_empty() { format!("{path} is free") } else { table(session, &found) };
-    Ok(Answer::new(json!({ "path": path, "free": found.is_empty(), "locks": found }), text).at(board.revision))
+    Ok(Answer::new(json!({ "path": path, "free": found.is_empty(), "locks": found }), text)
+        .at(board.revision))
 }
 
 /// The work of `lock release` and of `status --force-unlock`.

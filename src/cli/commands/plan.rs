@@ -176,8 +176,12 @@ fn lacking_words(lacking: &[(TaskId, Vec<&'static str>)]) -> Vec<String> {
     if lacking.is_empty() {
         return Vec::new();
     }
-    let mut lines: Vec<String> =
-        lacking.iter().map(|(task, missing)| format!("{task} lacks {}", missing.join(", ").replace("scope", "scope (and owns)"))).collect();
+    let mut lines: Vec<String> = lacking
+        .iter()
+        .map(|(task, missing)| {
+            format!("{task} lacks {}", missing.join(", ").replace("scope", "scope (and owns)"))
+        })
+        .collect();
     lines.push(
         "so the plan is a draft: write what is missing into the DRAFT tasks in .liza/state.yaml, then `liza task finalize --all`; \
          a plan can be given it with --spec FILE and --done CRITERION, or with `defaults:` in the file"

@@ -31,7 +31,9 @@ pub fn run(session: &Session) -> Result<Answer, Failure> {
     let (report, board) = views::report(&session.ctx)?;
     let frame = view::Frame::new(&session.ctx, &board)?;
     let picture = view::Picture::new(&frame, &board);
-    let why = |node: &WorkNode| board.task(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why);
+    let why = |node: &WorkNode| {
+        board.task(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why)
+    };
     let text = words(&report, &board.rest.goal.description, &why);
     let data = serde_json::to_value(&report)
         .map_err(|error| Failure::new("bug.report", format!("the report cannot be written: {error}")))?;

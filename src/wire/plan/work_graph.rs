@@ -189,7 +189,10 @@ impl PlannedNode {
         let mut owned = Vec::new();
         for (at, output) in self.outputs.iter().enumerate() {
             let paths = paths_of(output, standing).map_err(|why| {
-                wrong(&format!("{place}.outputs[{at}]"), format!("{} cannot be a path: {why}", quoted(output)))
+                wrong(
+                    &format!("{place}.outputs[{at}]"),
+                    format!("{} cannot be a path: {why}", quoted(output)),
+                )
             })?;
             extend(&mut owned, &paths);
         }
@@ -256,8 +259,9 @@ impl PlannedNode {
         let place = format!("{place}.owner_role");
         let role = match Role::of_work_graph(&self.owner_role) {
             Some(role) => role,
-            None => Role::new(&self.owner_role)
-                .map_err(|why| wrong(&place, format!("{} cannot be a role: {why}", quoted(&self.owner_role))))?,
+            None => Role::new(&self.owner_role).map_err(|why| {
+                wrong(&place, format!("{} cannot be a role: {why}", quoted(&self.owner_role)))
+            })?,
         };
         if matches!(role.as_str(), "code_reviewer" | "red_team") {
             return Err(wrong(
@@ -380,7 +384,7 @@ mod tests {
         assert_eq!(inside, ["crates/core/", "tests/"]);
         assert_eq!(first.expected_outputs, ["crates/core", "trace-hash"]);
         assert_eq!((first.kind, second.kind), (Kind::Code, Kind::Docs));
-        assert_eq!(second.depends_on, [first.id.clone()]);
+        assert_eq!(second.depends_on, std::slice::from_ref(&first.id));
         assert_eq!(second.spec_ref.as_deref(), Some("specs/vision.md"));
         assert_eq!((second.title.as_str(), second.description.as_str()), ("Say so", ""));
     }
@@ -398,7 +402,8 @@ mod tests {
             let error = read(&text).expect_err(field);
             assert_eq!(error.path.as_deref(), Some(place), "{error}");
         }
-        let error = read(r#"{"nodes":[{"id":"a","description":"d"}],"edges":[["a","b"]]}"#).expect_err("edge");
+        let error =
+            read(r#"{"nodes":[{"id":"a","description":"d"}],"edges":[["a","b"]]}"#).expect_err("edge");
         assert_eq!(error.path.as_deref(), Some("edges[0]"));
         assert!(read(r#"{"nodes":[{"id":"a","description":"d","colour":"red"}]}"#).is_err());
     }
