@@ -118,6 +118,13 @@ name_type!(
 );
 
 name_type!(
+    /// The id of a work graph: also the name of its file below `.liza/graphs`.
+    GraphId,
+    check_slug,
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
     /// A full object id of a commit or tree.
     CommitId,
     |text| {
@@ -177,7 +184,27 @@ impl Role {
     pub fn overseer() -> Self {
         Self("overseer".to_owned())
     }
+
+    /// The role that a word of the work graph's vocabulary stands for, in any case; nothing for any other word.
+    pub fn of_work_graph(word: &str) -> Option<Self> {
+        let (_, role) = WORK_GRAPH_ROLES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word))?;
+        Some(Self((*role).to_owned()))
+    }
+
+    /// What the work graph calls it; roles it does not know have the name they have.
+    pub fn in_work_graph(&self) -> &str {
+        let known = WORK_GRAPH_ROLES.iter().find(|(_, role)| *role == self.0);
+        known.map_or(self.0.as_str(), |(name, _)| name)
+    }
 }
+
+/// The roles of a work graph, and what they are called on the board.
+const WORK_GRAPH_ROLES: [(&str, &str); 4] = [
+    ("Planner", "planner"),
+    ("Implementer", "coder"),
+    ("Reviewer", "code_reviewer"),
+    ("Red-team", "red_team"),
+];
 
 impl CommitId {
     /// The first twelve digits, enough to recognise it by.

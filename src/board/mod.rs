@@ -35,7 +35,7 @@ pub use agent::{Agent, Process};
 pub use apply::{Applied, apply, bodies_needed};
 pub use call::{Actor, Call, Credentials, Descent, Switch, SwitchKind, Switches, World};
 pub use config::Config;
-pub use ids::{AgentId, CommitId, IdError, Role, TaskId};
+pub use ids::{AgentId, CommitId, GraphId, IdError, Role, TaskId};
 pub use invariants::{Violation, violations};
 pub use paths::{PathError, PathPattern, RepoPath, any_overlap, inside};
 pub use refusal::{Code, Refusal};

@@ -334,6 +334,7 @@ fn no_reachable_board_breaks_a_rule() {
         "rescope",
         "abandon",
         "release",
+        "release_lock",
         "hand_off",
         "start_review",
         "renew_review",

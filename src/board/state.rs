@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Agent;
 use super::config::Config;
 use super::expectation::Expectation;
-use super::ids::{AgentId, TaskId};
+use super::ids::{AgentId, GraphId, TaskId};
 use super::intent::Intent;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
 use super::task::Task;
@@ -71,6 +71,9 @@ pub struct Rest {
     /// How many tasks have left the board for the archive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub archived: u64,
+    /// What the plan that named it calls the work graph of this board; without one it goes by the goal's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_id: Option<GraphId>,
     /// What another version's board said beside all this, as JSON; kept, and never looked at.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, String>,
@@ -185,6 +188,11 @@ impl Board {
     /// Only for changes that a rule has checked to be possible.
     pub fn task_mut(&mut self, id: &TaskId) -> Option<&mut Task> {
         self.tasks.iter_mut().find(|task| &task.id == id)
+    }
+
+    /// The name of the work graph that the tasks of this board are.
+    pub fn graph_id(&self) -> &str {
+        self.rest.graph_id.as_ref().map_or(self.rest.goal.id.as_str(), GraphId::as_str)
     }
 
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {

@@ -88,7 +88,13 @@ pub fn new_task(name: &str, owns: &str) -> NewTask {
 }
 
 pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
-    AddTasks { specs_found: tasks.iter().map(|task| task.id.clone()).collect(), tasks, finalize: true }
+    AddTasks {
+        specs_found: tasks.iter().map(|task| task.id.clone()).collect(),
+        tasks,
+        finalize: true,
+        as_graph: false,
+        graph_id: None,
+    }
 }
 
 /// A checkpoint nobody could object to, for these files.
@@ -518,6 +524,10 @@ impl Bench {
 
     pub fn release(&self, name: &str) -> Release {
         Release { task: id(name), epoch: None, reason: String::new() }
+    }
+
+    pub fn unlock(&self, name: &str) -> ReleaseLock {
+        ReleaseLock { task: id(name), reason: "its agent is gone".to_owned() }
     }
 
     pub fn hand_off(&self, name: &str) -> HandOff {

@@ -7,6 +7,7 @@ mod gating;
 mod handing_in;
 mod leaving;
 mod limits;
+mod locks;
 mod matrix;
 mod merging;
 mod people;

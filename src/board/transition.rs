@@ -99,6 +99,7 @@ transitions! {
     Abandon "abandon",
     Release "release",
     HandOff "hand_off",
+    ReleaseLock "release_lock",
     StartReview "start_review",
     RenewReview "renew_review",
     ReleaseReview "release_review",

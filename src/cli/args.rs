@@ -88,6 +88,9 @@ pub enum Command {
     Inbox(commands::records::InboxArgs),
     Log(commands::log::LogArgs),
     Graph(commands::graph::GraphArgs),
+    Report(commands::report::ReportArgs),
+    #[command(subcommand)]
+    Lock(commands::lock::LockCommand),
     Diff(commands::diff::DiffArgs),
     Validate(commands::health::ValidateArgs),
     Verify(commands::health::VerifyArgs),

@@ -234,6 +234,10 @@ fn fits(path: &[&str], status: Status) -> bool {
             status == Status::Working
         }
         ["task", "unblock"] => status == Status::Blocked,
+        ["lock", "release"] | ["status"] => matches!(
+            status,
+            Status::Working | Status::Idle | Status::Rejected | Status::Blocked | Status::IntegrationFailed
+        ),
         ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
         ["review", ..] => status == Status::ReadyForReview,
         ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
@@ -304,6 +308,9 @@ mod tests {
         assert_eq!(offered(&["task", "list", "--status", "READY"]), ["READY_FOR_REVIEW"]);
         assert_eq!(offered(&["task", "list", "--re"]), ["--ready", "--request-id"]);
         assert_eq!(offered(&["schema", "fe"]), ["feedback"]);
+        assert_eq!(offered(&["lock", "re"]), ["release"]);
+        assert_eq!(offered(&["lock", "show", ""]), ["<files>"]);
+        assert_eq!(offered(&["status", "--force"]), ["--force-unlock"]);
         assert_eq!(offered(&["next", "--role", "code_"]), ["code_reviewer"]);
         assert_eq!(offered(&["validate", ""]), ["<files>"]);
         assert_eq!(offered(&["--board", ""]), ["<files>"]);

@@ -24,6 +24,7 @@ pub mod gc;
 pub mod hooks;
 pub mod init;
 pub mod leftovers;
+pub mod lock;
 pub mod merge;
 pub mod migrate;
 pub mod moved;
@@ -40,6 +41,7 @@ pub mod summary;
 pub mod trash;
 pub mod uninstall;
 pub mod verify;
+pub mod views;
 pub mod worktrees;
 
 pub use context::Context;

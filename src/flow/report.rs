@@ -61,6 +61,7 @@ pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written, Failure> {
     let (markdown, json) = (reports.join(format!("{stem}.md")), reports.join(format!("{stem}.json")));
     crate::store::files::replace(&markdown, text.as_bytes())?;
     crate::store::files::replace(&json, format!("{}\n", crate::wire::to_json_pretty(&data)).as_bytes())?;
+    super::views::refresh(ctx);
     Ok(Written { markdown, json, data })
 }
 

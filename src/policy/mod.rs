@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod gate;
 pub mod leaving;
+pub mod locks;
 pub mod project;
 pub mod provider;
 pub mod restart;
@@ -13,6 +14,7 @@ pub mod team;
 mod tests;
 pub mod view;
 pub mod wake;
+pub mod work_graph;
 
 pub use project::ProjectConfig;
 pub use view::{NodeState, Waiting};

@@ -101,8 +101,8 @@ impl RunMode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
-    /// How many agents work at the same time.
-    #[serde(default = "default_window")]
+    /// How many agents work at the same time; `max_parallel` is the same setting.
+    #[serde(default = "default_window", alias = "max_parallel")]
     pub window: u32,
     #[serde(default)]
     pub mode: RunMode,

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::board::call::World;
-use crate::board::rules::{dependency_met_by, lease_over, path_rival};
+use crate::board::rules::{dependency_met_by, held_words, lease_over, path_rival};
 use crate::board::{Board, Stamp, Status, Task, TaskId};
 
 /// The work graph's view of the task states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
     Pending,
@@ -105,7 +106,10 @@ impl<'b> Scene<'b> {
                 if let Some((other, mine, theirs)) = path_rival(self.live.iter().copied(), task, self.now) {
                     return one(
                         other.id.as_str(),
-                        format!("its path {mine} overlaps {theirs} of {} ({})", other.id, other.status),
+                        format!(
+                            "its path `{mine}` overlaps {}",
+                            held_words(self.board, other, theirs, self.now)
+                        ),
                     );
                 }
                 match (&task.assigned_to, &task.reserved_until) {
@@ -146,4 +150,123 @@ fn dependency_words(board: &Board, world: &World, unmet: &[&TaskId]) -> String {
         })
         .collect();
     format!("waits for {}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::rules::MergeFailure;
+    use crate::board::testing::{Bench, REASONS, id, new_task, plan_of};
+
+    fn state(bench: &Bench, name: &str) -> NodeState {
+        let scene = Scene::new(&bench.board, &bench.world, &bench.now);
+        scene.node_state(bench.task(name))
+    }
+
+    /// Every task state, and what else there is to an IDLE one.
+    #[test]
+    fn the_node_state_of_every_task_state() {
+        use NodeState::{Blocked, Failed, Passed, Pending, Ready, Running};
+        type Scene = fn(&mut Bench);
+        let scenes: [(&str, Scene, NodeState); 13] = [
+            ("IDLE", |_| {}, Ready),
+            (
+                "DRAFT",
+                |bench| {
+                    let mut draft = plan_of(vec![new_task("sketch", "sketch/")]);
+                    draft.finalize = false;
+                    bench.ok("planner-1", draft);
+                    let name = id("sketch");
+                    bench.board.tasks.retain(|task| task.id == name);
+                },
+                Pending,
+            ),
+            (
+                "IDLE behind a dependency",
+                |bench| {
+                    let mut after = new_task("after", "after/");
+                    after.depends_on = vec![id("t")];
+                    bench.ok("planner-1", plan_of(vec![after]));
+                },
+                Pending,
+            ),
+            (
+                "IDLE whose paths are held",
+                |bench| {
+                    bench.claim("coder-1", "t");
+                    bench.ok("planner-1", plan_of(vec![new_task("rival", "t/")]));
+                },
+                Blocked,
+            ),
+            ("WORKING", |bench| drop(bench.claim("coder-1", "t")), Running),
+            ("READY_FOR_REVIEW", |bench| bench.hand_in("coder-1", "t"), Running),
+            ("APPROVED", |bench| bench.approved("coder-1", "t"), Running),
+            (
+                "REJECTED",
+                |bench| {
+                    bench.rejected("coder-1", "t", REASONS[0]);
+                },
+                Running,
+            ),
+            (
+                "BLOCKED",
+                |bench| {
+                    bench.ok("planner-1", bench.block("t"));
+                },
+                Blocked,
+            ),
+            (
+                "INTEGRATION_FAILED",
+                |bench| bench.failed_to_merge("coder-1", "t", MergeFailure::RedGate),
+                Failed,
+            ),
+            (
+                "ABANDONED",
+                |bench| {
+                    bench.ok("planner-1", bench.abandon("t"));
+                },
+                Failed,
+            ),
+            (
+                "SUPERSEDED",
+                |bench| {
+                    bench.add(&["better"]);
+                    bench.ok("planner-1", bench.replace("t", "better"));
+                    let name = id("t");
+                    bench.board.tasks.retain(|task| task.id == name);
+                },
+                Failed,
+            ),
+            (
+                "MERGED",
+                |bench| {
+                    bench.approved("coder-1", "t");
+                    bench.merge("t");
+                },
+                Passed,
+            ),
+        ];
+        for (name, scene, expected) in scenes {
+            let mut bench = Bench::with_tasks(&["t"]);
+            scene(&mut bench);
+            // The last task is the one the scene is about.
+            let last = bench.board.tasks.last().expect("a task").id.to_string();
+            assert_eq!(state(&bench, &last), expected, "{name}");
+            let status = bench.status(&last);
+            assert!(name.starts_with(status.as_str()), "{name} is {status}");
+        }
+    }
+
+    #[test]
+    fn whoever_waits_for_a_path_is_told_for_whom_and_how_long() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.claim("coder-1", "t");
+        bench.ok("planner-1", plan_of(vec![new_task("rival", "t/")]));
+        let scene = Scene::new(&bench.board, &bench.world, &bench.now);
+        let waiting = scene.waiting(bench.task("rival")).expect("it waits");
+        assert_eq!(waiting.on, ["t"]);
+        for part in ["`t/`", "WORKING", "coder-1", "lease until "] {
+            assert!(waiting.why.contains(part), "{part} in {}", waiting.why);
+        }
+    }
 }

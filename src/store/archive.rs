@@ -37,6 +37,30 @@ impl Store {
         Ok(self.archived_task(id)?.filter(|task| &task.id == id))
     }
 
+    /// Every archived task that is not on the board, in the order of their names. What cannot be read is passed over and
+    /// named: whoever looks at all of them can do nothing about one.
+    pub fn all_archived(&self, board: &Board) -> Result<(Vec<Task>, Vec<String>), StoreError> {
+        let (mut tasks, mut unreadable) = (Vec::new(), Vec::new());
+        if board.rest.archived == 0 {
+            return Ok((tasks, unreadable));
+        }
+        let dir = self.layout().archive();
+        let names = match std::fs::read_dir(&dir) {
+            Ok(entries) => entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((tasks, unreadable)),
+            Err(error) => return Err(error).doing("look into", &dir),
+        };
+        let ids = names.filter_map(|name| TaskId::new(name.strip_suffix(".yaml")?).ok());
+        let on_board: BTreeSet<String> = board.tasks.iter().map(|task| task.id.folded()).collect();
+        for id in ids.filter(|id| !on_board.contains(&id.folded())).collect::<BTreeSet<_>>() {
+            match self.archived_task(&id) {
+                Ok(found) => tasks.extend(found),
+                Err(error) => unreadable.push(error.to_string()),
+            }
+        }
+        Ok((tasks, unreadable))
+    }
+
     fn archive_bytes(&self, id: &TaskId) -> Result<Option<Vec<u8>>, StoreError> {
         match read_whole(&self.layout().archived(id), LARGEST_TASK) {
             Ok((bytes, _)) => Ok(Some(bytes)),

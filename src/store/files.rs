@@ -79,6 +79,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_parent(path)
 }
 
+/// As [`replace`], for a file that can be made again at any time: whole whenever it is read, but perhaps gone after a crash.
+pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_unsynced(&temp, bytes)?;
+    fs::rename(&temp, path).doing("replace", path).inspect_err(|_| {
+        let _ = fs::remove_file(&temp);
+    })
+}
+
 /// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
 pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let rights = fs::metadata(path).map(|meta| meta.permissions());

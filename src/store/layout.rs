@@ -66,6 +66,21 @@ impl Layout {
     pub fn gates_lock(&self, place: usize) -> PathBuf {
         self.dir.join("locks").join(format!("gates-{place}.lock"))
     }
+    /// The work graph as a file: a view, never the truth.
+    pub fn graph(&self, id: &str) -> PathBuf {
+        self.dir.join("graphs").join(format!("{id}.json"))
+    }
+    /// The table of locks as a file: a view. The locks of processes stand beside it as `*.lock`.
+    pub fn lock_table(&self) -> PathBuf {
+        self.dir.join("locks").join("locks.json")
+    }
+    pub fn bundles(&self) -> PathBuf {
+        self.dir.join("bundles")
+    }
+    /// What the gates said last about a task.
+    pub fn gate_results(&self, id: &TaskId) -> PathBuf {
+        self.dir.join("gates").join(format!("{id}.gate.json"))
+    }
     pub fn tokens(&self) -> PathBuf {
         self.dir.join("tokens")
     }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::board::rules::{Release, ReleaseReview};
 use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, TaskId, Transition};
+use crate::flow::views::Keeper;
 use crate::flow::{Context, Failure, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
 use crate::policy::run::{self, Cause, CauseKind, Start, State, Team};
@@ -116,6 +117,7 @@ pub struct TeamRun<'a> {
     /// Since when the board cannot be read.
     unreadable_since: Option<Instant>,
     planning: planning::Planning,
+    views: Keeper,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
@@ -167,6 +169,7 @@ impl<'a> TeamRun<'a> {
             given_back: BTreeMap::new(),
             unreadable_since: None,
             planning: planning::Planning::default(),
+            views: Keeper::default(),
             watch: None,
             _one_run: checked.one_run,
         };
@@ -290,6 +293,8 @@ impl<'a> TeamRun<'a> {
             self.launch(start, found);
         }
         self.show(&board);
+        let kept = self.views.keep(self.ctx, board.revision);
+        kept.troubles.into_iter().for_each(|trouble| self.tell_once(Kind::Notice, trouble));
         match next.state {
             State::Running => None,
             State::Complete => Some(Outcome::Complete),

@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use crate::board::{SwitchKind, Wall};
 use crate::flow::observe::{self, Observer, Pulse, Unseen};
+use crate::flow::views::Keeper;
 use crate::flow::{Context, Failure, summary};
 use crate::policy::alerts::{Alert, Kind, Memory, Severity};
 use crate::store::StoreError;
-use crate::store::lock::SideLock;
+use crate::store::lock::{LockNote, SideLock};
 use crate::watch::DirectoryWatch;
 use crate::wire::to_json_line;
 
@@ -157,6 +158,7 @@ struct Watcher<'c> {
     /// Standing still counts from here on at the earliest.
     started: Option<Wall>,
     said: BTreeSet<String>,
+    views: Keeper,
     _one_of_it: SideLock,
 }
 
@@ -184,6 +186,7 @@ impl<'c> Watcher<'c> {
             notifier: Notifier::new(ctx.root(), trouble),
             started,
             said: BTreeSet::new(),
+            views: Keeper::default(),
             _one_of_it: lock,
             ctx,
         })
@@ -264,7 +267,17 @@ impl<'c> Watcher<'c> {
         }
         // Last: a watcher that dies in between tells again rather than never.
         self.keep();
-        Ok(Looked { told, due_in: report.due_in.map(Duration::from_secs) })
+        let due_in = report.due_in.map(Duration::from_secs);
+        let again_in = self.keep_views();
+        Ok(Looked { told, due_in: due_in.into_iter().chain(again_in).min() })
+    }
+
+    /// The board's files for other programs, while it can be read.
+    fn keep_views(&mut self) -> Option<Duration> {
+        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        let kept = self.views.keep(self.ctx, revision);
+        kept.troubles.iter().for_each(|trouble| self.say(trouble));
+        kept.again_in
     }
 
     /// A checkpoint made by `touch` has no report yet.

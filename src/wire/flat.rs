@@ -256,6 +256,8 @@ struct Whole {
     #[serde(default)]
     archived: u64,
     #[serde(default)]
+    graph_id: Option<crate::board::GraphId>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -296,6 +298,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             integration: whole.integration,
             expectations: whole.expectations,
             archived: whole.archived,
+            graph_id: whole.graph_id,
             extra: whole.extra,
         },
     })

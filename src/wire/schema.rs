@@ -7,7 +7,8 @@ use crate::board::review::Feedback;
 use crate::board::rules::NewTask;
 use crate::policy::ProjectConfig;
 
-pub const NAMES: [&str; 7] = ["state", "task", "new-task", "plan", "feedback", "checkpoint", "config"];
+pub const NAMES: [&str; 9] =
+    ["state", "task", "new-task", "plan", "graph", "report", "feedback", "checkpoint", "config"];
 
 pub fn schema(name: &str) -> Option<Value> {
     Some(match name {
@@ -15,6 +16,8 @@ pub fn schema(name: &str) -> Option<Value> {
         "task" => super::flat::task_schema(),
         "new-task" => schemars::schema_for!(NewTask).to_value(),
         "plan" => schemars::schema_for!(super::plan::Plan).to_value(),
+        "graph" => schemars::schema_for!(super::plan::PlannedGraph).to_value(),
+        "report" => schemars::schema_for!(crate::policy::work_graph::GraphReport).to_value(),
         "feedback" => schemars::schema_for!(Feedback).to_value(),
         "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
         "config" => schemars::schema_for!(ProjectConfig).to_value(),

@@ -77,6 +77,15 @@ pub fn plan(bytes: &[u8]) {
     if let Some(tasks) = accepted(super::plan::read_plan(bytes)) {
         same_in_yaml(&tasks);
     }
+    // Something, a directory or nothing stands there, so that outputs are read in every way.
+    let standing = |path: &str| match path.len() % 3 {
+        0 => None,
+        1 => Some(super::plan::Standing::File),
+        _ => Some(super::plan::Standing::Directory),
+    };
+    if let Some(planned) = accepted(super::plan::read_planned(bytes, &standing)) {
+        same_in_yaml(&planned.tasks);
+    }
 }
 
 fn accepted<T>(read: Result<T, ForeignError>) -> Option<T> {
@@ -113,6 +122,7 @@ mod tests {
     const LOG: &[u8] = include_bytes!("../../.liza-example/log.yaml");
     const FEEDBACK: &[u8] = b"verdict: request_changes\nsummary: \"no: 'x' \xc3\xa4\"\nissues:\n  - severity: major\n    file: src/a.rs\n    line: 3\n    text: |\n      two\n      lines\n";
     const PLAN: &[u8] = b"tasks:\n- id: t1\n  title: One\n  spec_ref: specs/vision.md\n  done_when: [it works]\n  scope: {in: [src/, \"*.md\"]}\n  depends_on: []\n- {id: t2, title: Two, depends_on: [t1]}\n";
+    const GRAPH: &[u8] = b"{\"id\":\"G-001\",\"max_parallel\":4,\"nodes\":[{\"id\":\"WN-1\",\"description\":\"One\\nmore\",\"outputs\":[\"src/\",\"hash\"],\"owner_role\":\"Implementer\",\"status\":\"pending\",\"assigned_to\":null},{\"id\":\"WN-2\",\"description\":\"Two\",\"dependencies\":[\"WN-1\"]}],\"edges\":[[\"WN-1\",\"WN-2\"],{\"from\":\"WN-1\",\"to\":\"WN-2\"}]}";
     const PIECES: [&[u8]; 24] = [
         b"\n",
         b"  ",
@@ -177,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_parser_keeps_its_promises_on_mutants() {
-        let seeds = [STATE, LOG, FEEDBACK, PLAN];
+        let seeds = [STATE, LOG, FEEDBACK, PLAN, GRAPH];
         for (name, target) in ALL {
             let mut dice = Dice(0x11_2a);
             for round in 0..2_000 {
@@ -201,6 +211,7 @@ mod tests {
         assert!(read_chain(std::str::from_utf8(LOG).unwrap(), String::new()).is_ok());
         read_foreign::<Feedback>(FEEDBACK, Limits::default()).unwrap();
         super::super::plan::read_plan(PLAN).unwrap();
+        super::super::plan::read_planned(GRAPH, &|_| None).unwrap();
         let changed = String::from_utf8_lossy(STATE).replace("A program", "Another program");
         assert!(Decoded::new(changed.clone().into_bytes()).is_err());
         assert!(Decoded::new(sealed(&changed).unwrap().into_bytes()).is_ok(), "the checksum is made right");

@@ -141,6 +141,9 @@ fn offer_planning(menu: &mut Menu, name: &str, task: &Task) {
         menu.offer(1, "planner-1", bench.block(name));
         menu.offer(1, "overseer-1", bench.block(name));
     }
+    if task.holds_paths {
+        menu.offer(1, "human", bench.unlock(name));
+    }
     menu.offer(2, "planner-1", bench.abandon(name));
     let other = if name == "t1" { "t2" } else { "t1" };
     menu.offer(2, "planner-1", bench.replace(name, other));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::board::call::Call;
 use crate::board::graph::Graph;
 use crate::board::history::Event;
-use crate::board::ids::{Role, TaskId};
+use crate::board::ids::{GraphId, Role, TaskId};
 use crate::board::paths::PathPattern;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::{Board, GoalStatus};
@@ -71,6 +71,19 @@ pub struct AddTasks {
     /// Those whose `spec_ref` names a file that is there.
     #[serde(default)]
     pub specs_found: Vec<TaskId>,
+    /// They are a work graph: what they wait for is there and goes round in no circle, drafts or not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub as_graph: bool,
+    /// What that graph is called, if anybody has named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_id: Option<GraphId>,
+}
+
+impl AddTasks {
+    /// A single task, of no graph of its own.
+    pub fn one(task: NewTask, finalize: bool, specs_found: Vec<TaskId>) -> Self {
+        Self { tasks: vec![task], finalize, specs_found, as_graph: false, graph_id: None }
+    }
 }
 
 impl Rule for AddTasks {
@@ -80,11 +93,20 @@ impl Rule for AddTasks {
             call.check_switches(None)?;
         }
         check_new(board, call, &self.tasks)?;
+        if let Some(graph) = &self.graph_id {
+            check_graph_id(board, graph)?;
+        }
+        if self.as_graph {
+            check_dependencies(board, call, &self.tasks)?;
+        }
         if self.finalize { check_finalizable(board, call, &self.tasks, &self.specs_found) } else { Ok(()) }
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         add(board, call, &self.tasks, self.finalize);
+        if let Some(graph) = &self.graph_id {
+            board.rest.graph_id = Some(graph.clone());
+        }
         let status = if self.finalize { Status::Idle } else { Status::Draft };
         let ids: Vec<&str> = self.tasks.iter().map(|task| task.id.as_str()).collect();
         json!({ "tasks": ids, "status": status })
@@ -192,8 +214,6 @@ pub fn check_finalizable(
     tasks: &[NewTask],
     specs_found: &[TaskId],
 ) -> Result<(), Refusal> {
-    let known: BTreeSet<&TaskId> =
-        board.tasks.iter().map(|task| &task.id).chain(tasks.iter().map(|task| &task.id)).collect();
     for task in tasks {
         check_complete(
             &task.id,
@@ -202,6 +222,30 @@ pub fn check_finalizable(
             specs_found.contains(&task.id),
             &task.scope,
         )?;
+    }
+    check_dependencies(board, call, tasks)
+}
+
+/// A board has one work graph: its reports and files go by one name.
+fn check_graph_id(board: &Board, graph: &GraphId) -> Result<(), Refusal> {
+    match &board.rest.graph_id {
+        Some(known) if known != graph => {
+            Refusal::new(Code::Value, format!("the work graph of this board is `{known}`, not `{graph}`"))
+                .hint(format!(
+                    "give the plan the id `{known}`, or none: its tasks join the graph that is there"
+                ))
+                .detail("graph_id", known.as_str())
+                .err()
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What these tasks wait for exists, and they do not wait for each other in a circle.
+fn check_dependencies(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+    let known: BTreeSet<&TaskId> =
+        board.tasks.iter().map(|task| &task.id).chain(tasks.iter().map(|task| &task.id)).collect();
+    for task in tasks {
         for dependency in &task.depends_on {
             if !known.contains(dependency) && !call.world.archived.contains_key(dependency) {
                 return Err(dependency_missing(&task.id, dependency));

@@ -266,18 +266,34 @@ fn check_takeover(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal
 pub fn check_paths_free(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
     let Some((other, mine, theirs)) = path_rival(&board.tasks, task, call.now) else { return Ok(()) };
     let holder = other.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+    let until = other.holds_paths_until.as_ref().or(other.lease.as_ref().map(|lease| &lease.expires));
     Refusal::new(
         Code::PathsOverlap,
-        format!(
-            "task `{}` owns `{mine}`, which overlaps `{theirs}` of task `{}` ({}, {holder})",
-            task.id, other.id, other.status
-        ),
+        format!("task `{}` owns `{mine}`, which overlaps {}", task.id, held_words(board, other, theirs, call.now)),
     )
-    .hint(format!("wait until `{}` is merged, or take other work", other.id))
+    .hint(format!(
+        "wait until `{}` is merged, or take other work; if nobody is there to finish it, a person may take its paths \
+         back (`liza lock list`)",
+        other.id
+    ))
     .detail("task", task.id.as_str())
     .detail("waiting_on", vec![other.id.as_str()])
     .detail("holder", holder)
+    .detail("path", theirs.as_str())
+    .detail("until", until.map(|until| until.at.to_string()))
     .err()
+}
+
+/// Who holds a path and until when, for whoever waits for it.
+pub fn held_words(board: &Board, holder: &Task, path: &PathPattern, now: &Stamp) -> String {
+    let who = holder.assigned_to.as_ref().map_or("nobody", |agent| agent.as_str());
+    let until = match (&holder.lease, &holder.holds_paths_until) {
+        (_, Some(until)) => format!("until {} at the latest", until.at),
+        (Some(lease), _) if lease_over(board, lease, now) => "its lease has ended".to_owned(),
+        (Some(lease), _) => format!("lease until {}", lease.expires.at),
+        (None, None) => "until it is merged or ends".to_owned(),
+    };
+    format!("`{path}` of task `{}` ({}, {who}, {until})", holder.id, holder.status)
 }
 
 /// The first live task in the way, and the two patterns that meet.

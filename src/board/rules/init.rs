@@ -63,6 +63,7 @@ impl Board {
                 integration: Integration::default(),
                 expectations: Vec::new(),
                 archived: 0,
+                graph_id: None,
                 extra: BTreeMap::new(),
             },
         }

@@ -26,6 +26,7 @@ mod review_lease;
 mod submit;
 mod sync;
 mod take_over;
+mod unlock;
 mod verdict;
 mod violation;
 
@@ -37,7 +38,7 @@ pub use archive::{ArchiveTasks, Finished};
 pub use bless::BlessGate;
 pub use block::{Block, Unblock};
 pub use checkpoint::WriteCheckpoint;
-pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, path_rival, place_names};
+pub use claim::{BeginClaim, CancelClaim, FinishClaim, check_claimable, held_words, path_rival, place_names};
 pub use commit::WorktreeCommit;
 pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use finalize::Finalize;
@@ -55,5 +56,6 @@ pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable
 pub use submit::{Evidence, Submit, current_checkpoint};
 pub use sync::RecordSync;
 pub use take_over::TakeOver;
+pub use unlock::ReleaseLock;
 pub use verdict::{Approve, Discuss, RecordGates, Reject};
 pub use violation::RecordViolation;

@@ -9,7 +9,7 @@ use crate::board::ids::{Role, TaskId};
 use crate::board::records::Handoff;
 use crate::board::refusal::Refusal;
 use crate::board::state::Board;
-use crate::board::task::{Left, Status};
+use crate::board::task::{Body, Head, Left, Status};
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{
@@ -51,12 +51,7 @@ impl Rule for Release {
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let (head, body) = parts(board, &self.task);
         let from = head.status;
-        if from == Status::Working {
-            end_claim(head);
-            head.status = Status::Idle;
-        }
-        body.left = Some(Left::Released);
-        head.reserved_until = None;
+        let_go(head, body);
         body.history.push(
             entry(call, Event::Released)
                 .step(from, head.status)
@@ -69,6 +64,16 @@ impl Rule for Release {
     fn needs(&self, _: &Board) -> Needs {
         Needs::task(&self.task)
     }
+}
+
+/// Nobody has a right to the task any more; what was done on it stays.
+pub fn let_go(head: &mut Head, body: &mut Body) {
+    if head.status == Status::Working {
+        end_claim(head);
+        head.status = Status::Idle;
+    }
+    body.left = Some(Left::Released);
+    head.reserved_until = None;
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

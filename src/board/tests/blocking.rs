@@ -79,7 +79,12 @@ fn an_unfinished_draft_can_be_blocked_and_comes_back_as_one() {
     sketch.depends_on = vec![id("other")];
     let mut other = new_task("other", "y/");
     other.depends_on = vec![id("sketch")];
-    let drafts = AddTasks { tasks: vec![sketch, other], finalize: false, specs_found: Vec::new() };
+    let drafts = AddTasks {
+        tasks: vec![sketch, other],
+        finalize: false,
+        specs_found: Vec::new(),
+        ..plan_of(Vec::new())
+    };
     bench.ok("planner-1", drafts);
     bench.ok("overseer-1", bench.block("sketch"));
     bench.ok("planner-1", bench.unblock("sketch"));

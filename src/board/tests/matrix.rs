@@ -11,7 +11,7 @@ use crate::board::transition::Transition;
 pub(super) const ACTORS: [&str; 8] =
     ["planner-1", "coder-1", "coder-2", "reviewer-1", "reviewer-2", "overseer-1", "auditor-1", "human"];
 
-pub(super) const VERBS: [&str; 20] = [
+pub(super) const VERBS: [&str; 21] = [
     "finalize",
     "claim",
     "checkpoint",
@@ -24,6 +24,7 @@ pub(super) const VERBS: [&str; 20] = [
     "abandon",
     "release",
     "handoff",
+    "lock release",
     "review claim",
     "review renew",
     "review release",
@@ -95,6 +96,7 @@ pub(super) fn transition(bench: &Bench, verb: &str) -> Transition {
         "abandon" => bench.abandon("t").into(),
         "release" => bench.release("t").into(),
         "handoff" => bench.hand_off("t").into(),
+        "lock release" => bench.unlock("t").into(),
         "review claim" => bench.start_review("t").into(),
         "review renew" => RenewReview { task: t() }.into(),
         "review release" => ReleaseReview { task: t() }.into(),
@@ -215,6 +217,12 @@ fn expected(verb: &str, status: Status, by: &str) -> &'static str {
                     "stale.lease_lost"
                 }
             }
+            _ => wrong_state,
+        },
+
+        "lock release" if by != "human" => "refused.human_only",
+        "lock release" => match status {
+            Working | Rejected | Blocked | IntegrationFailed => "ok",
             _ => wrong_state,
         },
 
@@ -393,6 +401,7 @@ fn switches_stop_exactly_what_they_should() {
         ("abandon", Idle, "planner-1"),
         ("release", Working, "coder-2"),
         ("handoff", Working, "coder-2"),
+        ("lock release", Working, "human"),
         ("review claim", ReadyForReview, "reviewer-2"),
         ("review renew", ReadyForReview, "reviewer-2"),
         ("review release", ReadyForReview, "reviewer-2"),

@@ -26,7 +26,7 @@ fn table() -> BTreeMap<(String, String), BTreeSet<String>> {
 fn command(verb: &str) -> String {
     match verb {
         "approve" | "reject" | "discuss" => format!("review {verb}"),
-        "merge" => verb.to_owned(),
+        "merge" | "lock release" => verb.to_owned(),
         "bless" => "gate bless --task".to_owned(),
         verb if verb.starts_with("review") => verb.to_owned(),
         verb => format!("task {verb}"),
@@ -58,7 +58,7 @@ fn the_documented_transitions_are_those_of_the_rules() {
         }
     }
     // What needs more of a scene than one state: a lease that ran out, a reservation.
-    let elsewhere = [("task claim", "WORKING"), ("task release", "IDLE")];
+    let elsewhere = [("task claim", "WORKING"), ("task release", "IDLE"), ("lock release", "IDLE")];
     let commands: BTreeSet<String> = VERBS.iter().map(|verb| command(verb)).collect();
     for (verb, from) in table.keys() {
         let shown = made.contains(&(verb.clone(), from.clone()));

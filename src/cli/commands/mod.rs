@@ -14,12 +14,14 @@ pub mod hold;
 pub mod hooks;
 pub mod init;
 pub mod integration;
+pub mod lock;
 pub mod log;
 pub mod man;
 pub mod merge;
 pub mod next;
 pub mod plan;
 pub mod records;
+pub mod report;
 pub mod review;
 pub mod run;
 pub mod schema;
@@ -62,6 +64,8 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::SpecChange(args) => records::spec_change(session, &args),
         Command::Inbox(args) => records::inbox(session, &args),
         Command::Log(args) => log::run(session, &args),
+        Command::Report(_) => report::run(session),
+        Command::Lock(command) => lock::run(session, &command),
         Command::Graph(args) => graph::run(session, &args),
         Command::Diff(args) => diff::run(session, &args),
         Command::Validate(args) => health::validate(session, &args),

@@ -3,10 +3,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::{Call, Needs, Role};
+use crate::board::{Call, Needs, Role, Status};
 use crate::flow::init::parse_role;
 use crate::flow::{Failure, claim, review};
+use crate::policy::NodeState;
 use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
+use crate::policy::view::Scene;
 use crate::policy::wake::wakes;
 use crate::watch::DirectoryWatch;
 
@@ -16,7 +18,8 @@ use super::{review as review_words, task as task_words};
 
 /// Claim the best work there is for you, and print what it is
 ///
-/// A coder gets a task, a reviewer a review, a planner the reason to plan. Your own reserved work comes first, then the
+/// A coder gets a task, a reviewer a review, a planner the reason to plan, or else a task of its own role. `implementer` and
+/// `reviewer`, the words of a work graph, stand for coder and code_reviewer. Your own reserved work comes first, then the
 /// most urgent. Nothing to do: exit 0 and `data` is null.
 ///
 /// Example: liza next --role coder --wait 60
@@ -31,7 +34,7 @@ pub struct NextArgs {
 }
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
-    let role = parse_role(&args.role)?;
+    let role = role(session, &args.role)?;
     super::known_role(session, &role)?;
     session.seal_request()?;
     session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
@@ -54,13 +57,34 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
                 watch.wait(left);
             }
             _ => {
-                return Ok(Answer::new(
-                    Value::Null,
-                    "nothing to do right now; `liza status` says what waits for what",
-                ));
+                return Ok(Answer::new(Value::Null, nothing(session, &role)?));
             }
         }
     }
+}
+
+/// The words of a work graph are understood, unless the project has a role of that name.
+fn role(session: &Session, word: &str) -> Result<Role, Failure> {
+    let role = parse_role(word)?;
+    if session.ctx.project_config()?.roles.contains_key(&role) {
+        return Ok(role);
+    }
+    Ok(Role::of_work_graph(word).unwrap_or(role))
+}
+
+/// Why there is nothing, as far as paths are the reason.
+fn nothing(session: &Session, role: &Role) -> Result<String, Failure> {
+    let snapshot = session.ctx.read(&Needs::Nothing)?;
+    let world = session.ctx.store.surroundings(&snapshot.board)?;
+    let scene = Scene::new(&snapshot.board, &world, &session.ctx.now);
+    let mut text = "nothing to do right now; `liza status` says what waits for what".to_owned();
+    let held = snapshot.board.tasks.iter().filter(|task| &task.role == role && task.status == Status::Idle);
+    for task in held.filter(|task| scene.node_state(task) == NodeState::Blocked) {
+        if let Some(waiting) = scene.waiting(task) {
+            text.push_str(&format!("\n  {}: {}", task.id, waiting.why));
+        }
+    }
+    Ok(text)
 }
 
 fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
@@ -77,15 +101,16 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     call.check_switches(None)?;
     if *role == Role::planner() {
         let wakes = wakes(board);
-        let Some(first) = wakes.first() else { return Ok(None) };
-        let text = format!(
-            "{}: {}\n{}",
-            super::super::view::trigger_words(first.trigger),
-            first.about.join(", "),
-            first.hint
-        );
-        let data = json!({ "role": "planner", "trigger": first.trigger, "about": first.about, "hint": first.hint, "all": wakes });
-        return Ok(Some(Answer::new(data, text).at(board.revision)));
+        if let Some(first) = wakes.first() {
+            let text = format!(
+                "{}: {}\n{}",
+                super::super::view::trigger_words(first.trigger),
+                first.about.join(", "),
+                first.hint
+            );
+            let data = json!({ "role": "planner", "trigger": first.trigger, "about": first.about, "hint": first.hint, "all": wakes });
+            return Ok(Some(Answer::new(data, text).at(board.revision)));
+        }
     }
     if *role == Role::code_reviewer() {
         let Some(task) = best_review(board, &call, |_| true) else { return Ok(None) };

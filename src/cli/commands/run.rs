@@ -146,7 +146,7 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
     };
     let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
     let specs_found = if found { vec![id.clone()] } else { Vec::new() };
-    ctx.commit(AddTasks { tasks: vec![task], finalize: true, specs_found })?;
+    ctx.commit(AddTasks::one(task, true, specs_found))?;
     Ok(id)
 }
 

@@ -17,9 +17,19 @@ pub struct StatusArgs {
     /// Finished tasks too
     #[arg(long)]
     pub all: bool,
+    /// Take the paths of this task back instead; the same as `liza lock release` (people only)
+    #[arg(long, value_name = "TASK")]
+    pub force_unlock: Option<String>,
+    /// Why they are taken back
+    #[arg(long, requires = "force_unlock", default_value = "no reason given")]
+    pub reason: String,
 }
 
 pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> {
+    if let Some(task) = &args.force_unlock {
+        let reason = session.input.text(&args.reason)?;
+        return super::lock::release(session, task, &reason);
+    }
     // Titles and times are read for what is not finished; thousands of finished tasks stay unread.
     let snapshot = session.ctx.read_with(|board| {
         Needs::Tasks(

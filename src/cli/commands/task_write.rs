@@ -123,7 +123,7 @@ pub fn add(session: &mut Session, args: &AddArgs) -> Result<Answer, Failure> {
     };
     let specs_found = specs_found(&session.ctx, std::slice::from_ref(&task))?;
     let id = task.id.clone();
-    commit(session, AddTasks { tasks: vec![task], finalize: args.finalize, specs_found }, |data| {
+    commit(session, AddTasks::one(task, args.finalize, specs_found), |data| {
         format!("added {id} ({})", data["status"].as_str().unwrap_or_default())
     })
 }

@@ -75,6 +75,7 @@ pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         layout.watch_lock(),
         layout.alerts_log(),
         layout.alerts_told(),
+        layout.lock_table(),
     ];
     let mut found = Vec::new();
     let mut odd = |path: PathBuf, wanted: &str| {

@@ -1,0 +1,180 @@
+//! The board as other programs like to read it: the work graph, the table of locks, what the gates said.
+//!
+//! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, and never read by
+//! liza. Each says which revision it was made of. Where they cannot be written, a word about it is all that happens.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::board::{Board, GraphId, Needs, TaskId, Wall};
+use crate::policy::locks::{Lock, locks};
+use crate::policy::work_graph::{GraphReport, WorkGraph, work_graph};
+use crate::store::files::{make_private_dir, read_whole, replace_disposable};
+use crate::wire::{Limits, read_foreign_value, to_json_pretty};
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// A gate file is a few lines for each gate; what is larger was not written by liza.
+const LARGEST_GATE_FILE: u64 = 1 << 20;
+const BUNDLE_ENDING: &str = ".patchbundle.json";
+/// What is larger is not opened just to see whose it is; nor are more of them than these.
+const LARGEST_BUNDLE: u64 = 8 << 20;
+const MOST_BUNDLES: usize = 200;
+/// A team changes the board many times a second; nobody reads the files that often.
+const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+
+/// The table of locks as it is kept in `.liza/locks/locks.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LockTable {
+    /// The board's revision it was made of.
+    pub revision: u64,
+    /// When it was made: whether a lock is stale is a matter of time.
+    pub time: Wall,
+    pub locks: Vec<Lock>,
+}
+
+/// The board with every task it ever had, at one revision.
+struct Whole {
+    board: Board,
+    graph: WorkGraph,
+    table: LockTable,
+    /// What could not be read, and so is not in it.
+    left_out: Vec<String>,
+}
+
+fn whole(ctx: &Context) -> Result<Whole, Failure> {
+    let board = ctx.read(&Needs::Everything)?.board;
+    let world = ctx.store.surroundings(&board)?;
+    let (archived, left_out) = ctx.store.all_archived(&board)?;
+    let graph = work_graph(&board, &archived, &world, &ctx.now, &bundles(ctx));
+    let table = LockTable { revision: board.revision, time: ctx.now.wall, locks: locks(&board, &ctx.now) };
+    Ok(Whole { board, graph, table, left_out })
+}
+
+/// Everything `liza report` says, and the board it says it of. The files are written anew on the way.
+pub fn report(ctx: &Context) -> Result<(GraphReport, Board), Failure> {
+    let whole = whole(ctx)?;
+    write(ctx, &whole).iter().for_each(|trouble| ctx.narrate(trouble));
+    let gates = whole.graph.nodes.iter().filter_map(|node| Some((node.id.clone(), gates_of(ctx, &node.id)?)));
+    let gates: BTreeMap<TaskId, Map<String, Value>> = gates.collect();
+    Ok((GraphReport::new(whole.graph, whole.table.locks, gates), whole.board))
+}
+
+/// Writes the files anew. What goes wrong is said and stops nothing: the board is what counts.
+pub fn refresh(ctx: &Context) {
+    refreshed(ctx).iter().for_each(|trouble| ctx.narrate(trouble));
+}
+
+/// As [`refresh`]; gives back what went wrong.
+fn refreshed(ctx: &Context) -> Vec<String> {
+    match whole(ctx) {
+        Ok(whole) => write(ctx, &whole),
+        Err(failure) => vec![not_written(&failure)],
+    }
+}
+
+fn not_written(failure: &Failure) -> String {
+    format!("the files for other programs are not up to date: {}", failure.message)
+}
+
+fn write(ctx: &Context, whole: &Whole) -> Vec<String> {
+    let left_out = whole.left_out.iter().map(|trouble| format!("left out of the work graph: {trouble}"));
+    left_out.chain(write_files(ctx, whole).err().map(|failure| not_written(&failure))).collect()
+}
+
+fn write_files(ctx: &Context, whole: &Whole) -> Result<(), Failure> {
+    let layout = ctx.store.layout();
+    // The goal of an older board may be called anything.
+    let name = GraphId::new(&whole.graph.graph_id).map_or_else(|_| "goal".to_owned(), |id| id.to_string());
+    let files = [
+        (layout.graph(&name), serde_json::to_value(&whole.graph)),
+        (layout.lock_table(), serde_json::to_value(&whole.table)),
+    ];
+    for (path, value) in files {
+        let Ok(value) = value else { continue };
+        if let Some(dir) = path.parent() {
+            make_private_dir(dir)?;
+        }
+        replace_disposable(&path, format!("{}\n", to_json_pretty(&value)).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Keeps the files up for as long as somebody watches the board.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    written: Option<(u64, Instant)>,
+}
+
+/// What came of keeping them.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// They are not up to date, and may be written again then.
+    pub again_in: Option<Duration>,
+    pub troubles: Vec<String>,
+}
+
+impl Keeper {
+    /// Writes them if the board has changed since, and not more than once a second.
+    pub fn keep(&mut self, ctx: &Context, revision: u64) -> Kept {
+        match self.written {
+            Some((written, _)) if written == revision => Kept::default(),
+            Some((_, at)) if at.elapsed() < AT_MOST_EVERY => {
+                Kept { again_in: Some(AT_MOST_EVERY.saturating_sub(at.elapsed())), troubles: Vec::new() }
+            }
+            _ => {
+                let troubles = refreshed(ctx);
+                self.written = Some((revision, Instant::now()));
+                Kept { again_in: None, troubles }
+            }
+        }
+    }
+}
+
+/// What the gates said last about a task, by gate; nothing where none were asked.
+fn gates_of(ctx: &Context, task: &TaskId) -> Option<Map<String, Value>> {
+    let path = ctx.store.layout().gate_results(task);
+    let bytes = match read_whole(&path, LARGEST_GATE_FILE) {
+        Ok((bytes, _)) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            ctx.narrate(format!("{} cannot be read: {error}", path.display()));
+            return None;
+        }
+    };
+    let mut said = read_foreign_value(&bytes, Limits::default()).unwrap_or_default();
+    match said.get_mut("gates").map(Value::take) {
+        Some(Value::Object(gates)) => Some(gates),
+        _ => {
+            ctx.narrate(format!("{} does not say what gates said", path.display()));
+            None
+        }
+    }
+}
+
+/// The last patch bundle of each task, as the bundles below `.liza/bundles` name their tasks.
+fn bundles(ctx: &Context) -> BTreeMap<TaskId, String> {
+    let entries = std::fs::read_dir(ctx.store.layout().bundles()).into_iter().flatten().flatten();
+    let mut files: Vec<(std::time::SystemTime, std::path::PathBuf)> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(BUNDLE_ENDING))
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    let newest = files.into_iter().rev().take(MOST_BUNDLES).rev();
+    let mut found = BTreeMap::new();
+    for (_, path) in newest {
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+        let Ok((bytes, _)) = read_whole(&path, LARGEST_BUNDLE) else { continue };
+        let limits = Limits::of_bytes(bytes.len());
+        let Ok(bundle) = read_foreign_value(&bytes, limits) else { continue };
+        if let Some(task) = bundle["task"].as_str().and_then(|id| TaskId::new(id).ok()) {
+            found.insert(task, format!("{}/bundles/{name}", crate::store::layout::DIRECTORY));
+        }
+    }
+    found
+}
