@@ -169,7 +169,8 @@ impl GateReport {
             ),
             Lacking::CouldNotRun => (
                 format!("gate `{name}` is required and could not run{because}"),
-                "see that its command can run here (`liza gate list` shows it); nothing was changed".to_owned(),
+                "see that its command can run here (`liza gate list` shows it); nothing was changed"
+                    .to_owned(),
             ),
             Lacking::OtherTree => (
                 format!(
