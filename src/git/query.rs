@@ -354,7 +354,7 @@ pub(super) fn oid(id: &CommitId) -> Result<Oid, QueryError> {
     Oid::from_str(id.as_str()).map_err(QueryError::read(format!("the id {id}")))
 }
 
-fn id_of(oid: Oid) -> Result<CommitId, QueryError> {
+pub(super) fn id_of(oid: Oid) -> Result<CommitId, QueryError> {
     let text = oid.to_string();
     CommitId::new(&text).map_err(|_| QueryError::Read {
         what: format!("the id {text}"),

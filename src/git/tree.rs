@@ -58,6 +58,13 @@ impl Query {
         })
     }
 
+    /// The object of the file at a path of a commit.
+    pub fn blob_id(&self, commit: &CommitId, path: &str) -> Result<Option<CommitId>, QueryError> {
+        let tree = self.tree_of(commit)?;
+        let id = self.id_in_tree(&tree, path)?;
+        id.map(super::query::id_of).transpose()
+    }
+
     /// Every file below a directory of a commit.
     pub fn files_below(&self, commit: &CommitId, dir: &str) -> Result<Vec<String>, QueryError> {
         let what = || format!("`{dir}` at {commit}");

@@ -64,6 +64,9 @@ impl Layout {
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
     }
+    pub fn bundles(&self) -> PathBuf {
+        self.dir.join("bundles")
+    }
     pub fn reports(&self) -> PathBuf {
         self.dir.join("reports")
     }

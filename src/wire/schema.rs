@@ -7,7 +7,8 @@ use crate::board::review::Feedback;
 use crate::board::rules::NewTask;
 use crate::policy::ProjectConfig;
 
-pub const NAMES: [&str; 7] = ["state", "task", "new-task", "plan", "feedback", "checkpoint", "config"];
+pub const NAMES: [&str; 8] =
+    ["state", "task", "new-task", "plan", "feedback", "checkpoint", "config", "bundle"];
 
 pub fn schema(name: &str) -> Option<Value> {
     Some(match name {
@@ -17,6 +18,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "plan" => schemars::schema_for!(super::plan::Plan).to_value(),
         "feedback" => schemars::schema_for!(Feedback).to_value(),
         "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
+        "bundle" => schemars::schema_for!(super::bundle::Bundle).to_value(),
         "config" => schemars::schema_for!(ProjectConfig).to_value(),
         _ => return None,
     })

@@ -11,6 +11,7 @@ use super::{Bundle, Kind, MOST_HUNKS, MOST_PATCHES, Patch, Problem, VERSION, bas
 
 const LONGEST_TEXT: usize = 64 * 1024;
 const LONGEST_NAME: usize = 200;
+const LONGEST_ID: usize = 56;
 const MOST_ITEMS: usize = 1_000;
 /// No more are told: the rest would be more of the same.
 const MOST_PROBLEMS: usize = 100;
@@ -53,8 +54,12 @@ fn about(bundle: &Bundle) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |what: String| problems.push(Problem::new(Kind::Format, what));
     let metadata = &bundle.metadata;
-    if !is_id(&metadata.id) {
-        wrong(format!("its id {} is not 1 to 64 letters, digits, `-` and `_`", quoted(&metadata.id)));
+    // A number may come behind it where another commit has the name.
+    if !is_id(&metadata.id) || metadata.id.len() > LONGEST_ID {
+        wrong(format!(
+            "its id {} is not 1 to {LONGEST_ID} letters, digits, `-` and `_`",
+            quoted(&metadata.id)
+        ));
     }
     if metadata.author.trim().is_empty()
         || metadata.author.len() > LONGEST_NAME
