@@ -27,7 +27,7 @@ impl Scene {
         Self::with(&[("work/a.txt", TEXT.as_bytes()), ("work/b.txt", b"b\n")], "")
     }
 
-    /// With these files in integration, and this much more in liza.yaml.
+    /// With these files in integration, and this in liza.yaml.
     pub fn with(files: &[(&str, &[u8])], config: &str) -> Self {
         let world = World::bare_repo_in_memory();
         for (name, bytes) in files {
@@ -36,8 +36,7 @@ impl Scene {
         world.commit_all("files");
         world.human(&["init", "Bundles"]).ok();
         if !config.is_empty() {
-            let text = world.read("liza.yaml");
-            world.write("liza.yaml", &format!("{text}\n{config}"));
+            world.write("liza.yaml", config);
         }
         let coder = world.register("coder", "coder-1");
         let other = world.register("coder", "coder-2");
@@ -76,13 +75,13 @@ impl Scene {
     }
 
     /// Everything that a refused command must leave as it was: board, branches, worktree, the user's checkout.
-    pub fn everything(&self, worktree: &Path) -> (Vec<u8>, String, String, String) {
-        (
-            self.world.bytes().0,
+    pub fn everything(&self, worktree: &Path) -> [String; 4] {
+        [
+            self.world.state(),
             self.world.git(&["for-each-ref", "refs/heads"]),
             self.world.git_in(worktree, &["status", "--porcelain", "--untracked-files=all"]),
             self.world.git(&["status", "--porcelain"]),
-        )
+        ]
     }
 
     /// A bundle of nothing but the documented keys, with these patches.
