@@ -111,8 +111,13 @@ pub fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Di
             })
         };
         let first = path()?;
-        let (path, renamed_from) =
-            if status.starts_with(['R', 'C']) { (path()?, Some(first)) } else { (first, None) };
+        // What git calls a copy is a new file: nothing happens to the other one.
+        let (path, renamed_from) = match status.chars().next() {
+            Some('R') => (path()?, Some(first)),
+            Some('C') => (path()?, None),
+            _ => (first, None),
+        };
+        let old = if status.starts_with('C') { "0" } else { old };
         let kind = |mode: &str| match i32::from_str_radix(mode, 8) {
             Ok(0) => Ok(None),
             Ok(mode) => Ok(Some(EntryKind::of(mode))),

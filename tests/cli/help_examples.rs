@@ -26,9 +26,9 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza archive", Me::Human, merged),
     ("liza anomaly", Me::Coder, working),
     ("liza bundle apply", Me::Coder, bundled),
-    ("liza bundle check", Me::Human, bundled),
+    ("liza bundle check", Me::Human, packed),
     ("liza bundle create", Me::Coder, finished),
-    ("liza bundle review", Me::Reviewer, bundled),
+    ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
     ("liza deliver", Me::Human, merged_and_away),
@@ -151,11 +151,15 @@ fn finished() -> Stage {
     stage
 }
 
+fn packed() -> Stage {
+    let stage = finished();
+    stage.world.liza(&stage.coder, &["bundle", "create", "t1", "--out", "t1.patchbundle.json"]).ok();
+    stage
+}
+
 /// A bundle of one task that was given up, and another of the same paths to apply it to.
 fn bundled() -> Stage {
-    let stage = finished();
-    let out = "t1.patchbundle.json";
-    stage.world.liza(&stage.coder, &["bundle", "create", "t1", "--out", out]).ok();
+    let stage = packed();
     stage.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
     add(&stage, "t2", "greet.sh", &["--finalize"]);
     let other = stage.world.register("coder", "coder-2");

@@ -19,6 +19,7 @@ use crate::git::content::{self, Filters};
 use crate::git::tree::{blob_of, bring_along, restore_files};
 use crate::git::{Expected, refs};
 use crate::host::crash;
+use crate::wire::bundle::Change;
 
 use super::super::context::Context;
 use super::super::failure::Failure;
@@ -35,6 +36,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Value, u6
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
     }
+    ctx.check_disk()?;
     let bundle = &loaded.bundle;
     let files = files_of(bundle);
     let entry = BundleEntry { task: task.clone(), epoch: ctx.epoch_of(task) };
@@ -58,6 +60,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Value, u6
             "{file}: the bundle gives no checksum of it; only the lines it names were compared"
         ));
     }
+    in_the_way(ctx, &place, task, &applied.changes)?;
     let built = build(ctx, bundle, &place.head, &applied.changes, Some(task))?;
     if built.tree == ctx.query()?.tree_of(&place.head)? {
         return Err(Failure::new(
@@ -77,6 +80,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Value, u6
         entry.check_paths(board, call, &files)
     })?;
     clean(&place, task)?;
+    in_the_way(ctx, &place, task, &applied.changes)?;
     crash::point("bundle.judged");
     move_to(ctx, &place, &built.commit)?;
     let (mut data, revision) = record(ctx, loaded, task, &built.commit)?;
@@ -119,14 +123,45 @@ fn clean(place: &Place, task: &TaskId) -> Result<(), Failure> {
     if found.is_empty() { Ok(()) } else { Err(dirty(task, &found)) }
 }
 
-fn dirty(task: &TaskId, found: &[String]) -> Failure {
-    let mut listed = found.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-    if found.len() > 20 {
-        listed.push_str(&format!(" and {} more", found.len() - 20));
+/// Ignored files do not make a worktree dirty, and git would write over them: where a new file is to come, nothing may be.
+fn in_the_way(ctx: &Context, place: &Place, task: &TaskId, changes: &[Change]) -> Result<(), Failure> {
+    let query = ctx.query()?;
+    let mut found = Vec::new();
+    for change in changes {
+        let Change::Write { path, .. } = change else { continue };
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        for part in ends.map(|end| &path[..end]) {
+            let Ok(there) = place.worktree.join(part).symlink_metadata() else { break };
+            let tracked = query.has_path(&place.head, part)?;
+            if !tracked && (part == path || !there.is_dir()) {
+                found.push(format!("{part} (ignored by git)"));
+                break;
+            }
+        }
     }
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(
+        "refused.worktree_dirty",
+        format!("the worktree of `{task}` has files where new ones are to come: {}", listed(&found)),
+    )
+    .hint("move them away first, then apply the bundle; nothing was changed")
+    .detail("paths", found))
+}
+
+fn listed(found: &[String]) -> String {
+    let mut text = found.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+    if found.len() > 20 {
+        text.push_str(&format!(" and {} more", found.len() - 20));
+    }
+    text
+}
+
+fn dirty(task: &TaskId, found: &[String]) -> Failure {
     Failure::new(
         "refused.worktree_dirty",
-        format!("the worktree of `{task}` has uncommitted files: {listed}"),
+        format!("the worktree of `{task}` has uncommitted files: {}", listed(found)),
     )
     .hint("commit them first, then apply the bundle; nothing was changed")
     .detail("paths", found.to_vec())
@@ -239,7 +274,7 @@ fn finish(
     // Behind a branch that went on since, only somebody's own changes can be.
     if commit == &place.head && !behind.is_empty() {
         let paths: Vec<String> = behind.iter().map(|found| found.path.clone()).collect();
-        let foreign = not_ours(ctx, place, parent, &paths)?;
+        let foreign = not_ours(ctx, loaded, place, parent, &paths)?;
         if !foreign.is_empty() {
             return Err(dirty(task, &foreign));
         }
@@ -257,27 +292,26 @@ fn finish(
     Ok((data, revision))
 }
 
-/// Those of the paths whose content is neither that of the commit before nor that of the bundle.
+/// Those of the paths that the bundle does not change, or whose content is neither as before nor as afterwards.
 fn not_ours(
     ctx: &Context,
+    loaded: &Loaded,
     place: &Place,
     parent: &CommitId,
     paths: &[String],
 ) -> Result<Vec<String>, Failure> {
     let query = ctx.query()?;
+    let changed = files_of(&loaded.bundle);
     let mut foreign = Vec::new();
     for path in paths {
-        let now = match blob_of(&place.worktree, path) {
-            Ok(now) => now,
-            Err(_) => {
-                foreign.push(path.clone());
-                continue;
-            }
-        };
-        let (before, after) = (query.blob_id(parent, path)?, query.blob_id(&place.head, path)?);
-        // One that is gone was on its way from one to the other, if the two differ at all.
-        let known = before != after && (now == before || now == after || now.is_none());
-        if !known {
+        // One that is missing was on its way from one to the other; what is no file is somebody's.
+        let ours = changed.contains(path)
+            && match blob_of(&place.worktree, path) {
+                Ok(None) => true,
+                Ok(now) => now == query.blob_id(parent, path)? || now == query.blob_id(&place.head, path)?,
+                Err(_) => false,
+            };
+        if !ours {
             foreign.push(path.clone());
         }
     }

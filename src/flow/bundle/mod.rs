@@ -173,7 +173,8 @@ fn build(
         let what = format!("it gives the tree {tree}, and says it gives {wanted}");
         return Err(told(Path::new(&bundle.metadata.id), &[Problem::new(Kind::Format, what)]));
     }
-    let who = ctx.query()?.identity().at(ctx.now.wall.0);
+    // The time is the bundle's own: doing it again gives the same commit.
+    let who = ctx.query()?.identity().at(bundle.metadata.timestamp.0);
     let commit = commit_tree(
         &ctx.repo,
         &NewCommit {

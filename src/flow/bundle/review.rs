@@ -35,6 +35,7 @@ pub fn review(
     onto: Option<&str>,
     answers: &[(usize, bool, String)],
 ) -> Result<(Value, u64), Failure> {
+    ctx.check_disk()?;
     let bundle = &loaded.bundle;
     let snapshot = match &bundle.task {
         Some(task) => ctx.read(&Needs::task(task))?,

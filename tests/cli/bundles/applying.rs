@@ -122,14 +122,52 @@ fn whenever_it_dies_the_next_time_ends_it() {
     }
 }
 
+#[test]
+fn an_ignored_file_is_not_written_over() {
+    let (scene, bundle, worktree) = ready();
+    put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\nnew.txt\n");
+    put(&worktree, "work/new.txt", b"the only copy\n");
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert!(
+        error["message"].as_str().expect("a message").contains("work/new.txt (ignored by git)"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"the only copy\n");
+    // Nor is a link followed that git does not know of.
+    std::fs::remove_file(worktree.join("work/new.txt")).expect("a file");
+    let outside = scene.world.home().join("outside");
+    std::fs::create_dir(&outside).expect("a directory");
+    std::os::unix::fs::symlink(&outside, worktree.join("work/new.txt")).expect("a link");
+    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    let below = scene.written(json!([
+        { "file": "work/new.txt/x", "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] },
+    ]));
+    scene.world.refused(
+        &scene.other,
+        &["bundle", "apply", text(&below), "--task", "t2"],
+        1,
+        "refused.worktree_dirty",
+    );
+    assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
+}
+
 /// The machine went down while git wrote the files: some are new, some old, one is missing.
 #[test]
 fn a_worktree_that_followed_half_way_is_brought_along() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
-    let bundle = scene.bundle("t1", &files);
-    let worktree = scene.begun(&scene.other, "t2");
+    let first = scene.begun(&scene.coder, "t1");
+    // One of them only gets another mode.
+    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(first.join("README.md"), runs).expect("rights");
+    scene.world.write_and_commit(&first, &files);
+    let bundle = scene.made("t1");
+    scene.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
+    scene.world.task_with("t2", &["work/", "README.md"], &["--kind", "docs"]);
+    let worktree = scene.world.claim(&scene.other, "t2");
+    scene.world.checkpoint(&scene.other, "t2", &["work/", "README.md"]);
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
     put(&worktree, "work/a.txt", changed.as_bytes());
