@@ -330,6 +330,10 @@ pub struct Body {
     pub answer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integration_failure: Option<IntegrationFailure>,
+    /// The file of the patch bundle that was last made of it or applied to it, relative to the repository root if it is
+    /// inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch_bundle: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge: Option<MergeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -516,6 +520,7 @@ impl Body {
             blocked_from: None,
             answer: None,
             integration_failure: None,
+            patch_bundle: None,
             merge: None,
             end_reason: None,
             left: None,

@@ -93,6 +93,8 @@ transitions! {
     WriteCheckpoint "write_checkpoint",
     Submit "submit",
     RecordSync "record_sync",
+    RecordBundle "record_bundle",
+    ReviewBundle "review_bundle",
     Block "block",
     Unblock "unblock",
     Rescope "rescope",

@@ -55,6 +55,8 @@ pub enum Command {
     #[command(subcommand)]
     Integration(commands::integration::IntegrationCommand),
     Deliver(commands::integration::DeliverArgs),
+    #[command(subcommand)]
+    Bundle(commands::bundle::BundleCommand),
     Plan(commands::plan::PlanArgs),
     #[command(subcommand)]
     Agent(commands::agent::AgentCommand),

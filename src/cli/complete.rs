@@ -240,6 +240,7 @@ fn fits(path: &[&str], status: Status) -> bool {
         ),
         ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
         ["review", ..] => status == Status::ReadyForReview,
+        ["bundle", "apply"] => status == Status::Working,
         ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
         ["archive"] => status.is_terminal(),
         _ => true,

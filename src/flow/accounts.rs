@@ -132,6 +132,8 @@ impl Accounts {
             }
             ["wip", task, epoch] => numbered(epoch).is_some_and(|epoch| self.epoch(task, epoch)),
             ["former", n, ..] => number(n).is_some(),
+            // Named after a bundle, which need not be one of this board's.
+            ["bundles", id] => crate::wire::bundle::is_id(id),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
             _ => false,
         }
@@ -267,6 +269,8 @@ mod tests {
             "refs/liza/wip/t1/review-t1-0123456789ab-2",
             "refs/liza/attempts/t1/1-2",
             "refs/liza/moves/3",
+            "refs/liza/bundles/PB-20260220-001",
+            "refs/liza/bundles/PB-20260220-001-2",
             "refs/liza/former/1/heads/task/theirs",
             "refs/liza/former/2/merges/x/3",
             "refs/heads/task/theirs",
@@ -294,6 +298,8 @@ mod tests {
             "refs/liza/wip/t1/3",
             "refs/liza/moves/10",
             "refs/liza/other/t1",
+            "refs/liza/bundles/a b",
+            "refs/liza/bundles/a/b",
             "refs/liza/x",
         ] {
             assert!(!known.knows_ref(name), "{name}");

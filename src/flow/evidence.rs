@@ -75,6 +75,14 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
         if commit.parents.len() > 1 {
             continue;
         }
+        // Whoever made a bundle that was applied had a hand in it, whoever applied it.
+        for line in ctx.query()?.message_of(&commit.id)?.lines() {
+            if let Some(author) = line.strip_prefix(super::bundle::AUTHOR_TRAILER)
+                && !found.iter().any(|known| known == author)
+            {
+                found.push(author.to_owned());
+            }
+        }
         for who in [&commit.author.identity, &commit.committer.identity] {
             let mailbox = who.email.split('@').next().unwrap_or_default();
             for name in [who.name.as_str(), mailbox] {

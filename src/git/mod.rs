@@ -20,6 +20,7 @@ pub mod query;
 pub mod refs;
 pub mod repo;
 pub mod submodules;
+pub mod tree;
 pub mod worktree;
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub enum QueryError {
     Open { path: String, source: git2::Error },
     #[error("cannot read {what}")]
     Read { what: String, source: git2::Error },
+    #[error("cannot write an object")]
+    Write { source: git2::Error },
     #[error("cannot keep a commit as `{refname}`")]
     Pin { refname: String, source: git2::Error },
 }
@@ -283,6 +285,19 @@ impl Query {
         Ok(blob.content().to_owned())
     }
 
+    /// Writes the bytes of a file as an object; the same bytes always get the same id.
+    pub(super) fn write_blob(&self, bytes: &[u8]) -> Result<Oid, QueryError> {
+        self.git.blob(bytes).map_err(|source| QueryError::Write { source })
+    }
+
+    pub(super) fn tree_object(&self, commit: &CommitId) -> Result<git2::Tree<'_>, QueryError> {
+        self.commit(commit)?.tree().map_err(QueryError::read(format!("the tree of {commit}")))
+    }
+
+    pub(super) fn tree_by_id(&self, id: Oid) -> Result<git2::Tree<'_>, QueryError> {
+        self.git.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
+    }
+
     fn commit(&self, id: &CommitId) -> Result<git2::Commit<'_>, QueryError> {
         self.git.find_commit(oid(id)?).map_err(QueryError::read(format!("commit {id}")))
     }
@@ -339,7 +354,7 @@ pub(super) fn oid(id: &CommitId) -> Result<Oid, QueryError> {
     Oid::from_str(id.as_str()).map_err(QueryError::read(format!("the id {id}")))
 }
 
-fn id_of(oid: Oid) -> Result<CommitId, QueryError> {
+pub(super) fn id_of(oid: Oid) -> Result<CommitId, QueryError> {
     let text = oid.to_string();
     CommitId::new(&text).map_err(|_| QueryError::Read {
         what: format!("the id {text}"),

@@ -74,9 +74,6 @@ impl Layout {
     pub fn lock_table(&self) -> PathBuf {
         self.dir.join("locks").join("locks.json")
     }
-    pub fn bundles(&self) -> PathBuf {
-        self.dir.join("bundles")
-    }
     /// What the gates said last about a task.
     pub fn gate_results(&self, id: &TaskId) -> PathBuf {
         self.dir.join("gates").join(format!("{id}.gate.json"))
@@ -86,6 +83,9 @@ impl Layout {
     }
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
+    }
+    pub fn bundles(&self) -> PathBuf {
+        self.dir.join("bundles")
     }
     pub fn reports(&self) -> PathBuf {
         self.dir.join("reports")

@@ -5,6 +5,7 @@
 //! [`read_foreign`], which bounds and checks them before a general parser sees them.
 
 pub mod archive;
+pub mod bundle;
 mod chars;
 mod emit;
 mod emit_key;

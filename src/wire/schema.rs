@@ -7,8 +7,8 @@ use crate::board::review::Feedback;
 use crate::board::rules::NewTask;
 use crate::policy::ProjectConfig;
 
-pub const NAMES: [&str; 9] =
-    ["state", "task", "new-task", "plan", "graph", "report", "feedback", "checkpoint", "config"];
+pub const NAMES: [&str; 10] =
+    ["state", "task", "new-task", "plan", "graph", "report", "feedback", "checkpoint", "config", "bundle"];
 
 pub fn schema(name: &str) -> Option<Value> {
     Some(match name {
@@ -20,6 +20,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "report" => schemars::schema_for!(crate::policy::work_graph::GraphReport).to_value(),
         "feedback" => schemars::schema_for!(Feedback).to_value(),
         "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
+        "bundle" => schemars::schema_for!(super::bundle::Bundle).to_value(),
         "config" => schemars::schema_for!(ProjectConfig).to_value(),
         _ => return None,
     })

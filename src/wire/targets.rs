@@ -10,19 +10,21 @@ use serde_json::Value;
 use crate::board::review::Feedback;
 use crate::board::{Needs, Stamp, Wall, violations};
 
+use super::bundle;
 use super::log::{Record, read_chain};
 use super::state::{Decoded, sealed};
 use super::{ForeignError, Limits, emit, is_hidden, parse, read_foreign, read_foreign_value};
 
 pub type Target = fn(&[u8]);
 
-pub const ALL: [(&str, Target); 6] = [
+pub const ALL: [(&str, Target); 7] = [
     ("general", general),
     ("canonical", canonical),
     ("state", state),
     ("log", log),
     ("feedback", feedback),
     ("plan", plan),
+    ("bundle", bundle),
 ];
 
 /// YAML or JSON from anybody, also where a whole board is expected.
@@ -88,6 +90,45 @@ pub fn plan(bytes: &[u8]) {
     }
 }
 
+/// A patch bundle, applied to files that are there, and to none.
+pub fn bundle(bytes: &[u8]) {
+    struct Files(&'static [u8]);
+
+    impl bundle::Tree for Files {
+        type Error = std::convert::Infallible;
+
+        fn at(&self, path: &str) -> Result<bundle::Found, Self::Error> {
+            Ok(match path {
+                "a" | "src" => bundle::Found::Directory,
+                "link" => bundle::Found::Symlink,
+                _ if self.0.is_empty() => bundle::Found::Absent,
+                _ => bundle::Found::File { bytes: self.0.to_vec(), executable: false },
+            })
+        }
+
+        fn files_below(&self, path: &str) -> Result<Vec<String>, Self::Error> {
+            Ok(vec![format!("{path}/x")])
+        }
+    }
+
+    match bundle::read(bytes) {
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            assert!(!problems.iter().any(|problem| problem.message.chars().any(is_hidden)), "{problems:?}");
+        }
+        Ok(read) => {
+            assert_eq!(bundle::read(&bundle::write(&read)).as_ref(), Ok(&read));
+            for files in [&b""[..], b"one\ntwo\nthree", b"\r\n\n"] {
+                let Ok(applied) = bundle::apply(&read, &Files(files));
+                let known = |path: &str| crate::board::RepoPath::new(path).is_ok();
+                assert!(applied.changes.iter().all(|change| match change {
+                    bundle::Change::Write { path, .. } | bundle::Change::Remove { path } => known(path),
+                }));
+            }
+        }
+    }
+}
+
 fn accepted<T>(read: Result<T, ForeignError>) -> Option<T> {
     match read {
         Ok(value) => Some(value),
@@ -123,6 +164,9 @@ mod tests {
     const FEEDBACK: &[u8] = b"verdict: request_changes\nsummary: \"no: 'x' \xc3\xa4\"\nissues:\n  - severity: major\n    file: src/a.rs\n    line: 3\n    text: |\n      two\n      lines\n";
     const PLAN: &[u8] = b"tasks:\n- id: t1\n  title: One\n  spec_ref: specs/vision.md\n  done_when: [it works]\n  scope: {in: [src/, \"*.md\"]}\n  depends_on: []\n- {id: t2, title: Two, depends_on: [t1]}\n";
     const GRAPH: &[u8] = b"{\"id\":\"G-001\",\"max_parallel\":4,\"nodes\":[{\"id\":\"WN-1\",\"description\":\"One\\nmore\",\"outputs\":[\"src/\",\"hash\"],\"owner_role\":\"Implementer\",\"status\":\"pending\",\"assigned_to\":null},{\"id\":\"WN-2\",\"description\":\"Two\",\"dependencies\":[\"WN-1\"]}],\"edges\":[[\"WN-1\",\"WN-2\"],{\"from\":\"WN-1\",\"to\":\"WN-2\"}]}";
+    const BUNDLE: &[u8] = br#"{"version": 1, "metadata": {"id": "PB-1", "intent": "x", "author": "a", "timestamp": "2026-02-20T10:30:00Z"},
+"patches": [{"file": "src/a", "hunks": [{"start_line": 2, "old_text": "two", "new_text": "2\n3"}], "mode": "100755"},
+{"file": "b", "binary": {"old": "Zg==", "new": "Zm8="}}, {"file": "c", "renamed_from": "d", "no_final_newline": {"old": true, "new": false}}]}"#;
     const PIECES: [&[u8]; 24] = [
         b"\n",
         b"  ",
@@ -187,7 +231,7 @@ mod tests {
 
     #[test]
     fn every_parser_keeps_its_promises_on_mutants() {
-        let seeds = [STATE, LOG, FEEDBACK, PLAN, GRAPH];
+        let seeds = [STATE, LOG, FEEDBACK, PLAN, GRAPH, BUNDLE];
         for (name, target) in ALL {
             let mut dice = Dice(0x11_2a);
             for round in 0..2_000 {
@@ -212,6 +256,7 @@ mod tests {
         read_foreign::<Feedback>(FEEDBACK, Limits::default()).unwrap();
         super::super::plan::read_plan(PLAN).unwrap();
         super::super::plan::read_planned(GRAPH, &|_| None).unwrap();
+        bundle::read(BUNDLE).unwrap();
         let changed = String::from_utf8_lossy(STATE).replace("A program", "Another program");
         assert!(Decoded::new(changed.clone().into_bytes()).is_err());
         assert!(Decoded::new(sealed(&changed).unwrap().into_bytes()).is_ok(), "the checksum is made right");

@@ -25,6 +25,10 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza agent run", Me::Human, staffed),
     ("liza archive", Me::Human, merged),
     ("liza anomaly", Me::Coder, working),
+    ("liza bundle apply", Me::Coder, bundled),
+    ("liza bundle check", Me::Human, packed),
+    ("liza bundle create", Me::Coder, finished),
+    ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
     ("liza deliver", Me::Human, merged_and_away),
@@ -171,6 +175,23 @@ fn finished() -> Stage {
     let files = [("greet.sh", "echo Hello\n"), ("tests/test_greet.sh", "echo ok\n")];
     stage.world.write_and_commit(&stage.world.path(".worktrees/t1"), &files);
     stage
+}
+
+fn packed() -> Stage {
+    let stage = finished();
+    stage.world.liza(&stage.coder, &["bundle", "create", "t1", "--out", "t1.patchbundle.json"]).ok();
+    stage
+}
+
+/// A bundle of one task that was given up, and another of the same paths to apply it to.
+fn bundled() -> Stage {
+    let stage = packed();
+    stage.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
+    add(&stage, "t2", "greet.sh", &["--finalize"]);
+    let other = stage.world.register("coder", "coder-2");
+    stage.world.claim(&other, "t2");
+    stage.world.checkpoint(&other, "t2", &["greet.sh", "tests/test_greet.sh"]);
+    Stage { coder: other, ..stage }
 }
 
 fn ready() -> Stage {

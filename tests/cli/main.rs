@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
 mod archive;
+mod bundles;
 mod checkpoint_submit;
 mod concurrency;
 mod crash;

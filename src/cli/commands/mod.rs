@@ -3,6 +3,7 @@
 pub mod agent;
 mod agent_run;
 pub mod archive;
+pub mod bundle;
 pub mod completions;
 pub mod demo;
 pub mod diff;
@@ -50,6 +51,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Merge(args) => merge::run(session, &args),
         Command::Integration(command) => integration::run(session, command),
         Command::Deliver(args) => integration::deliver(session, &args),
+        Command::Bundle(command) => bundle::run(session, &command),
         Command::Plan(args) => plan::run(session, &args),
         Command::Agent(command) => agent::run(session, command),
         Command::Run(args) => run::run(session, &args),

@@ -6,7 +6,7 @@ use crate::wire::to_json_pretty;
 
 use super::super::ui::Answer;
 
-/// Print a JSON Schema: state, task, new-task, plan, graph, report, feedback, checkpoint or config
+/// Print a JSON Schema: state, task, new-task, plan, graph, report, feedback, checkpoint, config or bundle
 ///
 /// Example: liza schema feedback
 #[derive(Args)]

@@ -1,0 +1,274 @@
+//! Patch bundles: who may apply one to a task, whose paths stand in the way, who may judge one, and what is noted of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::Call;
+use crate::board::history::Event;
+use crate::board::ids::{AgentId, CommitId, TaskId};
+use crate::board::paths::{PathPattern, any_overlap};
+use crate::board::refusal::{Code, Refusal};
+use crate::board::state::Board;
+use crate::board::task::{Status, Task};
+use crate::board::time::Stamp;
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{
+    check_epoch, entry, find, holds_lease, next_step, no_intent, parts, text_given, wrong_state,
+};
+use super::review_lease::{not_an_implementer, reviews};
+use super::submit::{check_paths, checkpoints_of_attempt, has_checkpoint};
+
+/// A task that owns what a bundle changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathHeld {
+    pub file: String,
+    pub task: TaskId,
+    pub holder: Option<AgentId>,
+    pub owns: String,
+}
+
+/// The live tasks, other than the bundle's own, whose paths these files touch: one file of each.
+pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[String]) -> Vec<PathHeld> {
+    let patterns: Vec<PathPattern> = files.iter().filter_map(|file| PathPattern::new(file).ok()).collect();
+    let others = board.tasks.iter().filter(|task| Some(&task.id) != own && task.is_live(now));
+    others
+        .filter_map(|task| {
+            let (owned, file) = any_overlap(&task.owns, &patterns)?;
+            Some(PathHeld {
+                file: file.as_str().to_owned(),
+                task: task.id.clone(),
+                holder: task.assigned_to.clone(),
+                owns: owned.as_str().to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// A bundle about to be applied to the branch of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleEntry {
+    pub task: TaskId,
+    /// The claim the caller was started with, if it says so.
+    pub epoch: Option<u64>,
+}
+
+impl BundleEntry {
+    /// Whether this caller may change the branch now: its holder, or a person in its place, after the checkpoint.
+    pub fn check_place<'b>(&self, board: &'b Board, call: &Call) -> Result<&'b Task, Refusal> {
+        let task = find(board, &self.task)?;
+        call.check_switches(Some(&self.task))?;
+        no_intent(board, &self.task)?;
+        check_epoch(task, self.epoch)?;
+        if task.status != Status::Working {
+            return Err(wrong_state(task, "given a patch bundle", next_step(task)));
+        }
+        if !call.by.is_human() {
+            holds_lease(task, call, self.epoch)?;
+        }
+        if !has_checkpoint(task.body()) {
+            return Refusal::new(
+                Code::CheckpointMissing,
+                format!(
+                    "task `{}` has no checkpoint for this iteration, so no bundle may be applied yet",
+                    task.id
+                ),
+            )
+            .hint(format!(
+                "`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …` first",
+                task.id
+            ))
+            .detail("task", task.id.as_str())
+            .err();
+        }
+        Ok(task)
+    }
+
+    /// The paths, exactly as they are judged when the work is handed in.
+    pub fn check_paths(&self, board: &Board, call: &Call, files: &[String]) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        check_paths(board, call, task, &checkpoints_of_attempt(task.body()), files)
+    }
+}
+
+/// A bundle was made of the task's work, or one was applied to its branch. Noted after the effect; a second time changes
+/// little more than the history.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordBundle {
+    pub task: TaskId,
+    pub id: String,
+    /// Where its file is.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied: Option<BundleApplied>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundleApplied {
+    pub commit: CommitId,
+    /// Who made it: had a hand in the work from now on.
+    pub author: String,
+}
+
+impl Rule for RecordBundle {
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        find(board, &self.task)?;
+        text_given("the bundle's id", &self.id)?;
+        text_given("the bundle's path", &self.path)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let author = self.applied.as_ref().and_then(|applied| {
+            board.rest.agents.keys().find(|id| id.as_str().eq_ignore_ascii_case(&applied.author)).cloned()
+        });
+        let (head, body) = parts(board, &self.task);
+        body.patch_bundle = Some(self.path.clone());
+        if let Some(id) = author
+            && !head.was_implemented_by(&id)
+        {
+            head.implementers.push(id);
+        }
+        let line = match &self.applied {
+            Some(applied) => entry(call, Event::BundleApplied).epoch(head.epoch).commit(&applied.commit),
+            None => entry(call, Event::BundleMade),
+        };
+        body.history.push(line.detail(self.id.clone()));
+        json!({ "task": self.task, "bundle": self.id, "path": self.path })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+/// Somebody judged a bundle. It changes no state: the task is approved by its own review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewBundle {
+    pub id: String,
+    pub author: String,
+    /// The task it was made of, if that is on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    pub approved: bool,
+}
+
+impl Rule for ReviewBundle {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        reviews(board, call, &format!("review the bundle `{}`", self.id))?;
+        let by = call.by.id();
+        if by.as_str().eq_ignore_ascii_case(&self.author) {
+            return Refusal::new(
+                Code::Tier0SelfApproval,
+                format!("`{by}` made the bundle `{}`, so `{by}` may not review it", self.id),
+            )
+            .hint("another agent or another person has to do it; this is recorded as a Tier 0 violation")
+            .err();
+        }
+        match &self.task {
+            Some(id) => not_an_implementer(find(board, id)?, call, &by, "review a bundle of"),
+            None => Ok(()),
+        }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let verdict = if self.approved { "approve" } else { "reject" };
+        if let Some(task) = &self.task {
+            let (_, body) = parts(board, task);
+            body.history.push(entry(call, Event::BundleReviewed).detail(format!("{}: {verdict}", self.id)));
+        }
+        json!({ "bundle": self.id, "verdict": verdict })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        self.task.as_ref().map_or(Needs::Nothing, Needs::task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::call::Switch;
+    use crate::board::testing::*;
+
+    #[test]
+    fn the_holder_or_a_person_after_the_checkpoint_inside_scope() {
+        let mut bench = Bench::with_tasks(&["t1", "t2"]);
+        let entry = BundleEntry { task: id("t1"), epoch: None };
+        let place = |bench: &Bench, entry: &BundleEntry, who: &str| {
+            let call = bench.call(bench.actor(who));
+            entry.check_place(&bench.board, &call).err().map(|refusal| refusal.code)
+        };
+        assert_eq!(place(&bench, &entry, "coder-1"), Some(Code::Transition));
+        bench.claim("coder-1", "t1");
+        assert_eq!(place(&bench, &entry, "coder-1"), Some(Code::CheckpointMissing));
+        bench.ok("coder-1", bench.checkpoint("t1"));
+        assert_eq!(place(&bench, &entry, "coder-1"), None);
+        assert_eq!(place(&bench, &entry, "human"), None);
+        assert_eq!(place(&bench, &entry, "coder-2"), Some(Code::LeaseLost));
+        let late = BundleEntry { epoch: Some(0), ..entry.clone() };
+        assert_eq!(place(&bench, &late, "coder-1"), Some(Code::Epoch));
+        bench.world.switches.set.insert(Switch {
+            kind: crate::board::SwitchKind::Pause,
+            subject: None,
+            reason: String::new(),
+        });
+        assert_eq!(place(&bench, &entry, "human"), Some(Code::Switched));
+        bench.world.switches.set.clear();
+        let call = bench.call(bench.actor("coder-1"));
+        let paths = |file: &str| entry.check_paths(&bench.board, &call, &[file.to_owned()]).is_ok();
+        assert!(paths(&file_of("t1")) && !paths(&file_of("t2")) && !paths("t1/unannounced.rs"));
+    }
+
+    #[test]
+    fn paths_of_live_tasks_are_named_with_their_holder() {
+        let mut bench = Bench::with_tasks(&["t1", "t2"]);
+        let files = [file_of("t1"), file_of("t2").to_uppercase()];
+        let held = |bench: &Bench, own: Option<&TaskId>| paths_held(&bench.board, &bench.now, own, &files);
+        assert_eq!(held(&bench, None), []);
+        bench.claim("coder-1", "t1");
+        bench.claim("coder-2", "t2");
+        let found = held(&bench, Some(&id("t1")));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((&found[0].task, found[0].holder.as_ref()), (&id("t2"), Some(&agent("coder-2"))));
+        assert_eq!(held(&bench, None).len(), 2);
+    }
+
+    #[test]
+    fn nobody_judges_a_bundle_he_had_a_hand_in() {
+        let mut bench = Bench::with_tasks(&["t1"]);
+        bench.claim("coder-1", "t1");
+        let review = |author: &str, task: Option<&str>| ReviewBundle {
+            id: "PB-1".to_owned(),
+            author: author.to_owned(),
+            task: task.map(id),
+            approved: true,
+        };
+        let applied = BundleApplied { commit: commit(7), author: "Reviewer-2".to_owned() };
+        let record = RecordBundle {
+            task: id("t1"),
+            id: "PB-1".to_owned(),
+            path: ".liza/bundles/PB-1.patchbundle.json".to_owned(),
+            applied: Some(applied),
+        };
+        bench.ok("reviewer-1", review("coder-1", Some("t1")));
+        bench.ok("human", review("coder-1", None));
+        bench.ok("coder-1", record);
+        assert_eq!(
+            bench.task("t1").body().patch_bundle.as_deref(),
+            Some(".liza/bundles/PB-1.patchbundle.json")
+        );
+        for (who, author, task, code) in [
+            ("coder-1", "x", Some("t1"), Code::Tier0Role),
+            ("reviewer-1", "REVIEWER-1", None, Code::Tier0SelfApproval),
+            ("human", "human", None, Code::Tier0SelfApproval),
+            ("reviewer-2", "coder-1", Some("t1"), Code::Tier0SelfApproval),
+        ] {
+            let call = bench.call(bench.actor(who));
+            let refusal = review(author, task).check(&bench.board, &call).expect_err(who);
+            assert_eq!(refusal.code, code, "{who}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Patch bundles: made from a task's branch, checked against a commit, reviewed in a private tree, applied to a branch.
+//! Everything happens at object level; the one checkout that is touched is the task's own.
+
+mod apply;
+mod create;
+mod review;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::board::rules::paths_held;
+use crate::board::{Board, CommitId, TaskId};
+use crate::git::tree::{Edit, EditError, Entry, edited};
+use crate::git::{NewCommit, QueryError, commit_tree, refs};
+use crate::wire::bundle::{self, Applied, Bundle, Change, Found, Kind, LARGEST, Problem};
+
+use super::context::Context;
+use super::failure::Failure;
+
+pub use apply::apply;
+pub use create::create;
+pub use review::{Answered, review};
+
+/// Where commits that are a base with a bundle are kept.
+pub const BUNDLE_REFS: &str = "refs/liza/bundles/";
+
+/// A bundle as it came from its file.
+pub struct Loaded {
+    pub bundle: Bundle,
+    pub bytes: Vec<u8>,
+    pub path: PathBuf,
+}
+
+/// Reads a bundle; one with anything wrong in itself is refused.
+pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Failure::new("usage.input", format!("the bundle {} cannot be read: {why}", path.display()))
+            .hint("name a .patchbundle.json file; `liza bundle create TASK` makes one")
+    };
+    let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    if !meta.is_file() {
+        return Err(unreadable(&"it is no file"));
+    }
+    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    let bundle = bundle::read(&bytes).map_err(|problems| told(path, &problems))?;
+    let path = path.canonicalize().map_err(|error| unreadable(&error))?;
+    Ok(Loaded { bundle, bytes, path })
+}
+
+/// What is wrong, as a command answers it: exit 11 if the bundle is sound and only does not fit.
+pub fn told(path: &Path, problems: &[Problem]) -> Failure {
+    let fits_not = problems.iter().all(|problem| problem.kind.is_conflict());
+    let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+    let more = match problems.len() {
+        0 | 1 => String::new(),
+        more => format!(" (and {} more)", more - 1),
+    };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let failure = if fits_not {
+        Failure::new("git.conflict", format!("{name} does not fit: {first}{more}")).hint(
+            "nothing was applied; bring the bundle up to date with what is there, or wait for who owns it",
+        )
+    } else {
+        Failure::new("refused.bundle", format!("{name} is refused: {first}{more}"))
+            .hint("nothing was applied; have the bundle made anew by whoever it came from")
+    };
+    failure.detail("problems", list(problems))
+}
+
+pub fn list(problems: &[Problem]) -> Value {
+    serde_json::to_value(problems).unwrap_or_default()
+}
+
+/// A commit, as the files that a bundle is applied to.
+struct Files<'c> {
+    ctx: &'c Context,
+    commit: &'c CommitId,
+}
+
+impl bundle::Tree for Files<'_> {
+    type Error = Failure;
+
+    fn at(&self, path: &str) -> Result<Found, Failure> {
+        Ok(match self.ctx.query()?.entry_at(self.commit, path)? {
+            Entry::Absent => Found::Absent,
+            Entry::Directory => Found::Directory,
+            Entry::File { bytes, executable } => Found::File { bytes, executable },
+            Entry::Symlink => Found::Symlink,
+            Entry::Submodule => Found::Submodule,
+        })
+    }
+
+    fn files_below(&self, path: &str) -> Result<Vec<String>, Failure> {
+        Ok(self.ctx.query()?.files_below(self.commit, path)?)
+    }
+}
+
+/// Every path that a bundle changes, also those it takes away.
+pub fn files_of(bundle: &Bundle) -> Vec<String> {
+    let mut files: Vec<String> = bundle
+        .patches
+        .iter()
+        .flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from))
+        .cloned()
+        .collect();
+    files.sort();
+    files
+}
+
+/// How a bundle fits a commit, and whether others own what it changes.
+pub fn examine(
+    ctx: &Context,
+    board: &Board,
+    bundle: &Bundle,
+    onto: &CommitId,
+    own: Option<&TaskId>,
+) -> Result<Applied, Failure> {
+    let mut applied = bundle::apply(bundle, &Files { ctx, commit: onto })?;
+    let held = paths_held(board, &ctx.now, own, &files_of(bundle));
+    let locks = held.into_iter().map(|held| {
+        let holder = held.holder.map_or_else(|| "nobody now".to_owned(), |holder| holder.to_string());
+        let what = format!("task {} ({holder}) owns `{}`", held.task, held.owns);
+        Problem::of(Kind::Lock, &held.file, what)
+    });
+    applied.problems.splice(0..0, locks);
+    Ok(applied)
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Self {
+        match error {
+            EditError::Git(error) => error.into(),
+            EditError::Query(error) => error.into(),
+        }
+    }
+}
+
+/// The tree that a commit with these changes has.
+fn tree_with(ctx: &Context, onto: &CommitId, changes: &[Change]) -> Result<CommitId, Failure> {
+    let edits: Vec<Edit<'_>> = changes
+        .iter()
+        .map(|change| match change {
+            Change::Write { path, bytes, executable } => Edit::Write { path, bytes, executable: *executable },
+            Change::Remove { path } => Edit::Remove { path },
+        })
+        .collect();
+    let query = ctx.query()?;
+    Ok(edited(&ctx.repo, query, &query.tree_of(onto)?, &edits)?)
+}
+
+/// A commit on top of `onto` with the bundle's changes, kept under a ref and on disk; no branch moves.
+struct Built {
+    commit: CommitId,
+    tree: CommitId,
+}
+
+fn build(
+    ctx: &Context,
+    bundle: &Bundle,
+    onto: &CommitId,
+    changes: &[Change],
+    task: Option<&TaskId>,
+) -> Result<Built, Failure> {
+    let tree = tree_with(ctx, onto, changes)?;
+    let base_tree = ctx.query()?.tree_of(onto)?;
+    if bundle.base_tree.as_ref() == Some(&base_tree)
+        && let Some(wanted) = bundle.result_tree.as_ref().filter(|wanted| **wanted != tree)
+    {
+        let what = format!("it gives the tree {tree}, and says it gives {wanted}");
+        return Err(told(Path::new(&bundle.metadata.id), &[Problem::new(Kind::Format, what)]));
+    }
+    // The time is the bundle's own: doing it again gives the same commit.
+    let who = ctx.query()?.identity().at(bundle.metadata.timestamp.0);
+    let commit = commit_tree(
+        &ctx.repo,
+        &NewCommit {
+            tree: &tree,
+            parents: std::slice::from_ref(onto),
+            message: &message(bundle, task),
+            author: &who,
+            committer: &who,
+        },
+    )?;
+    refs::keep(&ctx.repo, &format!("{BUNDLE_REFS}{}", bundle.metadata.id), &commit)?;
+    // git flushed the commit, and libgit2 none of the files in it.
+    refs::sync_filesystem(&ctx.repo.common_dir)
+        .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
+    Ok(Built { commit, tree })
+}
+
+/// Only one line of the intent: whatever stands in it, it cannot pass for a trailer.
+fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
+    let metadata = &bundle.metadata;
+    let first = metadata.intent.trim().lines().next().unwrap_or_default();
+    let subject: String = crate::text::shown_line(first).chars().take(100).collect();
+    let task = task.map_or(String::new(), |task| format!("Liza-Task: {task}\n"));
+    format!(
+        "{subject}\n\n{task}{BUNDLE_TRAILER}{}\n{AUTHOR_TRAILER}{}\n",
+        metadata.id,
+        crate::text::shown_line(&metadata.author)
+    )
+}
+
+const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
+/// Whoever made a bundle had a hand in the work it was applied to.
+pub const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
+
+/// The commit that somebody means.
+pub fn named(ctx: &Context, rev: &str) -> Result<CommitId, Failure> {
+    let found = ctx.query()?.resolve(rev).map_err(|error: QueryError| Failure::from(error))?;
+    found.ok_or_else(|| Failure::new("refused.value", format!("`{rev}` does not name a commit")))
+}
+
+/// What `bundle check` answers.
+pub fn report(bundle: &Bundle, onto: &CommitId, applied: &Applied) -> Value {
+    json!({
+        "bundle": bundle.metadata.id, "author": bundle.metadata.author, "task": bundle.task, "onto": onto,
+        "files": files_of(bundle), "applies": applied.problems.is_empty(), "problems": applied.problems,
+        "unverified": applied.unverified,
+    })
+}
+
+/// A path as the board and people are told it.
+fn shown_path(ctx: &Context, path: &Path) -> String {
+    path.strip_prefix(ctx.root()).unwrap_or(path).display().to_string()
+}

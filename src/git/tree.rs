@@ -1,0 +1,276 @@
+//! Trees without a checkout: what is at a path, what two commits differ by, and a new tree out of an old one.
+
+use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
+
+use super::command::{Git, GitError};
+use super::commit::parse_id;
+use super::content::scratch_dir;
+use super::query::{EntryKind, Query, QueryError};
+use super::repo::Repo;
+use crate::board::CommitId;
+
+/// What is at a path of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Absent,
+    Directory,
+    /// The bytes as stored, whatever a checkout makes of them.
+    File {
+        bytes: Vec<u8>,
+        executable: bool,
+    },
+    Symlink,
+    Submodule,
+}
+
+/// One path that two commits differ by, renames found as git finds them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub path: String,
+    pub renamed_from: Option<String>,
+    /// The kind of thing it is on either side.
+    pub kinds: [Option<EntryKind>; 2],
+}
+
+/// One path of a new tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit<'e> {
+    Write { path: &'e str, bytes: &'e [u8], executable: bool },
+    Remove { path: &'e str },
+}
+
+impl Query {
+    /// What is at a path of a commit, without following anything.
+    pub fn entry_at(&self, commit: &CommitId, path: &str) -> Result<Entry, QueryError> {
+        let tree = self.tree_object(commit)?;
+        let found = match tree.get_path(std::path::Path::new(path)) {
+            Ok(found) => found,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(Entry::Absent),
+            Err(source) => return Err(QueryError::Read { what: format!("`{path}` at {commit}"), source }),
+        };
+        if found.kind() == Some(ObjectType::Tree) {
+            return Ok(Entry::Directory);
+        }
+        Ok(match EntryKind::of(found.filemode()) {
+            EntryKind::Symlink => Entry::Symlink,
+            EntryKind::Submodule => Entry::Submodule,
+            kind => Entry::File { bytes: self.blob(found.id())?, executable: kind == EntryKind::Executable },
+        })
+    }
+
+    /// The object of the file at a path of a commit.
+    pub fn blob_id(&self, commit: &CommitId, path: &str) -> Result<Option<CommitId>, QueryError> {
+        let tree = self.tree_of(commit)?;
+        let id = self.id_in_tree(&tree, path)?;
+        id.map(super::query::id_of).transpose()
+    }
+
+    /// Every file below a directory of a commit.
+    pub fn files_below(&self, commit: &CommitId, dir: &str) -> Result<Vec<String>, QueryError> {
+        let what = || format!("`{dir}` at {commit}");
+        let read = |source| QueryError::Read { what: what(), source };
+        let tree = self.tree_object(commit)?;
+        let entry = tree.get_path(std::path::Path::new(dir)).map_err(read)?;
+        let below = self.tree_by_id(entry.id())?;
+        let mut found = Vec::new();
+        below
+            .walk(TreeWalkMode::PreOrder, |parent, entry| {
+                if entry.kind() != Some(ObjectType::Tree) {
+                    let name = String::from_utf8_lossy(entry.name_bytes());
+                    found.push(format!("{dir}/{parent}{name}"));
+                }
+                TreeWalkResult::Ok
+            })
+            .map_err(|source| QueryError::Read { what: what(), source })?;
+        Ok(found)
+    }
+}
+
+/// Every path by which two commits differ. The git program compares them, so that a rename is what git calls one.
+pub fn differences(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<Vec<Difference>, GitError> {
+    let raw = Git::reading(&repo.root, "diff-tree")
+        .args(["-r", "-z", "--raw", "-M", "--no-relative", "--ignore-submodules=none"])
+        .end_of_options()
+        .args([from.as_str(), to.as_str()])
+        .run()?;
+    let unexpected = |what: &[u8]| GitError::unexpected("diff-tree", String::from_utf8_lossy(what));
+    // `:100644 100755 OLD NEW R086`, then one path, or two of a rename.
+    let mut fields = raw.split(|&byte| byte == 0).filter(|field| !field.is_empty());
+    let mut found = Vec::new();
+    while let Some(entry) = fields.next() {
+        let text = std::str::from_utf8(entry).map_err(|_| unexpected(entry))?;
+        let parts: Vec<&str> = text.trim_start_matches(':').split(' ').collect();
+        let [old, new, _, _, status] = parts[..] else { return Err(unexpected(entry)) };
+        let mut path = || -> Result<String, GitError> {
+            let path = fields.next().ok_or_else(|| unexpected(entry))?;
+            String::from_utf8(path.to_owned()).map_err(|_| {
+                GitError::unexpected(
+                    "diff-tree",
+                    format!("`{}`, a name that is not UTF-8", String::from_utf8_lossy(path)),
+                )
+            })
+        };
+        let first = path()?;
+        // What git calls a copy is a new file: nothing happens to the other one.
+        let (path, renamed_from) = match status.chars().next() {
+            Some('R') => (path()?, Some(first)),
+            Some('C') => (path()?, None),
+            _ => (first, None),
+        };
+        let old = if status.starts_with('C') { "0" } else { old };
+        let kind = |mode: &str| match i32::from_str_radix(mode, 8) {
+            Ok(0) => Ok(None),
+            Ok(mode) => Ok(Some(EntryKind::of(mode))),
+            Err(_) => Err(unexpected(entry)),
+        };
+        found.push(Difference { path, renamed_from, kinds: [kind(old)?, kind(new)?] });
+    }
+    Ok(found)
+}
+
+/// A tree that is `base` with these edits, written as objects only; nothing is checked out. Whoever needs it to survive a
+/// power cut syncs the file system.
+pub fn edited(
+    repo: &Repo,
+    query: &Query,
+    base: &CommitId,
+    edits: &[Edit<'_>],
+) -> Result<CommitId, EditError> {
+    let zero = "0".repeat(base.as_str().len());
+    let mut removals = Vec::new();
+    let mut additions = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::Remove { path } => removals.extend(format!("0 {zero}\t{path}\0").into_bytes()),
+            Edit::Write { path, bytes, executable } => {
+                let mode = if *executable { "100755" } else { "100644" };
+                let id = query.write_blob(bytes)?;
+                additions.extend(format!("{mode} {id}\t{path}\0").into_bytes());
+            }
+        }
+    }
+    let scratch = scratch_dir()?;
+    let index = scratch.path().join("index");
+    let git = |subcommand| {
+        Git::reading(&repo.root, subcommand)
+            .durable()
+            .config("core.splitIndex=false")
+            .env("GIT_INDEX_FILE", &index)
+    };
+    git("read-tree").end_of_options().arg(base.as_str()).run()?;
+    // Gone first: a file may come where a directory was.
+    for lines in [removals, additions] {
+        if !lines.is_empty() {
+            git("update-index").args(["-z", "--index-info"]).stdin(lines).run()?;
+        }
+    }
+    Ok(parse_id("write-tree", &git("write-tree").run_line()?)?)
+}
+
+/// Why there is no new tree.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Query(#[from] QueryError),
+}
+
+/// Brings index and files of a worktree from one commit to another, the branch being there already. Refused by git, with
+/// nothing changed, where a file is not as in `from`; what git does not track stays.
+pub fn bring_along(worktree: &std::path::Path, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+    // Times may have changed without the content, and git would take that for a change.
+    let _ = Git::acting(worktree, "update-index").args(["-q", "--refresh"]).output()?;
+    let moved = Git::acting(worktree, "read-tree")
+        .args(["-m", "-u", "--no-recurse-submodules"])
+        .end_of_options()
+        .args([from.as_str(), to.as_str()]);
+    moved.run().map(|_| ())
+}
+
+/// The blob that the present content of a worktree's file would be, through git's own filters; none if nothing is there.
+pub fn blob_of(worktree: &std::path::Path, path: &str) -> Result<Option<CommitId>, GitError> {
+    match worktree.join(path).symlink_metadata() {
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => return Err(GitError::unexpected("hash-object", format!("`{path}`, which is no file"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(GitError::io(&worktree.join(path))(error)),
+    }
+    let id = Git::reading(worktree, "hash-object").args(["--", path]).run_line()?;
+    parse_id("hash-object", &id).map(Some)
+}
+
+/// Puts these files of a worktree as they are in the commit checked out. The caller has seen that nothing is lost.
+pub fn restore_files(
+    worktree: &std::path::Path,
+    commit: &CommitId,
+    paths: &[String],
+) -> Result<(), GitError> {
+    Git::acting(worktree, "read-tree").end_of_options().arg(commit.as_str()).run()?;
+    let present = Git::reading(worktree, "ls-files")
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .args(["-z", "--"])
+        .args(paths)
+        .run()?;
+    if !present.is_empty() {
+        Git::acting(worktree, "checkout-index")
+            .args(["-f", "-u", "-z", "--stdin"])
+            .stdin(present.clone())
+            .run()?;
+    }
+    let kept: std::collections::BTreeSet<&[u8]> = present.split(|&byte| byte == 0).collect();
+    for path in paths.iter().filter(|path| !kept.contains(path.as_bytes())) {
+        let file = worktree.join(path);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(GitError::io(&file)(error));
+            }
+            _ => {}
+        }
+    }
+    let _ = Git::acting(worktree, "update-index").args(["-q", "--refresh"]).output()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fixture;
+    use super::*;
+
+    #[test]
+    fn a_tree_out_of_another() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        fixture.write("dir/a", "1\n");
+        fixture.write("dir/b", "2\n");
+        fixture.write("ünï code", "3\n");
+        fixture.git(&["add", "-A"]);
+        fixture.git(&["commit", "-q", "-m", "files"]);
+        let base = fixture.head();
+        let query = Query::open(&repo).unwrap();
+        let tree = query.tree_of(&base).unwrap();
+        assert_eq!(edited(&repo, &query, &tree, &[]).unwrap(), tree);
+        // A directory becomes a file, and a new one appears.
+        let edits = [
+            Edit::Write { path: "dir", bytes: b"x", executable: true },
+            Edit::Remove { path: "dir/a" },
+            Edit::Remove { path: "dir/b" },
+            Edit::Write { path: "ünï code/new", bytes: b"\0", executable: false },
+            Edit::Remove { path: "ünï code" },
+        ];
+        let made = edited(&repo, &query, &tree, &edits).unwrap();
+        let listed = fixture.git(&["ls-tree", "-r", "-z", "--format=%(objectmode) %(path)", made.as_str()]);
+        assert!(listed.contains("100755 dir\0") && listed.contains("100644 ünï code/new\0"), "{listed:?}");
+        assert!(!listed.contains("dir/"), "{listed:?}");
+        assert_eq!(fixture.git(&["status", "--porcelain"]), "", "nothing was checked out");
+        // What would lose a file is an error.
+        let over = [Edit::Write { path: "dir", bytes: b"x", executable: false }];
+        assert!(edited(&repo, &query, &tree, &over).is_err());
+        assert_eq!(query.entry_at(&base, "dir").unwrap(), Entry::Directory);
+        assert_eq!(query.entry_at(&base, "dir/none/x").unwrap(), Entry::Absent);
+        assert_eq!(query.entry_at(&base, "dir/a/x").unwrap(), Entry::Absent);
+        let mut below = query.files_below(&base, "dir").unwrap();
+        below.sort();
+        assert_eq!(below, ["dir/a", "dir/b"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! Applying: all of it or nothing, by whom and when, and after every way to die in the middle.
+
+use serde_json::json;
+
+use super::{Scene, TEXT, put, text};
+use crate::support::HUMAN;
+
+/// A bundle that changes two files, and a second task it can be applied to.
+fn ready() -> (Scene, std::path::PathBuf, std::path::PathBuf) {
+    let scene = Scene::new();
+    let changed = TEXT.replace("two", "2");
+    let bundle = scene.bundle("t1", &[("work/a.txt", &changed), ("work/new.txt", "new\n")]);
+    let worktree = scene.begun(&scene.other, "t2");
+    (scene, bundle, worktree)
+}
+
+#[test]
+fn only_the_holder_after_its_checkpoint_in_a_clean_worktree() {
+    let scene = Scene::new();
+    let bundle = scene.bundle("t1", &[("work/a.txt", "other\n")]);
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.refused(&scene.other, &args, 1, "refused.unknown_task");
+    scene.world.task_with("t2", &["work/"], &["--kind", "docs"]);
+    scene.world.refused(&scene.other, &args, 1, "refused.transition");
+    let worktree = scene.world.claim(&scene.other, "t2");
+    let untouched = scene.everything(&worktree);
+    scene.world.refused(&scene.other, &args, 1, "refused.checkpoint_missing");
+    assert_eq!(scene.everything(&worktree), untouched);
+    scene.world.checkpoint(&scene.other, "t2", &["work/"]);
+    let untouched = scene.everything(&worktree);
+    scene.world.refused(&scene.coder, &args, 3, "stale.lease_lost");
+    scene.world.refused(&scene.reviewer, &args, 3, "stale.lease_lost");
+    scene.world.human(&["pause", "--reason", "lunch"]).ok();
+    scene.world.refused(&scene.other, &args, 5, "switch.set");
+    scene.world.refused(&HUMAN, &args, 5, "switch.set");
+    scene.world.human(&["resume"]).ok();
+    assert_eq!(scene.everything(&worktree)[1], untouched[1]);
+    put(&worktree, "work/mine", b"not committed\n");
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert!(error["message"].as_str().expect("a message").contains("work/mine"), "{error}");
+    assert_eq!(std::fs::read(worktree.join("work/mine")).expect("a file"), b"not committed\n");
+    std::fs::remove_file(worktree.join("work/mine")).expect("a file");
+    // A person may do it in the holder's place.
+    scene.world.human(&args).ok();
+    assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), b"other\n");
+}
+
+#[test]
+fn scope_is_judged_as_at_submit() {
+    let scene = Scene::new();
+    let bundle = scene.bundle("t1", &[("work/a.txt", "other\n"), ("work/b.txt", "other\n")]);
+    scene.world.task_with("t2", &["work/"], &["--kind", "docs"]);
+    let worktree = scene.world.claim(&scene.other, "t2");
+    scene.world.checkpoint(&scene.other, "t2", &["work/a.txt"]);
+    let untouched = scene.everything(&worktree);
+    let error = scene.world.refused(
+        &scene.other,
+        &["bundle", "apply", text(&bundle), "--task", "t2"],
+        1,
+        "refused.scope",
+    );
+    assert!(
+        error["message"].as_str().expect("a message").contains("work/b.txt (not in files_to_modify"),
+        "{error}"
+    );
+    assert_eq!(scene.everything(&worktree), untouched);
+}
+
+#[test]
+fn a_red_gate_moves_nothing() {
+    let scene = Scene::with(
+        &[("work/a.txt", TEXT.as_bytes())],
+        "gates:\n- name: strict\n  command: \"! grep -q forbidden work/a.txt\"\n",
+    );
+    let bundle = scene.bundle("t1", &[("work/a.txt", "forbidden\n")]);
+    let worktree = scene.begun(&scene.other, "t2");
+    let untouched = scene.everything(&worktree);
+    let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(7);
+    assert_eq!(ran.json()["error"]["details"]["gate"], "strict", "{}", ran.stdout);
+    assert_eq!(scene.everything(&worktree), untouched);
+    assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), TEXT.as_bytes());
+    assert_eq!(scene.world.row("t2")["status"], "WORKING");
+}
+
+#[test]
+fn a_second_time_changes_nothing_and_says_so() {
+    let (scene, bundle, worktree) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let first = scene.world.json(&scene.other, &args).ok().data();
+    let before = scene.everything(&worktree);
+    let again = scene.world.json(&scene.other, &args).ok().data();
+    assert_eq!((&again["already_applied"], &again["commit"]), (&json!(true), &first["commit"]));
+    assert_eq!(scene.everything(&worktree), before);
+    // Also when the branch went on.
+    scene.world.write_and_commit(&worktree, &[("work/a.txt", "more\n")]);
+    let again = scene.world.json(&scene.other, &args).ok().data();
+    assert_eq!((&again["already_applied"], &again["commit"]), (&json!(true), &first["commit"]));
+    assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), b"more\n");
+}
+
+#[test]
+fn whenever_it_dies_the_next_time_ends_it() {
+    for point in ["bundle.built", "bundle.judged", "bundle.moved", "bundle.brought"] {
+        let (scene, bundle, worktree) = ready();
+        let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+        // Ignored files are the user's own business, before and after.
+        put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
+        put(&worktree, "work/x.ignored", b"kept\n");
+        scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", point)]).exits(-1);
+        scene.world.human(&["validate"]).ok();
+        scene.world.human(&["verify"]).ok();
+        scene.world.json(&scene.other, &args).ok();
+        assert_eq!(scene.tree("task/t2"), scene.tree("task/t1"), "{point}");
+        assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "", "{point}");
+        assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n", "{point}");
+        assert_eq!(std::fs::read(worktree.join("work/x.ignored")).expect("a file"), b"kept\n", "{point}");
+        let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
+        assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]), "{point}");
+        let noted = task["history"].as_array().expect("history").iter();
+        assert_eq!(noted.filter(|line| line["event"] == "bundle_applied").count(), 1, "{point}");
+        scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+    }
+}
+
+#[test]
+fn an_ignored_file_is_not_written_over() {
+    let (scene, bundle, worktree) = ready();
+    put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\nnew.txt\n");
+    put(&worktree, "work/new.txt", b"the only copy\n");
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert!(
+        error["message"].as_str().expect("a message").contains("work/new.txt (ignored by git)"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"the only copy\n");
+    // Nor is a link followed that git does not know of.
+    std::fs::remove_file(worktree.join("work/new.txt")).expect("a file");
+    let outside = scene.world.home().join("outside");
+    std::fs::create_dir(&outside).expect("a directory");
+    std::os::unix::fs::symlink(&outside, worktree.join("work/new.txt")).expect("a link");
+    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    let below = scene.written(json!([
+        { "file": "work/new.txt/x", "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] },
+    ]));
+    scene.world.refused(
+        &scene.other,
+        &["bundle", "apply", text(&below), "--task", "t2"],
+        1,
+        "refused.worktree_dirty",
+    );
+    assert_eq!(std::fs::read_dir(&outside).expect("a directory").count(), 0);
+}
+
+/// The machine went down while git wrote the files: some are new, some old, one is missing.
+#[test]
+fn a_worktree_that_followed_half_way_is_brought_along() {
+    let scene = Scene::new();
+    let changed = TEXT.replace("two", "2");
+    let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
+    let first = scene.begun(&scene.coder, "t1");
+    // One of them only gets another mode.
+    let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(first.join("README.md"), runs).expect("rights");
+    scene.world.write_and_commit(&first, &files);
+    let bundle = scene.made("t1");
+    scene.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
+    scene.world.task_with("t2", &["work/", "README.md"], &["--kind", "docs"]);
+    let worktree = scene.world.claim(&scene.other, "t2");
+    scene.world.checkpoint(&scene.other, "t2", &["work/", "README.md"]);
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
+    put(&worktree, "work/a.txt", changed.as_bytes());
+    std::fs::remove_file(worktree.join("work/b.txt")).expect("a file");
+    put(&worktree, "work/new.txt", b"new\n");
+    // What is neither before nor afterwards is somebody's, and stays.
+    put(&worktree, "work/mine", b"mine\n");
+    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert_eq!(std::fs::read(worktree.join("work/mine")).expect("a file"), b"mine\n");
+    std::fs::remove_file(worktree.join("work/mine")).expect("a file");
+    scene.world.json(&scene.other, &args).ok();
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    assert_eq!(std::fs::read(worktree.join("work/b.txt")).expect("a file"), b"B\n");
+    assert_eq!(scene.tree("task/t2"), scene.tree("task/t1"));
+}
+
+#[test]
+fn a_bundle_of_the_documented_keys_alone_is_applied() {
+    let scene = Scene::new();
+    let worktree = scene.begun(&scene.other, "t2");
+    let bundle = scene.written(json!([
+        { "file": "work/a.txt", "hunks": [
+            { "start_line": 2, "old_text": "two", "new_text": "2\n2.5" },
+            { "start_line": 5, "old_text": "five", "new_text": "" },
+        ]},
+        { "file": "work/made.txt", "hunks": [{ "start_line": 1, "old_text": "", "new_text": "made" }] },
+    ]));
+    let checked =
+        scene.world.json(&scene.other, &["bundle", "check", text(&bundle), "--task", "t2"]).ok().data();
+    assert_eq!(checked["unverified"], json!(["work/a.txt"]), "{checked}");
+    let ran = scene.world.liza(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
+    assert!(ran.stderr.contains("gives no checksum"), "{}", ran.stderr);
+    assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), b"one\n2\n2.5\nthree\nfour\n");
+    assert_eq!(std::fs::read(worktree.join("work/made.txt")).expect("a file"), b"made\n");
+}
+
+#[test]
+fn its_commits_are_accounted_for_and_kept() {
+    let (scene, bundle, _) = ready();
+    scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
+    let kept = scene.world.git(&["for-each-ref", "refs/liza/bundles"]);
+    assert!(kept.contains("refs/liza/bundles/PB-"), "{kept}");
+    scene.world.human(&["gc"]).ok();
+    assert_eq!(scene.world.git(&["for-each-ref", "refs/liza/bundles"]), kept);
+    assert!(bundle.exists());
+    scene.world.human(&["verify"]).ok();
+    let doctor = scene.world.json(&HUMAN, &["doctor"]);
+    assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
+}
+
+#[test]
+fn a_request_is_answered_once() {
+    let (scene, bundle, worktree) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2", "--request-id", "r1"];
+    let first = scene.world.json(&scene.other, &args).ok();
+    let before = scene.everything(&worktree);
+    let again = scene.world.json(&scene.other, &args).ok();
+    assert_eq!(again.data()["bundle"], first.data()["bundle"]);
+    assert_eq!(scene.everything(&worktree), before);
+}

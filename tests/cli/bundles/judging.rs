@@ -1,0 +1,147 @@
+//! Reviewing a bundle: by somebody else, every item answered, and no task changes its state by it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Scene, text};
+use crate::support::HUMAN;
+
+/// A submitted task and its bundle.
+fn submitted(scene: &Scene) -> PathBuf {
+    let worktree = scene.begun(&scene.coder, "t1");
+    scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
+    let bundle = scene.made("t1");
+    scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
+    bundle
+}
+
+fn kept(path: &str) -> Value {
+    serde_json::from_slice(&std::fs::read(path).expect("a verdict")).expect("JSON")
+}
+
+#[test]
+fn an_approval_is_kept_beside_the_bundle_and_names_the_next_command() {
+    let scene = Scene::new();
+    let bundle = submitted(&scene);
+    let status = scene.world.row("t1")["status"].clone();
+    let ran = scene
+        .world
+        .json(&scene.reviewer, &["bundle", "review", text(&bundle), "--answer", "1=yes: tried it"])
+        .ok();
+    let data = ran.data();
+    assert_eq!(data["verdict"], "approve", "{data}");
+    let path = data["path"].as_str().expect("a path");
+    assert!(path.ends_with("-001.review.json") && path.contains(".liza/bundles/PB-"), "{path}");
+    assert_eq!(std::fs::metadata(path).expect("a file").permissions().mode() & 0o777, 0o600);
+    let verdict = kept(path);
+    assert_eq!((&verdict["reviewer"], &verdict["verdict"]), (&json!("reviewer-1"), &json!("approve")));
+    assert_eq!(verdict["checklist"], json!([{ "item": "it works", "yes": true, "text": "tried it" }]));
+    assert_eq!(verdict["blake3"].as_str().map(str::len), Some(64));
+    assert_eq!(scene.world.row("t1")["status"], status, "no task changes its state");
+    let commit = scene.world.git(&["rev-parse", "task/t1"]);
+    let next = data["next"].as_str().expect("a command");
+    assert_eq!(next, format!("liza review claim t1 && liza review approve t1 --commit {commit}"));
+    // What it was judged as is kept: exactly the tree of the branch.
+    assert_eq!(scene.tree(data["commit"].as_str().expect("a commit")), scene.tree("task/t1"));
+    // Another verdict does not take the first one's place.
+    let again = scene
+        .world
+        .json(&HUMAN, &["bundle", "review", text(&bundle), "--answer", "1=no: it does not"])
+        .exits(1);
+    let second = again.data()["path"].as_str().expect("a path").to_owned();
+    assert!(second.ends_with(".review-2.json"), "{second}");
+    assert_eq!(kept(path), verdict);
+    assert_eq!(kept(&second)["reasons"], json!(["not so: it works (it does not)"]));
+    scene.world.human(&["verify"]).ok();
+}
+
+#[test]
+fn every_item_is_answered_once() {
+    let scene = Scene::new();
+    let bundle = submitted(&scene);
+    let review = |answers: &[&str], exit: i32, code: &str| {
+        let mut args = vec!["bundle", "review", text(&bundle)];
+        for answer in answers {
+            args.extend(["--answer", answer]);
+        }
+        scene.world.refused(&scene.reviewer, &args, exit, code)
+    };
+    let error = review(&[], 1, "refused.feedback_incomplete");
+    assert_eq!(error["details"]["checklist"], json!(["it works"]));
+    assert!(error["hint"].as_str().expect("a hint").contains("1 it works"), "{error}");
+    review(&["1=yes", "1=no"], 1, "refused.feedback_incomplete");
+    review(&["1=yes", "2=yes"], 1, "refused.feedback_incomplete");
+    review(&["0=yes"], 1, "refused.feedback_incomplete");
+    review(&["1=perhaps"], 2, "usage.argument");
+    review(&["yes"], 2, "usage.argument");
+}
+
+#[test]
+fn nobody_judges_a_bundle_he_had_a_hand_in() {
+    let scene = Scene::new();
+    let bundle = submitted(&scene);
+    let args = ["bundle", "review", text(&bundle), "--answer", "1=yes"];
+    let both = scene.world.register_roles(&["coder", "code_reviewer"], "coder-1");
+    scene.world.tier0(&both, &args, "tier0.self_approval");
+    scene.world.tier0(&scene.other, &args, "tier0.role_boundary");
+    // The author of a foreign bundle is barred by name alone.
+    let path = scene.written(json!([{ "file": "README.md", "hunks": [{ "start_line": 1, "old_text": "hello", "new_text": "Hello" }] }]));
+    let whole = std::fs::read_to_string(&path).expect("a bundle").replace("agent-1", "Reviewer-1");
+    std::fs::write(&path, whole).expect("a bundle");
+    scene.world.tier0(
+        &scene.reviewer,
+        &["bundle", "review", text(&path), "--answer", "1=yes"],
+        "tier0.self_approval",
+    );
+    let data = scene.world.json(&HUMAN, &["bundle", "review", text(&path), "--answer", "1=yes"]).ok().data();
+    assert_eq!((&data["verdict"], &data["next"]), (&json!("approve"), &Value::Null));
+}
+
+#[test]
+fn a_bundle_that_does_not_fit_or_whose_checks_nobody_ran_is_rejected() {
+    let scene = Scene::new();
+    let hunks =
+        json!([{ "file": "work/b.txt", "hunks": [{ "start_line": 1, "old_text": "z", "new_text": "B" }] }]);
+    let path = scene.written(hunks);
+    let ran = scene.world.json(&HUMAN, &["bundle", "review", text(&path), "--answer", "1=yes"]).exits(11);
+    assert_eq!(ran.data()["verdict"], "reject", "{}", ran.stdout);
+    let mut whole = super::documented(
+        json!([{ "file": "work/b.txt", "hunks": [{ "start_line": 1, "old_text": "b", "new_text": "B" }] }]),
+    );
+    whole["expected_checks"]["replay"] = json!(true);
+    whole["expected_checks"]["diagnostics_count"] = json!(0);
+    std::fs::write(&path, whole.to_string()).expect("a bundle");
+    let data =
+        scene.world.json(&HUMAN, &["bundle", "review", text(&path), "--answer", "1=yes"]).exits(1).data();
+    assert_eq!(
+        data["reasons"],
+        json!([
+            "check `replay` is expected to pass, and no gate of that name is configured",
+            "at most 0 diagnostics are expected, and no gate counted them",
+        ])
+    );
+}
+
+#[test]
+fn a_red_gate_rejects() {
+    let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"false\"\n");
+    let worktree = scene.begun(&scene.coder, "t1");
+    scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
+    let bundle = scene.made("t1");
+    let written: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
+    assert_eq!(written["expected_checks"]["gates"], json!(["strict"]));
+    let ran =
+        scene.world.json(&scene.reviewer, &["bundle", "review", text(&bundle), "--answer", "1=yes"]).exits(7);
+    assert_eq!(ran.data()["verdict"], "reject");
+    assert!(ran.data()["reasons"][0].as_str().expect("a reason").contains("gate `strict`"), "{}", ran.stdout);
+    assert_eq!(scene.world.row("t1")["status"], "WORKING");
+}
+
+#[test]
+fn the_schema_is_printed() {
+    let scene = Scene::new();
+    let schema = scene.world.json(&HUMAN, &["schema", "bundle"]).ok().data();
+    assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
+}
