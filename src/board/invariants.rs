@@ -254,7 +254,7 @@ fn check_expectations(board: &Board, found: &mut Found) {
     for known in &board.rest.expectations {
         let place = format!("expectations.{}", known.gate);
         if let Some(task) = &known.task
-            && !board.task(task).is_some_and(|task| !task.status.is_terminal())
+            && board.task(task).is_none_or(|task| task.status.is_terminal())
         {
             found.add("I15", place.clone(), format!("task {task} is not there or finished"));
         }
