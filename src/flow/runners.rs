@@ -11,6 +11,9 @@ use crate::store::lock::SideLock;
 
 const DIRECTORY: &str = "locks";
 const RUN: &str = "run.lock";
+/// How the locks of those begin who have gates or validations run.
+const JUDGING: &str = "gates-";
+const MOST_CHECKS: usize = 64;
 
 fn lock_of(dir: &Path, agent: &AgentId) -> PathBuf {
     dir.join(DIRECTORY).join(format!("runner-{agent}.lock"))
@@ -26,11 +29,22 @@ pub fn take_run(dir: &Path) -> Result<Option<SideLock>, StoreError> {
     take_at(dir, &dir.join(DIRECTORY).join(RUN))
 }
 
-/// The right to have gates run in this private worktree. Whoever has it is known by it: what descends from there without
-/// a runner in between was started by a gate.
+/// The right to have gates run in this private worktree. Whoever has it is known by it: while gates run, what descends from
+/// there was started by one of them.
 pub(super) fn take_place(dir: &Path, place: usize, since: &str) -> Result<SideLock, StoreError> {
+    take_noted(dir, &Layout::new(dir).gates_lock(place), since)
+}
+
+/// The same for a validation, which needs no place of its own; none if it cannot be had.
+pub(super) fn take_check(dir: &Path) -> Option<SideLock> {
+    let since = crate::host::now().wall.to_string();
+    let path = |number: usize| dir.join(DIRECTORY).join(format!("{JUDGING}check-{number}.lock"));
+    (1..=MOST_CHECKS).find_map(|number| take_noted(dir, &path(number), &since).ok())
+}
+
+fn take_noted(dir: &Path, path: &Path, since: &str) -> Result<SideLock, StoreError> {
     crate::store::files::make_private_dir(&dir.join(DIRECTORY))?;
-    let held = SideLock::at_once(&Layout::new(dir).gates_lock(place), since)?;
+    let held = SideLock::at_once(path, since)?;
     held.note(&serde_json::to_string(&crate::host::this_process()).unwrap_or_default());
     Ok(held)
 }
@@ -45,9 +59,9 @@ pub(super) fn place_is_taken(dir: &Path, place: &str) -> bool {
     place.parse().is_ok_and(|place| is_held(&Layout::new(dir).gates_lock(place)))
 }
 
-/// Whether this process was started by a gate of this board: one of those it descends from holds such a gate, or has
-/// gates run and set this one free without a runner or git in between. Where ancestors cannot be seen and gates run, it
-/// may be.
+/// Whether this process was started by a gate or a validation of this board: one of those it descends from holds such a
+/// command, or has it run and got this process because the holder was killed. Where ancestors cannot be seen and gates
+/// run, it may be.
 pub(super) fn of_gate(dir: &Path, ancestors: Option<&[Process]>, shows_nothing: bool) -> bool {
     let Some(above) = ancestors else { return shows_nothing && judging(dir, |_| true) };
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -56,25 +70,15 @@ pub(super) fn of_gate(dir: &Path, ancestors: Option<&[Process]>, shows_nothing: 
         return true;
     }
     let namespace = crate::host::this_process().namespace;
-    let may_be = |judge: &Process| {
-        let at = above.iter().position(|above| above == judge);
-        (judge.namespace != namespace && shows_nothing) || at.is_some_and(|at| is_stray(above, at))
-    };
-    judging(dir, may_be)
+    judging(dir, |judge| (judge.namespace != namespace && shows_nothing) || above.contains(judge))
 }
 
 /// Whether somebody has gates run of whom this holds.
 fn judging(dir: &Path, whoever: impl Fn(&Process) -> bool) -> bool {
     let entries = std::fs::read_dir(dir.join(DIRECTORY)).into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("gates-"))
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(JUDGING))
         .any(|entry| noted(&entry.path()).is_some_and(|judge| whoever(&judge)) && is_held(&entry.path()))
-}
-
-/// Whether what is below this ancestor is neither a runner nor git.
-fn is_stray(ancestors: &[Process], at: usize) -> bool {
-    let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
-    !crate::host::is_runner(child) && !crate::host::is_named(child, "git")
 }
 
 fn take_at(dir: &Path, path: &Path) -> Result<Option<SideLock>, StoreError> {
@@ -137,5 +141,6 @@ pub(super) fn is_orphan(dir: &Path, ancestors: &[Process]) -> bool {
     let Some(at) = ancestors.iter().position(|ancestor| *ancestor == run) else { return false };
     // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
     // itself, such as git and its hooks.
-    is_stray(ancestors, at)
+    let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
+    !crate::host::is_runner(child) && !crate::host::is_named(child, "git")
 }

@@ -144,7 +144,11 @@ pub fn ask(
     let mut outcome = loop {
         let path = match prepare(shared, asking) {
             Ok(path) => path,
-            Err(why) => break not_run(gate, why),
+            Err(why) => {
+                // Git is told of a signal too, and then this is why.
+                attention.check()?;
+                break not_run(gate, why);
+            }
         };
         attention.check()?;
         let job = Job {

@@ -45,7 +45,8 @@ impl<'a> Place<'a> {
         let home = ctx.worktrees_dir().join(GATES);
         crate::store::files::make_private_dirs(&home)?;
         for number in 1..=MOST {
-            let held = match runners::take_place(ctx.store.dir(), number, &ctx.now.wall.to_string()) {
+            let since = crate::host::now().wall.to_string();
+            let held = match runners::take_place(ctx.store.dir(), number, &since) {
                 Ok(held) => held,
                 Err(StoreError::Busy { .. }) => continue,
                 Err(error) => return Err(error.into()),

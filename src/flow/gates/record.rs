@@ -36,7 +36,7 @@ pub fn read(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> Option<Val
 }
 
 /// The documented object: keys beside the documented ones are optional.
-pub fn object(ctx: &Context, task: Option<&TaskId>, report: &GateReport) -> Value {
+pub fn object(task: Option<&TaskId>, report: &GateReport) -> Value {
     let mut gates = Map::new();
     for outcome in &report.results {
         gates.insert(outcome.name.clone(), entry(report, outcome));
@@ -48,7 +48,7 @@ pub fn object(ctx: &Context, task: Option<&TaskId>, report: &GateReport) -> Valu
     object.insert("tree".to_owned(), json!(report.tree));
     object.insert("commit".to_owned(), json!(report.commit));
     object.insert("moment".to_owned(), json!(report.moment));
-    object.insert("time".to_owned(), json!(ctx.now.wall.to_string()));
+    object.insert("time".to_owned(), json!(crate::host::now().wall.to_string()));
     object.insert("gates".to_owned(), Value::Object(gates));
     Value::Object(object)
 }
@@ -69,7 +69,7 @@ pub fn write(
     report: &GateReport,
     configured: &[Gate],
 ) -> Result<(), Failure> {
-    let mut object = object(ctx, task, report);
+    let mut object = object(task, report);
     let former = read(ctx, task, &report.tree).filter(|former| former["tree"] == json!(report.tree));
     let said = object["gates"].as_object().cloned().unwrap_or_default();
     let mut gates = Map::new();

@@ -88,23 +88,47 @@ fn nothing_that_a_gate_starts_changes_the_board() {
     world.sound();
 }
 
+/// Kills the holder, so that whoever asked gets the orphan, and stops that one until the orphan has tried to act. What it
+/// heard is in the file.
+fn rebellion(world: &World) -> (String, std::path::PathBuf) {
+    let seen = world.home().join("seen");
+    let parent = |of: &str| format!("$(awk '/^PPid/{{print $2}}' /proc/{of}/status)");
+    let act = |how: &str| format!("{how} '{LIZA}' note freed >>'{}' 2>&1", seen.display());
+    let git = format!("git -c alias.act='!\"{LIZA}\" note freed' act >>'{}' 2>&1", seen.display());
+    let script = format!(
+        "kill -STOP {}; kill -9 $PPID; cd '{}'; {}; {}; {git}; kill -CONT {}; sleep 600",
+        parent("$PPID"),
+        world.root.display(),
+        act(""),
+        act("env -i"),
+        parent("$$"),
+    );
+    (script, seen)
+}
+
 #[test]
 fn one_that_kills_what_holds_it_is_still_nobody() {
     let (world, _, _) = reviewed();
-    let seen = world.home().join("seen");
-    // The holder dies; whoever asked gets the orphan, and is known by the place it holds.
-    let act = format!("'{LIZA}' note freed >>'{}' 2>&1", seen.display());
-    let script = format!(
-        "kill -STOP $(awk '/^PPid/{{print $2}}' /proc/$PPID/status); kill -9 $PPID; cd '{}'; {act}; {act}; \
-        kill -CONT $(awk '/^PPid/{{print $2}}' /proc/$$/status)",
-        world.root.display()
-    );
+    let (script, seen) = rebellion(&world);
     configure(&world, json!([{ "name": "rebel", "command": script }]));
     let before = board_of(&world);
     assert_eq!(said(&world, "rebel")["status"], "could_not_run");
-    let text = super::text_of(&seen);
-    assert!(text.contains(NOBODY) && !text.contains("note-"), "{text}");
+    // Three acts of each of three tries.
+    assert_eq!(super::text_of(&seen).matches(NOBODY).count(), 9, "{}", super::text_of(&seen));
     assert_eq!(board_of(&world), before);
+
+    let coder = world.register("coder", "coder-2");
+    world.task("t2", &["b.txt", "tests/test_t2.sh"]);
+    let worktree = world.claim(&coder, "t2");
+    std::fs::write(world.home().join("rebel.sh"), &script).unwrap();
+    let validate = format!("exec sh '{}'", world.home().join("rebel.sh").display());
+    world.checkpoint_with(&coder, "t2", &["b.txt", "tests/test_t2.sh"], &validate, "ok");
+    world.write_and_commit(&worktree, &[("b.txt", "b\n"), ("tests/test_t2.sh", "echo ok\n")]);
+    std::fs::remove_file(&seen).unwrap();
+    let before = world.bytes();
+    world.refused(&coder, &["task", "submit", "t2"], 7, "gate.validation");
+    assert_eq!(super::text_of(&seen).matches(NOBODY).count(), 9, "{}", super::text_of(&seen));
+    assert_eq!(world.bytes(), before);
 }
 
 #[test]

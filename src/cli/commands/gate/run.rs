@@ -46,7 +46,7 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
         ..Question::new(Moment::ByHand, &commit)
     };
     let report = gates::judge(ctx, &question)?;
-    let mut data = record::object(ctx, task.as_ref(), &report);
+    let mut data = record::object(task.as_ref(), &report);
     data["passed"] = json!(report.passed());
     let text = match ctx.project_config()?.gates.is_empty() {
         true => super::list::none_configured(),
