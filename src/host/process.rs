@@ -1,6 +1,7 @@
 //! Processes, named so that a reused pid is never taken for the one that had it before.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -175,6 +176,16 @@ pub fn is_running_liza(pid: u32) -> bool {
     }
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// The environment a process was started with; nothing where that cannot be told, or it is another process by now.
+pub fn environment_of(process: &Process) -> Option<Vec<(OsString, OsString)>> {
+    let bytes = std::fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| lives(process))?;
+    let pairs = bytes.split(|byte| *byte == 0).filter_map(|entry| {
+        let at = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
+        Some((OsStr::from_bytes(&entry[..at]).to_owned(), OsStr::from_bytes(&entry[at + 1..]).to_owned()))
+    });
+    Some(pairs.collect())
 }
 
 /// Whether the process with this number is `liza agent run`.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{HUMAN, World};
+use crate::team;
 
 /// `t1` holds `shared/` and `one.md`; `t2` wants a file in it, `t3` a pattern elsewhere.
 fn scene() -> (World, crate::support::Who, crate::support::Who) {
@@ -202,4 +203,37 @@ fn taking_paths_back_is_one_request_however_often_it_is_typed() {
     let revision = world.revision();
     assert_eq!(world.json(&HUMAN, &args).ok().data(), first);
     assert_eq!(world.revision(), revision);
+}
+
+/// The agent of a runner: it carries its claim, so nothing it does after the release counts, whoever stops it first.
+#[test]
+fn an_agent_that_is_at_work_when_its_paths_are_taken_back_hands_nothing_in() {
+    let world = team::scripted(
+        r#"
+        if [ -e "$OUT/ready" ]; then liza task block "$LIZA_TASK" --reason "not again" --question "why?"; exit 0; fi
+        liza task checkpoint "$LIZA_TASK" --intent "the file says hello" --risks "none, a new file" \
+          --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh || exit 1
+        mkdir -p tests; echo hello > t1.txt; echo "grep -q hello t1.txt" > tests/test_t1.sh
+        git add -A; git commit -qm work
+        touch "$OUT/ready"
+        tries=0
+        while [ ! -e "$OUT/go" ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+        liza task submit "$LIZA_TASK"; echo $? > "$OUT/exit"
+        "#,
+    );
+    team::add(&world, "t1");
+    let child = team::start(&world, &["--json", "agent", "run", "--role", "coder", "--once"]);
+    team::until("the agent has committed", || world.home().join("out/ready").exists());
+    world.human(&["lock", "release", "t1", "--reason", "it is in the way"]).ok();
+    std::fs::write(world.home().join("out/go"), "").unwrap();
+    let ran = crate::support::Ran::of(child.wait_with_output().expect("the runner ends"));
+    let exit = team::out(&world, "exit");
+    // Where the runner noticed first, there is no answer at all.
+    assert!(["3", ""].contains(&exit.trim()), "{exit}: {}", ran.stdout);
+    let row = world.row("t1");
+    assert!(["IDLE", "BLOCKED"].contains(&row["status"].as_str().unwrap()), "{row}\n{}", ran.stdout);
+    let log = world.json(&HUMAN, &["log", "--task", "t1"]).ok().data()["records"].to_string();
+    assert!(!log.contains("\"submit\""), "{log}");
+    assert_eq!(world.violations(), 0, "a late agent is not accused of anything");
+    world.sound();
 }

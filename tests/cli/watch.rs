@@ -203,6 +203,26 @@ fn a_touched_checkpoint_gets_its_report_once() {
     assert_eq!((&last["liza"], &last["ok"]), (&1.into(), &true.into()));
 }
 
+#[test]
+fn a_watcher_keeps_the_files_for_other_programs_up() {
+    let world = tasks(&["t1"]);
+    let coder = world.register("coder", "coder-1");
+    let watching = Watching::start(&world, &[], &[]);
+    let table = || -> Value {
+        let text = std::fs::read_to_string(world.path(".liza/locks/locks.json")).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    };
+    until("it has written", || table()["revision"] == world.revision());
+    world.claim(&coder, "t1");
+    world.human(&["note", "soon after"]).ok();
+    until("it has written again", || table()["revision"] == world.revision());
+    assert_eq!(table()["locks"][0]["task"], "t1");
+    world.human(&["lock", "release", "t1", "--reason", "why"]).ok();
+    until("nothing is held", || table()["locks"].as_array().is_some_and(Vec::is_empty));
+    watching.signal("-TERM");
+    watching.ends().exits(143);
+}
+
 /// A second watcher is refused; returns what it is told.
 #[track_caller]
 fn once_refused(world: &World) -> String {

@@ -50,7 +50,7 @@ pub fn run(session: &mut Session, args: &GraphArgs) -> Result<Answer, Failure> {
         .filter_map(|id| frame.archived(id).map(|status| (id, status)))
         .collect();
     let data = json!({
-        "nodes": nodes, "groups": graph.layers(),
+        "graph_id": board.graph_id(), "nodes": nodes, "groups": graph.layers(),
         "archived": archived.iter().map(|(id, status)| json!({ "id": id, "status": status })).collect::<Vec<_>>(),
     });
     let text = match args.format {

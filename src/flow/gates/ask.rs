@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::board::gates::{GateOutcome, GateStatus};
-use crate::board::{Board, CommitId};
+use crate::board::{Board, CommitId, Credentials};
 use crate::flow::capture::{Captured, write_log};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
@@ -59,11 +59,13 @@ impl<'a> Shared<'a> {
         board: &'a Board,
         keep: &'a [String],
     ) -> Self {
-        let caller: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let caller = of_whom(ctx, board).unwrap_or_else(|| std::env::vars_os().collect());
         let token = std::env::var_os("LIZA_AGENT_TOKEN_FILE")
             .and_then(|path| read_whole(Path::new(&path), 4096).ok())
             .map(|(token, _)| ("agent token", token));
-        let secrets = secrets(caller.iter().map(|(name, value)| (name, value)), token);
+        let own: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let all = caller.iter().chain(&own).map(|(name, value)| (name, value));
+        let secrets = secrets(all, token);
         Self { ctx, question, tree, board, keep, caller, secrets, place: None }
     }
 
@@ -73,6 +75,14 @@ impl<'a> Shared<'a> {
         }
         self.place.as_mut().ok_or_else(|| Failure::new("bug.gates", "there is no place for the gates"))
     }
+}
+
+/// Where an agent asks, the environment of its runner counts: that is the person's, in which the merge is judged too. The
+/// agent's own lacks what is kept from agents, and the same question would get two answers.
+fn of_whom(ctx: &Context, board: &Board) -> Option<Vec<(OsString, OsString)>> {
+    let Credentials::Descendant { of, .. } = &ctx.credentials else { return None };
+    let (_, agent) = board.runs_under(&of.ancestors)?;
+    crate::host::environment_of(agent.runner.as_ref()?)
 }
 
 impl<'g> Asking<'g> {
