@@ -77,6 +77,12 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
     for switch in picture.switches() {
         text.push_str(&format!("!! {switch} (`liza resume` ends it)\n"));
     }
+    if let Some(red) = &board.rest.integration.red {
+        text.push_str(&format!(
+            "!! `{}` is red, so nothing is merged: {red} (`liza integration advance REV --reason …` brings what mends it)\n",
+            board.config().integration_branch
+        ));
+    }
     let tasks: Vec<_> = board.tasks.iter().filter(|task| args.all || !task.status.is_terminal()).collect();
     if !tasks.is_empty() {
         text.push('\n');
