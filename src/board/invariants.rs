@@ -14,6 +14,7 @@
 //! I12 SUPERSEDED names its replacements.
 //! I13 an intent belongs to a task that is there, and a task has at most one.
 //! I14 the limits make sense.
+//! I15 an expectation of a task belongs to one that is there and not finished, and there is one for each gate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -56,6 +57,7 @@ pub fn violations(board: &Board) -> Vec<Violation> {
     check_ownership(board, &mut found);
     check_holders(board, &mut found);
     check_intents(board, &mut found);
+    check_expectations(board, &mut found);
     found.0
 }
 
@@ -243,6 +245,21 @@ fn check_intents(board: &Board, found: &mut Found) {
             if !seen.insert(task) {
                 found.add("I13", place, format!("task {task} has two intents"));
             }
+        }
+    }
+}
+
+fn check_expectations(board: &Board, found: &mut Found) {
+    let mut seen = HashSet::new();
+    for known in &board.rest.expectations {
+        let place = format!("expectations.{}", known.gate);
+        if let Some(task) = &known.task
+            && board.task(task).is_none_or(|task| task.status.is_terminal())
+        {
+            found.add("I15", place.clone(), format!("task {task} is not there or finished"));
+        }
+        if !seen.insert((&known.gate, &known.task)) {
+            found.add("I15", place, "it is there twice".to_owned());
         }
     }
 }

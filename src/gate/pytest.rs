@@ -118,6 +118,14 @@ ERROR tests/test_b.py - ModuleNotFoundError: No module named 'x'
     }
 
     #[test]
+    fn colours_hide_nothing() {
+        let output = "\u{1b}[1m\u{1b}[31mERROR   \u{1b}[0m root:test_a.py:3 hm\n\u{1b}[31mFAILED\u{1b}[0m test_a.py::\u{1b}[1mtest_bad\u{1b}[0m - AssertionError: no - really\n\u{1b}[31m=== \u{1b}[31m\u{1b}[1m1 failed\u{1b}[0m, \u{1b}[32m1 passed\u{1b}[0m, \u{1b}[31m\u{1b}[1m1 error\u{1b}[0m\u{1b}[31m in 0.12s\u{1b}[0m\u{1b}[31m ===\u{1b}[0m\n";
+        check(1, output, Fail, Some((3, 1)), "2 of 3 tests failed");
+        let said = judged(Pytest, Scene { exit: 1, output, ..Scene::default() });
+        assert_eq!(said.failing, ["test_a.py::test_bad"]);
+    }
+
+    #[test]
     fn without_tests_it_is_no_pass() {
         check(
             5,

@@ -258,6 +258,9 @@ error: test run failed
         check(Nextest, 0, one, Pass, Some((1, 1)), "");
         let coloured = "\u{1b}[32;1m     Summary\u{1b}[0m [   0.004s] \u{1b}[1m2\u{1b}[0m tests run: \u{1b}[1m2\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m, \u{1b}[1m0\u{1b}[0m \u{1b}[33;1mskipped\u{1b}[0m";
         check(Nextest, 0, coloured, Pass, Some((2, 2)), "");
+        let killed = "\u{1b}[31;1m     Summary\u{1b}[0m [   0.602s] \u{1b}[1m4\u{1b}[0m tests run: \u{1b}[1m3\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m, \u{1b}[1m1\u{1b}[0m \u{1b}[31;1mfailed\u{1b}[0m\n\u{1b}[31;1m     SIGABRT\u{1b}[0m [   0.056s] (1/4) \u{1b}[35;1mreal\u{1b}[0m \u{1b}[36mtests\u{1b}[0m\u{1b}[36m::\u{1b}[0m\u{1b}[34;1maborts\u{1b}[0m\n";
+        let said = judged(Nextest, Scene { exit: 100, output: killed, ..Scene::default() });
+        assert_eq!((said.total, said.failing), (Some(4), vec!["real tests::aborts".to_owned()]));
         let stopped = "     Summary [   0.004s] 5/9 tests run: 4 passed, 1 failed, 0 skipped\n        FAIL [   0.004s] a b";
         check(Nextest, 100, stopped, Fail, Some((5, 4)), "1 of 5 tests failed");
     }

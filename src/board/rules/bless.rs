@@ -83,7 +83,8 @@ impl Rule for BlessGate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::rules::Abandon;
+    use crate::board::invariants::violations;
+    use crate::board::rules::{Abandon, RestoreRevision};
     use crate::board::task::Status;
     use crate::board::testing::*;
 
@@ -186,5 +187,29 @@ mod tests {
         bench.ok("human", bench.replace("u", "v"));
         assert_eq!(bench.board.rest.expectations.len(), 1);
         assert_eq!(expected(&bench, Some("t")), Some(OLD));
+    }
+
+    #[test]
+    fn it_goes_with_a_task_that_a_former_revision_ends() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        let open = bench.board.clone();
+        bench.ok("human", bench.abandon("t"));
+        let ended = bench.board.clone();
+        bench.ok("human", RestoreRevision::between(&bench.board, &open, &bench.now));
+        bench.ok("human", bless(NEW, Some("t")));
+        bench.ok("human", RestoreRevision::between(&bench.board, &ended, &bench.now));
+        assert_eq!(bench.status("t"), Status::Abandoned);
+        assert!(bench.board.rest.expectations.is_empty());
+    }
+
+    #[test]
+    fn a_board_that_breaks_this_is_found() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.ok("human", bless(NEW, Some("t")));
+        let known = bench.board.rest.expectations[0].clone();
+        bench.board.rest.expectations.push(known.clone());
+        bench.board.rest.expectations.push(Expectation { task: Some(id("gone")), ..known });
+        let found: Vec<&str> = violations(&bench.board).iter().map(|violation| violation.invariant).collect();
+        assert_eq!(found, ["I15", "I15"]);
     }
 }
