@@ -90,6 +90,7 @@ pub enum Event {
     Edited,
     Restored,
     PathsGivenBack,
+    GateBlessed,
     Migrated,
 }
 
@@ -126,6 +127,7 @@ impl Event {
             Self::Edited => "edited",
             Self::Restored => "restored",
             Self::PathsGivenBack => "paths_given_back",
+            Self::GateBlessed => "gate_blessed",
             Self::Migrated => "migrated",
         }
     }

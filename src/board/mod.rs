@@ -6,6 +6,7 @@ pub mod branch;
 pub mod call;
 pub mod config;
 pub mod edit;
+pub mod expectation;
 pub mod gates;
 pub mod graph;
 pub mod history;

@@ -131,4 +131,5 @@ transitions! {
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",
     CompleteGoal "complete_goal",
+    BlessGate "bless_gate",
 }

@@ -76,10 +76,34 @@ fn a_red_gate_moves_nothing() {
     let worktree = scene.begun(&scene.other, "t2");
     let untouched = scene.everything(&worktree);
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(7);
+    assert_eq!(ran.code(), "gate.red");
     assert_eq!(ran.json()["error"]["details"]["gate"], "strict", "{}", ran.stdout);
     assert_eq!(scene.everything(&worktree), untouched);
     assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), TEXT.as_bytes());
     assert_eq!(scene.world.row("t2")["status"], "WORKING");
+}
+
+#[test]
+fn green_gates_judge_exactly_what_lands() {
+    let scene = Scene::with(
+        &[("work/a.txt", TEXT.as_bytes())],
+        "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
+    );
+    let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
+    let worktree = scene.begun(&scene.other, "t2");
+    let data =
+        scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok().data();
+    assert_eq!(data["gates"]["tree"], scene.tree("task/t2"), "{data}");
+    assert_eq!(data["gates"]["commit"], scene.world.git(&["rev-parse", "task/t2"]));
+    let said: Vec<_> = data["gates"]["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|one| one["status"].clone())
+        .collect();
+    assert_eq!(said, ["pass", "fail"], "an optional gate stops nothing: {data}");
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    scene.world.human(&["verify"]).ok();
 }
 
 #[test]
