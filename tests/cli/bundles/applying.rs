@@ -242,6 +242,27 @@ fn its_commits_are_accounted_for_and_kept() {
     assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
 }
 
+/// Even if nobody applies it again: the commit itself says whose bundle it is.
+#[test]
+fn the_author_counts_as_an_implementer_whatever_died() {
+    let (scene, bundle, _) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.brought")]).exits(-1);
+    scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+    let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
+    assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]));
+}
+
+#[test]
+fn a_worktree_on_no_branch_is_left_alone() {
+    let (scene, bundle, worktree) = ready();
+    scene.world.git_in(&worktree, &["checkout", "-q", "--detach"]);
+    let untouched = scene.everything(&worktree);
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert_eq!(scene.everything(&worktree), untouched);
+}
+
 #[test]
 fn a_request_is_answered_once() {
     let (scene, bundle, worktree) = ready();
@@ -251,4 +272,7 @@ fn a_request_is_answered_once() {
     let again = scene.world.json(&scene.other, &args).ok();
     assert_eq!(again.data()["bundle"], first.data()["bundle"]);
     assert_eq!(scene.everything(&worktree), before);
+    let create = ["bundle", "create", "t2", "--request-id", "r2"];
+    let first = scene.world.json(&scene.other, &create).ok().data();
+    assert_eq!(scene.world.json(&scene.other, &create).ok().data(), first);
 }
