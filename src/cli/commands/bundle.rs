@@ -110,6 +110,7 @@ fn files(data: &Value) -> String {
 
 fn create(session: &mut Session, args: &CreateArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.task)?;
+    session.seal_request()?;
     let (data, revision) = bundle::create(&session.ctx, &id, args.out.as_deref())?;
     let told = format!("{}: {}{}", text(&data, "bundle"), text(&data, "path"), files(&data));
     Ok(Answer::new(data, told).at(revision))

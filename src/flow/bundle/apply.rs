@@ -16,7 +16,7 @@ use crate::board::{Board, Call, CommitId, Needs, TaskId, World};
 use crate::flow::claim::worktree_of;
 use crate::flow::gates::{Question, judge};
 use crate::git::content::{self, Filters};
-use crate::git::tree::{blob_of, bring_along, restore_files};
+use crate::git::tree::{blob_of, bring_along, is_on_branch, restore_files};
 use crate::git::{Expected, refs};
 use crate::host::crash;
 use crate::wire::bundle::Change;
@@ -39,10 +39,12 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Value, u6
     ctx.check_disk()?;
     let bundle = &loaded.bundle;
     let files = files_of(bundle);
-    let entry = BundleEntry { task: task.clone(), epoch: ctx.epoch_of(task) };
+    let mut entry = BundleEntry { task: task.clone(), epoch: ctx.epoch_of(task) };
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
     allowed(ctx, &snapshot.board, |board, call| entry.check_place(board, call).map(|_| ()))?;
+    // From here on it is this claim and no later one, also of the same holder.
+    entry.epoch = snapshot.board.task(task).map(|task| task.epoch);
     let place = place(ctx, &snapshot.board, task)?;
     if let Some((commit, parent)) = applied_before(ctx, &snapshot.board, loaded, task, &place)? {
         return finish(ctx, loaded, task, &place, (&commit, &parent));
@@ -103,7 +105,7 @@ fn allowed(
 fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place, Failure> {
     let (worktree, branch) = worktree_of(ctx, board, task)?;
     let head = content::head(&worktree)?;
-    if ctx.query()?.head_of_branch(&branch)?.as_ref() != Some(&head) {
+    if !is_on_branch(&worktree, &branch)? || ctx.query()?.head_of_branch(&branch)?.as_ref() != Some(&head) {
         return Err(dirty(task, &[format!("HEAD (not at the head of branch {branch})")]));
     }
     Ok(Place { worktree, branch, head })
@@ -283,9 +285,7 @@ fn finish(
             restore_files(&place.worktree, &place.head, &paths)?;
         }
         clean(place, task)?;
-        ctx.narrate(
-            "an earlier command moved the branch and died; the worktree was brought along".to_owned(),
-        );
+        ctx.narrate("an earlier command moved the branch and died; the worktree was brought along");
     }
     let (mut data, revision) = record_once(ctx, loaded, task, commit)?;
     data["already_applied"] = json!(true);

@@ -18,7 +18,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// None for anything that [`encode`] would not have written: every content has one spelling.
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
-    if digits.len() % 4 != 0 {
+    if !digits.len().is_multiple_of(4) {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3);

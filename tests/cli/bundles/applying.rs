@@ -76,10 +76,34 @@ fn a_red_gate_moves_nothing() {
     let worktree = scene.begun(&scene.other, "t2");
     let untouched = scene.everything(&worktree);
     let ran = scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).exits(7);
+    assert_eq!(ran.code(), "gate.red");
     assert_eq!(ran.json()["error"]["details"]["gate"], "strict", "{}", ran.stdout);
     assert_eq!(scene.everything(&worktree), untouched);
     assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), TEXT.as_bytes());
     assert_eq!(scene.world.row("t2")["status"], "WORKING");
+}
+
+#[test]
+fn green_gates_judge_exactly_what_lands() {
+    let scene = Scene::with(
+        &[("work/a.txt", TEXT.as_bytes())],
+        "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
+    );
+    let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
+    let worktree = scene.begun(&scene.other, "t2");
+    let data =
+        scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok().data();
+    assert_eq!(data["gates"]["tree"], scene.tree("task/t2"), "{data}");
+    assert_eq!(data["gates"]["commit"], scene.world.git(&["rev-parse", "task/t2"]));
+    let said: Vec<_> = data["gates"]["results"]
+        .as_array()
+        .expect("results")
+        .iter()
+        .map(|one| one["status"].clone())
+        .collect();
+    assert_eq!(said, ["pass", "fail"], "an optional gate stops nothing: {data}");
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    scene.world.human(&["verify"]).ok();
 }
 
 #[test]
@@ -218,6 +242,27 @@ fn its_commits_are_accounted_for_and_kept() {
     assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
 }
 
+/// Even if nobody applies it again: the commit itself says whose bundle it is.
+#[test]
+fn the_author_counts_as_an_implementer_whatever_died() {
+    let (scene, bundle, _) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.brought")]).exits(-1);
+    scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+    let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
+    assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]));
+}
+
+#[test]
+fn a_worktree_on_no_branch_is_left_alone() {
+    let (scene, bundle, worktree) = ready();
+    scene.world.git_in(&worktree, &["checkout", "-q", "--detach"]);
+    let untouched = scene.everything(&worktree);
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert_eq!(scene.everything(&worktree), untouched);
+}
+
 #[test]
 fn a_request_is_answered_once() {
     let (scene, bundle, worktree) = ready();
@@ -227,4 +272,7 @@ fn a_request_is_answered_once() {
     let again = scene.world.json(&scene.other, &args).ok();
     assert_eq!(again.data()["bundle"], first.data()["bundle"]);
     assert_eq!(scene.everything(&worktree), before);
+    let create = ["bundle", "create", "t2", "--request-id", "r2"];
+    let first = scene.world.json(&scene.other, &create).ok().data();
+    assert_eq!(scene.world.json(&scene.other, &create).ok().data(), first);
 }

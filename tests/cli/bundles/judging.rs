@@ -140,6 +140,30 @@ fn a_red_gate_rejects() {
 }
 
 #[test]
+fn an_expected_check_binds_also_where_its_gate_is_optional() {
+    let config = "gates:\n- {name: test, command: \"true\"}\n- {name: replay, command: \"grep -q right work/a.txt\", optional: true}\n";
+    let scene = Scene::with(&[("work/a.txt", b"a\n")], config);
+    let verdict = |text_of_a: &str, replay: bool| {
+        let mut whole = super::documented(json!([
+            { "file": "work/a.txt", "hunks": [{ "start_line": 1, "old_text": "a", "new_text": text_of_a }] },
+        ]));
+        whole["expected_checks"] =
+            json!({ "compile": false, "test": true, "replay": replay, "diagnostics_count": null });
+        let path = scene.world.home().join("expected.patchbundle.json");
+        std::fs::write(&path, whole.to_string()).expect("a bundle");
+        scene.world.json(&scene.reviewer, &["bundle", "review", text(&path), "--answer", "1=yes"])
+    };
+    let right = verdict("right", true).ok().data();
+    assert_eq!(
+        (&right["verdict"], &right["gates"]["results"][1]["status"]),
+        (&json!("approve"), &json!("pass"))
+    );
+    verdict("wrong", false).ok();
+    let wrong = verdict("wrong", true).exits(1).data();
+    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass and said fail"]));
+}
+
+#[test]
 fn the_schema_is_printed() {
     let scene = Scene::new();
     let schema = scene.world.json(&HUMAN, &["schema", "bundle"]).ok().data();
