@@ -106,6 +106,8 @@ transitions! {
     Reject "reject",
     Discuss "discuss",
     RecordGates "record_gates",
+    ClearByRedTeam "clear_by_red_team",
+    RejectByRedTeam "reject_by_red_team",
     BeginMerge "begin_merge",
     RecordMove "record_move",
     FinishMerge "finish_merge",

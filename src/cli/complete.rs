@@ -235,7 +235,7 @@ fn fits(path: &[&str], status: Status) -> bool {
         }
         ["task", "unblock"] => status == Status::Blocked,
         ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
-        ["review", ..] => status == Status::ReadyForReview,
+        ["review", ..] => matches!(status, Status::ReadyForReview | Status::Approved),
         ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
         ["archive"] => status.is_terminal(),
         _ => true,

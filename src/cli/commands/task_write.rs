@@ -42,6 +42,9 @@ pub struct AddArgs {
     /// A path it must not change; repeat
     #[arg(long = "out", value_name = "PATH")]
     pub outside: Vec<String>,
+    /// Something its reviewer has to answer; repeat for each
+    #[arg(long, value_name = "ITEM")]
+    pub check: Vec<String>,
     /// A path nobody else may own meanwhile (default: all of --in); repeat
     #[arg(long, value_name = "PATH")]
     pub owns: Vec<String>,
@@ -138,6 +141,7 @@ fn described(session: &Session, args: &AddArgs) -> Result<NewTask, Failure> {
         spec_ref: args.spec.clone(),
         done_when: session.input.texts(&args.done)?,
         scope: Scope { inside: patterns("--in", &args.inside)?, outside: patterns("--out", &args.outside)? },
+        checklist: session.input.texts(&args.check)?,
         owns: patterns("--owns", &args.owns)?,
         depends_on: ids(&args.depends)?,
         priority: args.priority,

@@ -330,6 +330,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     epoch,
                     summary: "half of it".to_owned(),
                     next_action: "the rest".to_owned(),
+                    to_role: None,
                 },
             )),
             // Killed: it is still its own.
