@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
 mod archive;
+mod checklists;
 mod checkpoint_submit;
 mod concurrency;
 mod crash;
@@ -29,6 +30,7 @@ mod other_versions;
 mod prompts;
 mod providers;
 mod reading;
+mod red_team;
 mod requests;
 mod restore;
 mod review;
