@@ -32,7 +32,7 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("watch", &[]),
     ("provider", &["board", "policy", "text", "wire"]),
     ("prompt", &["board", "policy", "text"]),
-    ("gate", &["board", "policy", "text"]),
+    ("gate", &["board", "policy", "text", "wire"]),
     ("git", &["board", "text"]),
     ("store", &["board", "wire", "host"]),
     ("flow", &["board", "policy", "text", "wire", "host", "git", "store", "prompt", "provider", "gate"]),

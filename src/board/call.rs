@@ -76,9 +76,16 @@ pub struct Descent {
     pub unseen: Option<AgentId>,
     /// It was set free by an agent whose runner is gone, and belongs to nobody now.
     pub orphan: bool,
+    /// It was started by a gate or a validation: a test of somebody's tree, which acts for nobody.
+    pub gate: bool,
 }
 
 impl Credentials {
+    /// Whether a gate started it.
+    pub fn is_of_gate(&self) -> bool {
+        matches!(self, Self::Descendant { of, .. } if of.gate)
+    }
+
     /// Nothing is shown that would make it an agent; its descent may.
     pub fn shows_nothing(&self) -> bool {
         match self {
@@ -89,12 +96,20 @@ impl Credentials {
     }
 }
 
+/// Why what a gate started may change nothing, whatever it shows: it runs what a coder wrote, and could otherwise approve
+/// that itself.
+pub fn of_nobody() -> Refusal {
+    Refusal::new(Code::Identity, "this process was started by a gate; it acts for nobody")
+        .hint("tests that use liza do so on a board of their own, in a directory of their own")
+}
+
 impl Board {
     /// Believes a caller, or says why not. An id without a valid token is never taken for the human.
     pub fn identify(&self, credentials: &Credentials) -> Result<Actor, Refusal> {
         let (id, token_hash) = match credentials {
             Credentials::Human => return Ok(Actor::Human),
             Credentials::Agent { id, token_hash } => (id, token_hash),
+            Credentials::Descendant { of, .. } if of.gate => return Err(of_nobody()),
             Credentials::Descendant { of, shown } => {
                 return match self.runs_under(&of.ancestors) {
                     Some((id, agent)) if agent.is_active() => {

@@ -75,6 +75,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("spec_changes", a.spec_changes == b.spec_changes);
     differ("circuit_breaker", a.circuit_breaker == b.circuit_breaker);
     differ("integration", a.integration == b.integration);
+    differ("expectations", a.expectations == b.expectations);
     differ("archived", a.archived == b.archived);
     differ("extra", a.extra == b.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();

@@ -88,6 +88,7 @@ pub enum Event {
     Edited,
     Restored,
     PathsGivenBack,
+    GateBlessed,
     Migrated,
 }
 
@@ -122,6 +123,7 @@ impl Event {
             Self::Edited => "edited",
             Self::Restored => "restored",
             Self::PathsGivenBack => "paths_given_back",
+            Self::GateBlessed => "gate_blessed",
             Self::Migrated => "migrated",
         }
     }

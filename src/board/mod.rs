@@ -7,6 +7,7 @@ pub mod call;
 pub mod checklist;
 pub mod config;
 pub mod edit;
+pub mod expectation;
 pub mod gates;
 pub mod graph;
 pub mod history;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
 use super::config::Config;
+use super::expectation::Expectation;
 use super::ids::{AgentId, TaskId};
 use super::intent::Intent;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
@@ -64,6 +65,9 @@ pub struct Rest {
     pub circuit_breaker: Breaker,
     #[serde(default)]
     pub integration: Integration,
+    /// Hashes that gates are to find, as `liza gate bless` recorded them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
     /// How many tasks have left the board for the archive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub archived: u64,

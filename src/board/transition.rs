@@ -133,4 +133,5 @@ transitions! {
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",
     CompleteGoal "complete_goal",
+    BlessGate "bless_gate",
 }

@@ -79,6 +79,8 @@ pub enum Command {
     ///
     /// Example: liza checkpoint --reason "end of the day"
     Checkpoint(commands::switch::SwitchArgs),
+    #[command(subcommand)]
+    Gate(commands::gate::GateCommand),
     Note(commands::records::NoteArgs),
     Anomaly(commands::records::AnomalyArgs),
     Discover(commands::records::DiscoverArgs),
@@ -110,6 +112,24 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it only looks. What a gate started may do nothing else on this board.
+    pub fn only_looks(&self) -> bool {
+        use commands::agent::AgentCommand;
+        use commands::review::ReviewCommand;
+        use commands::task::TaskCommand;
+        use commands::worktree::WorktreeCommand;
+        match self {
+            Self::Status(_) | Self::Log(_) | Self::Graph(_) | Self::Diff(_) => true,
+            Self::Validate(_) | Self::Verify(_) => true,
+            Self::Task(command) => matches!(command, TaskCommand::List(_) | TaskCommand::Show(_)),
+            Self::Review(command) => matches!(command, ReviewCommand::Show(_)),
+            Self::Agent(command) => matches!(command, AgentCommand::List(_)),
+            Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
+            Self::Gate(command) => command.only_looks(),
+            _ => false,
+        }
+    }
+
     /// Whether it may be shown a board of another version: it changes nothing, and needs nothing that only a board of
     /// this version has.
     pub fn reads_any_version(&self) -> bool {

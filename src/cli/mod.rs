@@ -127,6 +127,9 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     };
     let asked_of = caller.agent_id.clone();
     let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+    if !cli.command.only_looks() {
+        ctx.acts_for_somebody()?;
+    }
     if cli.command.reads_any_version() {
         ctx.store.read_any_version();
     }

@@ -19,6 +19,8 @@ pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
 pub const MERGES: &str = ".merge";
+/// Where gates run.
+pub const GATES: &str = ".gates";
 /// Checkouts that planners read, one for each.
 pub const PLANS: &str = ".plan";
 
@@ -141,6 +143,7 @@ impl Accounts {
         match name.split_once('/') {
             Some((REVIEWS, task)) => self.task(task),
             Some((MERGES | PLANS, _)) => true,
+            Some((GATES, number)) => number.parse::<u16>().is_ok(),
             Some(_) => false,
             None => {
                 let of_claim = |worktree: &str| worktree.rsplit('/').next() == Some(name);
@@ -195,7 +198,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
         let dir = home.join(below);
         for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
-            if [REVIEWS, MERGES, PLANS].iter().any(|own| name == Path::new(own)) {
+            if [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
                 continue;
             }
             let path = home.join(&name);
@@ -204,7 +207,7 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
         }
         Ok(())
     };
-    ["", REVIEWS, MERGES, PLANS].into_iter().try_for_each(&mut present)?;
+    ["", REVIEWS, MERGES, PLANS, GATES].into_iter().try_for_each(&mut present)?;
     Ok(found.into_values().collect())
 }
 

@@ -88,7 +88,8 @@ impl Context {
                 // The locks of runners say it as well.
                 Err(_) => match &self.credentials {
                     Credentials::Descendant { of, .. } => {
-                        of.unseen.is_none()
+                        !of.gate
+                            && of.unseen.is_none()
                             && !of.orphan
                             && !super::runners::run_one_of(self.store.dir(), &of.ancestors)
                     }
@@ -102,6 +103,11 @@ impl Context {
         let (bytes, _) =
             crate::store::files::read_whole(&self.store.layout().ask(agent.as_str()), 4096).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+    }
+
+    /// Refuses what a gate started: it changes nothing here, neither for somebody nor on liza's own account.
+    pub fn acts_for_somebody(&self) -> Result<(), Refusal> {
+        if self.credentials.is_of_gate() { Err(crate::board::call::of_nobody()) } else { Ok(()) }
     }
 
     pub fn root(&self) -> &Path {
@@ -159,7 +165,7 @@ impl Context {
         let first = self.propose(&what, request.clone());
         let committed = match first {
             Err(StoreError::Refused(refusal)) => {
-                if recover::recover(self)? == 0 {
+                if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
                     return Err(self.said_of_archived(*refusal));
                 }
                 self.propose(&what, request)?
@@ -180,6 +186,7 @@ impl Context {
     }
 
     fn propose(&self, what: &Transition, request: Option<RequestKey>) -> Result<Committed, StoreError> {
+        self.acts_for_somebody()?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
         self.store.commit(proposal, &crate::host::now())
     }
@@ -216,6 +223,7 @@ impl Context {
 
     /// A change that liza makes on its own account, such as ending what a dead process began.
     pub fn commit_as_liza(&self, what: impl Into<Transition>) -> Result<Committed, StoreError> {
+        self.acts_for_somebody()?;
         let proposal = Proposal { credentials: &Credentials::Human, what: what.into(), request: None };
         self.store.commit(proposal, &crate::host::now())
     }
@@ -227,10 +235,11 @@ fn descended(shown: Credentials, dir: &Path) -> Credentials {
         return shown;
     }
     let ancestors = crate::host::ancestors();
+    let gate = super::runners::of_gate(dir, ancestors.as_deref(), shown.shows_nothing());
     let unseen = super::runners::unseen(dir, ancestors.is_some());
     let ancestors = ancestors.unwrap_or_default();
     let orphan = super::runners::is_orphan(dir, &ancestors);
-    Credentials::Descendant { of: Descent { ancestors, unseen, orphan }, shown: Box::new(shown) }
+    Credentials::Descendant { of: Descent { ancestors, unseen, orphan, gate }, shown: Box::new(shown) }
 }
 
 fn credentials(caller: &Caller) -> Result<Credentials, Failure> {

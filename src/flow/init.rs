@@ -16,6 +16,7 @@ use crate::wire::to_json_pretty;
 use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::context::Context;
 use super::failure::Failure;
+use super::propose::{self, Proposal};
 
 pub struct InitOptions {
     pub goal: String,
@@ -57,6 +58,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
     }
     install_texts(ctx)?;
     exclude(ctx)?;
+    let proposed = proposal_beside(ctx);
     install_project_files(ctx, options, &spec, &mut told)?;
     crate::host::crash::point("init.prepared");
     let init = Init {
@@ -66,10 +68,13 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
         integration_head: head.clone(),
     };
     let board = ctx.store.create(Transition::from(init), &ctx.now)?;
-    let data = json!({
+    let mut data = json!({
         "board": ctx.store.dir(), "goal": options.goal, "spec": spec, "integration_branch": options.integration,
         "integration_head": head, "created": told,
     });
+    if let Some(lines) = proposed {
+        data["proposed_gates"] = json!(lines);
+    }
     Ok((data, board.revision, told))
 }
 
@@ -268,6 +273,14 @@ pub fn exclude(ctx: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Gates for a `liza.yaml` that is there and has none: that file is not ours to write into.
+fn proposal_beside(ctx: &Context) -> Option<String> {
+    fs::symlink_metadata(ctx.root().join("liza.yaml")).ok()?;
+    let proposal = Proposal::for_project(ctx.root());
+    let wanted = !proposal.is_empty() && ctx.project_config().is_ok_and(|config| config.gates.is_empty());
+    wanted.then(|| proposal.yaml())
+}
+
 pub(super) fn install_project_files(
     ctx: &Context,
     options: &InitOptions,
@@ -276,8 +289,9 @@ pub(super) fn install_project_files(
 ) -> Result<(), Failure> {
     let config = ctx.root().join("liza.yaml");
     if fs::symlink_metadata(&config).is_err() {
-        write_shared(ctx, &config, PROJECT_CONFIG)?;
-        told.push("liza.yaml (yours to edit and commit)".to_owned());
+        let proposed = Proposal::for_project(ctx.root()).comments();
+        write_shared(ctx, &config, &PROJECT_CONFIG.replace(propose::PLACE, &proposed))?;
+        told.push("liza.yaml (yours to edit and commit; it proposes gates as comments)".to_owned());
     }
     if options.spec.is_none() && !ctx.spec_found(spec)? {
         let path = ctx.root().join(spec);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::board::{AgentId, Process};
 use crate::store::StoreError;
 use crate::store::files::read_whole;
+use crate::store::layout::Layout;
 use crate::store::lock::SideLock;
 
 const DIRECTORY: &str = "locks";
@@ -23,6 +24,57 @@ pub fn take(dir: &Path, agent: &AgentId) -> Result<Option<SideLock>, StoreError>
 /// The right to run the team of this board.
 pub fn take_run(dir: &Path) -> Result<Option<SideLock>, StoreError> {
     take_at(dir, &dir.join(DIRECTORY).join(RUN))
+}
+
+/// The right to have gates run in this private worktree. Whoever has it is known by it: what descends from there without
+/// a runner in between was started by a gate.
+pub(super) fn take_place(dir: &Path, place: usize, since: &str) -> Result<SideLock, StoreError> {
+    crate::store::files::make_private_dir(&dir.join(DIRECTORY))?;
+    let held = SideLock::at_once(&Layout::new(dir).gates_lock(place), since)?;
+    held.note(&serde_json::to_string(&crate::host::this_process()).unwrap_or_default());
+    Ok(held)
+}
+
+/// Whether gates run anywhere on this board.
+pub(super) fn gates_run(dir: &Path) -> bool {
+    judging(dir, |_| true)
+}
+
+/// Whether gates run in the private worktree of this name.
+pub(super) fn place_is_taken(dir: &Path, place: &str) -> bool {
+    place.parse().is_ok_and(|place| is_held(&Layout::new(dir).gates_lock(place)))
+}
+
+/// Whether this process was started by a gate of this board: one of those it descends from holds such a gate, or has
+/// gates run and set this one free without a runner or git in between. Where ancestors cannot be seen and gates run, it
+/// may be.
+pub(super) fn of_gate(dir: &Path, ancestors: Option<&[Process]>, shows_nothing: bool) -> bool {
+    let Some(above) = ancestors else { return shows_nothing && judging(dir, |_| true) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let here = real(dir);
+    if above.iter().any(|above| crate::host::holds_gate_of(above.pid).is_some_and(|of| real(&of) == here)) {
+        return true;
+    }
+    let namespace = crate::host::this_process().namespace;
+    let may_be = |judge: &Process| {
+        let at = above.iter().position(|above| above == judge);
+        (judge.namespace != namespace && shows_nothing) || at.is_some_and(|at| is_stray(above, at))
+    };
+    judging(dir, may_be)
+}
+
+/// Whether somebody has gates run of whom this holds.
+fn judging(dir: &Path, whoever: impl Fn(&Process) -> bool) -> bool {
+    let entries = std::fs::read_dir(dir.join(DIRECTORY)).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("gates-"))
+        .any(|entry| noted(&entry.path()).is_some_and(|judge| whoever(&judge)) && is_held(&entry.path()))
+}
+
+/// Whether what is below this ancestor is neither a runner nor git.
+fn is_stray(ancestors: &[Process], at: usize) -> bool {
+    let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
+    !crate::host::is_runner(child) && !crate::host::is_named(child, "git")
 }
 
 fn take_at(dir: &Path, path: &Path) -> Result<Option<SideLock>, StoreError> {
@@ -85,6 +137,5 @@ pub(super) fn is_orphan(dir: &Path, ancestors: &[Process]) -> bool {
     let Some(at) = ancestors.iter().position(|ancestor| *ancestor == run) else { return false };
     // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
     // itself, such as git and its hooks.
-    let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
-    !crate::host::is_runner(child) && !crate::host::is_named(child, "git")
+    is_stray(ancestors, at)
 }

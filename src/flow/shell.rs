@@ -1,28 +1,241 @@
 //! Running somebody's command: bounded in time and output, in a process group of its own, without our secrets.
+//!
+//! A check (a gate, a validation) is started through `liza __hold --gate BOARD`: nothing it sets free outlives it, and
+//! nothing that descends from it can act on that board.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 
-/// How much of the beginning and of the end of the output is kept.
-const KEPT: usize = 1024 * 1024;
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::provider::Secret;
+
+use super::capture::{Captured, Ear, write_log};
+
 /// A transient end (killed, or an exit above 128) is tried again this often.
-const RETRIES: u32 = 2;
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+pub const RETRIES: u32 = 2;
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// How long to wait for the last output once the command has ended: a daemon it left may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(500);
+/// The same where nothing can be left: then only a busy machine keeps the last words.
+const HELD_DRAIN: Duration = Duration::from_secs(10);
+/// How long a holder may take to end what it holds.
+const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a command ended.
+/// A command to be run.
+pub struct Job<'a> {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    pub dir: &'a Path,
+    /// All of its environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// The board that nothing of it may act on; none for what is no check.
+    pub held_for: Option<&'a Path>,
+    pub timeout: Duration,
+    /// Values that are taken out of its output.
+    pub secrets: &'a [Secret],
+    /// A text that is looked for in all of its output.
+    pub wanted: &'a str,
+    /// Whether its standard output is wanted apart from the rest.
+    pub apart: bool,
+}
+
+/// How a command came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    Exited(i32),
+    Killed(i32),
+    TimedOut,
+    /// Somebody wanted it to stop.
+    Stopped,
+    NotStarted(String),
+    Lost(String),
+}
+
+/// What is known of a command that ran.
+pub struct Done {
+    pub ended: Ended,
+    pub output: Captured,
+    /// What it said on standard output; only where that was wanted.
+    pub stdout: Captured,
+    pub duration: Duration,
+}
+
+/// Runs a command until it ends, its time is over, or `stopped` says so.
+pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
+    let started = Instant::now();
+    let others = if job.held_for.is_some() { crate::host::children() } else { BTreeSet::new() };
+    match begin(job) {
+        Ok((mut child, ear)) => {
+            let ended = wait(&mut child, job, started + job.timeout, stopped);
+            if job.held_for.is_some() && !matches!(ended, Ended::Exited(_)) {
+                end_strays(&others);
+            }
+            let (output, stdout) =
+                ear.heard(if job.held_for.is_some() { HELD_DRAIN } else { DRAIN }, job.wanted.is_empty());
+            Done { ended, output, stdout, duration: started.elapsed() }
+        }
+        Err(error) => Done {
+            ended: Ended::NotStarted(format!("it could not be started: {error}")),
+            output: Captured::default(),
+            stdout: Captured::default(),
+            duration: started.elapsed(),
+        },
+    }
+}
+
+/// The shell command as program and arguments.
+pub fn by_shell(command: &str) -> Vec<OsString> {
+    vec!["sh".into(), "-c".into(), command.into()]
+}
+
+fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
+    let (program, args) =
+        job.argv.split_first().ok_or_else(|| std::io::Error::other("no program is named"))?;
+    let mut command = match job.held_for {
+        Some(board) => {
+            // Whatever a killed holder leaves comes to this process, and is ended by it.
+            crate::host::adopt_orphans();
+            let mut command = Command::new(crate::host::this_program());
+            command.arg(crate::host::HOLD).arg(crate::host::HOLD_GATE).arg(board);
+            command.arg(std::process::id().to_string()).arg("--").arg(program).args(args);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.args(args);
+            command
+        }
+    };
+    command.env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
+    command.current_dir(job.dir).process_group(0).stdin(Stdio::null());
+    let (out_reader, out) = std::io::pipe()?;
+    let (err, err_reader) = match job.apart {
+        true => {
+            let (reader, writer) = std::io::pipe()?;
+            (writer, Some(reader))
+        }
+        false => (out.try_clone()?, None),
+    };
+    command.stdout(Stdio::from(out)).stderr(Stdio::from(err));
+    let child = command.spawn();
+    // Our copies of the pipe's end must go, or its reader never sees the end.
+    drop(command);
+    Ok((child?, Ear::listen(out_reader, err_reader, job.wanted.trim(), job.secrets)))
+}
+
+fn wait(child: &mut Child, job: &Job<'_>, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {
+    let mut pause = Duration::from_millis(1);
+    let ended = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break of_status(status),
+            Ok(None) => {}
+            Err(error) => break Ended::Lost(format!("it was lost: {error}")),
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let told = if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
+        if let Some(told) = told {
+            if job.held_for.is_some() {
+                stop_holder(child);
+            }
+            kill_group(child);
+            let _ = child.wait();
+            break told;
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(50));
+    };
+    kill_group(child);
+    ended
+}
+
+fn of_status(status: ExitStatus) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, signal) => Ended::Killed(signal.unwrap_or_default()),
+    }
+}
+
+fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// Ends everything the command started in its group, also what it left in the background.
+fn kill_group(child: &Child) {
+    if let Some(group) = pid_of(child.id()) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+}
+
+/// Has the holder end what it holds, and does it itself where the holder cannot: it may be stopped.
+fn stop_holder(holder: &mut Child) {
+    if let Some(pid) = pid_of(holder.id()) {
+        let _ = rustix::process::kill_process(pid, Signal::USR1);
+    }
+    let deadline = Instant::now() + HOLDER_PATIENCE;
+    while Instant::now() < deadline {
+        match holder.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+            _ => return,
+        }
+    }
+    for pid in crate::host::descendants_of(holder.id()).into_iter().filter_map(pid_of) {
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+}
+
+/// Ends what came to this process from a holder that was killed, and leaves alone what was there before.
+fn end_strays(spared: &BTreeSet<u32>) {
+    let deadline = Instant::now() + HOLDER_PATIENCE;
+    loop {
+        let strays = crate::host::descendants_except(spared);
+        if strays.is_empty() || Instant::now() > deadline {
+            return;
+        }
+        for pid in strays.into_iter().filter_map(pid_of) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Listens for the signals that ask this process to end, for as long as it lives.
+pub struct Interruption {
+    asked: Arc<AtomicBool>,
+    handlers: Vec<signal_hook::SigId>,
+}
+
+impl Interruption {
+    pub fn listen() -> Self {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let asked = Arc::new(AtomicBool::new(false));
+        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&asked)).ok();
+        let handlers = [SIGINT, SIGTERM, SIGHUP].into_iter().filter_map(register).collect();
+        Self { asked, handlers }
+    }
+
+    pub fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            signal_hook::low_level::unregister(handler);
+        }
+    }
+}
+
+/// How a shell command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
     pub exit: Option<i32>,
@@ -33,114 +246,111 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
-/// Runs a shell command in `dir`, writes its output to `log`, and says whether it contains `expect`.
-pub fn run(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Path) -> Ran {
+/// What a shell command that liza runs as a check is told.
+pub struct Check<'a> {
+    /// The board that it may not act on.
+    pub board: &'a Path,
+    pub command: &'a str,
+    pub dir: &'a Path,
+    /// What its output must contain.
+    pub expect: &'a str,
+    pub timeout: Duration,
+    pub log: &'a Path,
+}
+
+/// Runs a check, writes its output to the log, and says whether it contains what is expected.
+pub fn run(check: &Check<'_>) -> Ran {
+    run_held(check, Some(check.board))
+}
+
+fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
+    let asked = Interruption::listen();
     let mut tries = 0;
     loop {
-        let ran = run_once(command, dir, expect, timeout, log);
+        let job = Job {
+            argv: by_shell(check.command),
+            dir: check.dir,
+            env: without_ours(),
+            held_for,
+            timeout: check.timeout,
+            secrets: &[],
+            wanted: check.expect,
+            apart: false,
+        };
+        let done = execute(&job, &|| asked.is_asked());
+        let _ = write_log(check.log, check.command, &[&done.output]);
+        let ran = said(&done, check.timeout);
         let transient = ran.exit.is_some_and(|code| code > 128) && !ran.interrupted;
         if !transient || tries == RETRIES {
             return ran;
         }
         tries += 1;
-        std::thread::sleep(RETRY_AFTER);
+        let again = Instant::now() + RETRY_AFTER;
+        while Instant::now() < again && !asked.is_asked() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
+}
+
+/// The command is the agent's to choose; the right to act as somebody is not its to have.
+fn without_ours() -> Vec<(OsString, OsString)> {
+    let ours = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name.starts_with("GIT_") || name.starts_with("LIZA_")
+    };
+    std::env::vars_os().filter(|(name, _)| !ours(name)).collect()
+}
+
+fn said(done: &Done, timeout: Duration) -> Ran {
+    let base = Ran {
+        exit: None,
+        problem: None,
+        found: done.output.found,
+        duration: done.duration,
+        interrupted: false,
+    };
+    match &done.ended {
+        Ended::Exited(code @ (126 | 127)) => Ran {
+            exit: Some(*code),
+            problem: Some(format!("the shell could not run it (exit {code})")),
+            ..base
+        },
+        Ended::Exited(code) => Ran { exit: Some(*code), ..base },
+        Ended::Killed(signal) => Ran {
+            exit: Some(128 + signal),
+            problem: Some(format!("it was killed by signal {signal}")),
+            ..base
+        },
+        Ended::TimedOut => Ran { problem: Some(out_of_time(timeout)), ..base },
+        Ended::Stopped => Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base },
+        Ended::NotStarted(why) | Ended::Lost(why) => Ran { problem: Some(why.clone()), ..base },
+    }
+}
+
+pub fn out_of_time(timeout: Duration) -> String {
+    format!("it ran longer than {} s and was stopped", timeout.as_secs())
 }
 
 /// Runs a shell command in `dir` that is told something through its environment. Returns how it ended and the end of what
 /// it printed.
 pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: Duration) -> (Ran, String) {
-    let (ran, captured) = run_captured(command, dir, environment, "", timeout);
-    let Some(Captured { head, tail, .. }) = captured else { return (ran, String::new()) };
-    let end = if tail.is_empty() { head } else { tail };
-    let end = String::from_utf8_lossy(&end[end.len().saturating_sub(300)..]).trim().to_owned();
-    (ran, end)
-}
-
-fn run_once(command: &str, dir: &Path, expect: &str, timeout: Duration, log: &Path) -> Ran {
-    let (ran, captured) = run_captured(command, dir, &[], expect, timeout);
-    if let Some(captured) = captured {
-        let _ = write_log(log, command, &captured);
-    }
-    ran
-}
-
-fn run_captured(
-    command: &str,
-    dir: &Path,
-    environment: &[(&str, String)],
-    expect: &str,
-    timeout: Duration,
-) -> (Ran, Option<Captured>) {
-    let started = Instant::now();
-    let failed = |problem: String| {
-        let (duration, interrupted) = (started.elapsed(), false);
-        (Ran { exit: None, problem: Some(problem), found: false, duration, interrupted }, None)
+    let asked = Interruption::listen();
+    let mut env = without_ours();
+    env.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
+    let job = Job {
+        argv: by_shell(command),
+        dir,
+        env,
+        held_for: None,
+        timeout,
+        secrets: &[],
+        wanted: "",
+        apart: false,
     };
-    let mut shell = Command::new("sh");
-    shell.arg("-c").arg(command).current_dir(dir).process_group(0).stdin(Stdio::null());
-    for (name, _) in std::env::vars_os() {
-        let name_text = name.to_string_lossy();
-        // The command is the agent's to choose; the right to act as somebody is not its to have.
-        if name_text.starts_with("GIT_") || name_text.starts_with("LIZA_") {
-            shell.env_remove(&name);
-        }
-    }
-    shell.envs(environment.iter().map(|(name, value)| (name, value)));
-    let (reader, writer) = match std::io::pipe() {
-        Ok(pipe) => pipe,
-        Err(error) => return failed(format!("it could not be started: {error}")),
-    };
-    let both = writer.try_clone().map(|copy| (writer, copy));
-    let (out, err) = match both {
-        Ok(pair) => pair,
-        Err(error) => return failed(format!("it could not be started: {error}")),
-    };
-    shell.stdout(Stdio::from(out)).stderr(Stdio::from(err));
-    let child = shell.spawn();
-    // Our copies of the pipe's end must go, or its reader never sees the end.
-    drop(shell);
-    let mut child = match child {
-        Ok(child) => child,
-        Err(error) => return failed(format!("it could not be started: {error}")),
-    };
-    let (sender, receiver) = mpsc::channel();
-    let wanted = expect.trim().as_bytes().to_vec();
-    std::thread::spawn(move || {
-        let _ = sender.send(capture(reader, &wanted));
-    });
-    let ended = wait(&mut child, timeout);
-    kill_group(&child);
-    let captured = receiver.recv_timeout(DRAIN).unwrap_or_default();
-    let duration = started.elapsed();
-    let base = Ran { exit: None, problem: None, found: captured.found, duration, interrupted: false };
-    let ran = match ended {
-        Ended::Exited(status) => match (status.code(), status.signal()) {
-            (Some(code @ (126 | 127)), _) => Ran {
-                exit: Some(code),
-                problem: Some(format!("the shell could not run it (exit {code})")),
-                ..base
-            },
-            (Some(code), _) => Ran { exit: Some(code), ..base },
-            (None, signal) => {
-                let signal = signal.unwrap_or_default();
-                Ran {
-                    exit: Some(128 + signal),
-                    problem: Some(format!("it was killed by signal {signal}")),
-                    ..base
-                }
-            }
-        },
-        Ended::TimedOut => Ran {
-            problem: Some(format!("it ran longer than {} s and was stopped", timeout.as_secs())),
-            ..base
-        },
-        Ended::Interrupted => {
-            Ran { problem: Some("it was interrupted".to_owned()), interrupted: true, ..base }
-        }
-        Ended::Lost(why) => Ran { problem: Some(why), ..base },
-    };
-    (ran, Some(captured))
+    let done = execute(&job, &|| asked.is_asked());
+    let all = done.output.kept();
+    let end = String::from_utf8_lossy(&all[all.len().saturating_sub(300)..]).trim().to_owned();
+    (said(&done, timeout), end)
 }
 
 /// What a program says, on either output, when it is asked something: bounded in time and size, nothing to read.
@@ -151,135 +361,18 @@ pub fn answer_of(
     dir: &Path,
     timeout: Duration,
 ) -> Result<Vec<u8>, String> {
-    let refused = |error: std::io::Error| format!("it could not be started: {error}");
-    let mut command = Command::new(program);
-    command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
-    command.current_dir(dir).process_group(0).stdin(Stdio::null());
-    let (reader, writer) = std::io::pipe().map_err(refused)?;
-    command.stdout(Stdio::from(writer.try_clone().map_err(refused)?)).stderr(Stdio::from(writer));
-    let child = command.spawn();
-    // Our copies of the pipe's end must go, or its reader never sees the end.
-    drop(command);
-    let mut child = child.map_err(refused)?;
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let _ = sender.send(capture(reader, &[]));
-    });
-    let ended = wait(&mut child, timeout);
-    kill_group(&child);
-    let captured = receiver.recv_timeout(DRAIN).unwrap_or_default();
-    match ended {
-        Ended::Exited(_) => Ok([captured.head, captured.tail].concat()),
+    let asked = Interruption::listen();
+    let mut argv = vec![program.as_os_str().to_owned()];
+    argv.extend(args.iter().map(OsString::from));
+    let job =
+        Job { argv, dir, env: env.to_vec(), held_for: None, timeout, secrets: &[], wanted: "", apart: false };
+    let done = execute(&job, &|| asked.is_asked());
+    match done.ended {
+        Ended::Exited(_) | Ended::Killed(_) => Ok(done.output.kept()),
         Ended::TimedOut => Err(format!("it took longer than {} s", timeout.as_secs())),
-        Ended::Interrupted => Err("it was interrupted".to_owned()),
-        Ended::Lost(why) => Err(why),
+        Ended::Stopped => Err("it was interrupted".to_owned()),
+        Ended::NotStarted(why) | Ended::Lost(why) => Err(why),
     }
-}
-
-enum Ended {
-    Exited(std::process::ExitStatus),
-    TimedOut,
-    Interrupted,
-    Lost(String),
-}
-
-fn wait(child: &mut Child, timeout: Duration) -> Ended {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let handlers: Vec<_> =
-        [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
-            .into_iter()
-            .filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&interrupted)).ok())
-            .collect();
-    let ended = wait_until(child, Instant::now() + timeout, &interrupted);
-    handlers.into_iter().for_each(|handler| {
-        signal_hook::low_level::unregister(handler);
-    });
-    ended
-}
-
-fn wait_until(child: &mut Child, deadline: Instant, interrupted: &AtomicBool) -> Ended {
-    let mut pause = Duration::from_millis(1);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ended::Exited(status),
-            Ok(None) => {}
-            Err(error) => return Ended::Lost(format!("it was lost: {error}")),
-        }
-        if interrupted.load(Ordering::Relaxed) {
-            return stop(child, Ended::Interrupted);
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return stop(child, Ended::TimedOut);
-        }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(50));
-    }
-}
-
-fn stop(child: &mut Child, why: Ended) -> Ended {
-    kill_group(child);
-    let _ = child.wait();
-    why
-}
-
-/// Ends everything the command started in its group, also what it left in the background.
-fn kill_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[derive(Default)]
-struct Captured {
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    dropped: u64,
-    found: bool,
-}
-
-/// Keeps the beginning and the end, and looks for `wanted` in all of it.
-fn capture(mut reader: impl Read, wanted: &[u8]) -> Captured {
-    let mut kept = Captured { found: wanted.is_empty(), ..Captured::default() };
-    let mut overlap: Vec<u8> = Vec::new();
-    let mut buffer = vec![0u8; 64 * 1024];
-    loop {
-        let count = match reader.read(&mut buffer) {
-            Ok(0) => return kept,
-            Ok(count) => count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => return kept,
-        };
-        let chunk = &buffer[..count];
-        if !kept.found {
-            overlap.extend_from_slice(chunk);
-            kept.found = overlap.windows(wanted.len()).any(|window| window == wanted);
-            let keep = overlap.len().min(wanted.len().saturating_sub(1));
-            overlap.drain(..overlap.len() - keep);
-        }
-        let room = KEPT.saturating_sub(kept.head.len()).min(count);
-        kept.head.extend_from_slice(&chunk[..room]);
-        kept.tail.extend_from_slice(&chunk[room..]);
-        if kept.tail.len() > 2 * KEPT {
-            let excess = kept.tail.len() - KEPT;
-            kept.tail.drain(..excess);
-            kept.dropped += excess as u64;
-        }
-    }
-}
-
-/// The output may hold anything, so the file is as private as the board.
-fn write_log(path: &Path, command: &str, captured: &Captured) -> std::io::Result<()> {
-    if let Some(parent) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-    }
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    writeln!(file, "$ {command}")?;
-    file.write_all(&captured.head)?;
-    if captured.dropped > 0 {
-        writeln!(file, "\n[… {} bytes left out …]", captured.dropped)?;
-    }
-    file.write_all(&captured.tail)
 }
 
 #[cfg(test)]
@@ -289,7 +382,8 @@ mod tests {
     fn ran(command: &str, expect: &str, timeout: Duration) -> (Ran, String) {
         let dir = tempfile::tempdir().expect("a directory");
         let log = dir.path().join("log");
-        let ran = run_once(command, dir.path(), expect, timeout, &log);
+        let check = Check { board: dir.path(), command, dir: dir.path(), expect, timeout, log: &log };
+        let ran = run_held(&check, None);
         (ran, std::fs::read_to_string(&log).unwrap_or_default())
     }
 
@@ -315,7 +409,7 @@ mod tests {
             Duration::from_secs(20),
         );
         assert!(done.found && log.contains("first") && log.ends_with("last\n"));
-        assert!(log.len() < 4 * KEPT);
+        assert!(log.len() < 4 * super::super::capture::KEPT);
     }
 
     #[test]

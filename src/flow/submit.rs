@@ -59,7 +59,14 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     let log = ctx.store.layout().round(task, epoch, iteration).join("validation.log");
     let timeout = Duration::from_secs(snapshot.board.config().validation_timeout_seconds);
     ctx.narrate(format!("running the validation: {}", plan.validation.command));
-    let ran = shell::run(&plan.validation.command, &path, &plan.validation.expect, timeout, &log);
+    let ran = shell::run(&shell::Check {
+        board: ctx.store.dir(),
+        command: &plan.validation.command,
+        dir: &path,
+        expect: &plan.validation.expect,
+        timeout,
+        log: &log,
+    });
     if ran.interrupted {
         return Err(Failure::new(
             "signal.interrupted",

@@ -85,7 +85,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report, Failure> {
             crash::point("uninstall.worktree");
         }
         let home = ctx.worktrees_dir();
-        for dir in [home.join(".review"), home.join(".merge"), home] {
+        for dir in [home.join(".review"), home.join(".merge"), home.join(super::accounts::GATES), home] {
             // Only where nothing is left in it.
             let _ = fs::remove_dir(dir);
         }
@@ -121,6 +121,9 @@ fn nobody_works(ctx: &Context, board: &Board) -> Result<(), Failure> {
     let mut busy = Vec::new();
     for intent in board.rest.intents.iter().filter(|intent| crate::host::lives(&intent.owner)) {
         busy.push(format!("a {} by {} is under way", intent.work.verb(), intent.by));
+    }
+    if super::runners::gates_run(ctx.store.dir()) {
+        busy.push("gates run".to_owned());
     }
     for (id, agent) in &board.rest.agents {
         if agent.runner.as_ref().is_some_and(crate::host::lives) {

@@ -17,9 +17,11 @@ use crate::host::crash;
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
 
+use super::accounts::GATES;
 use super::claim::snapshot_worktree;
 use super::context::Context;
 use super::failure::Failure;
+use super::runners::place_is_taken;
 
 const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 
@@ -30,6 +32,7 @@ pub enum Purpose {
     Task,
     Review,
     Merge,
+    Gate,
 }
 
 impl Purpose {
@@ -38,6 +41,7 @@ impl Purpose {
             Self::Task => "task",
             Self::Review => "review",
             Self::Merge => "merge",
+            Self::Gate => "gate",
         }
     }
 }
@@ -156,6 +160,7 @@ fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
         (home.clone(), Purpose::Task),
         (home.join(".review"), Purpose::Review),
         (home.join(".merge"), Purpose::Merge),
+        (home.join(GATES), Purpose::Gate),
     ];
     for (dir, purpose) in &homes {
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -201,7 +206,7 @@ fn look(
         path,
     };
     let found = match &id {
-        Some(id) if purpose != Purpose::Merge => known.find(ctx, id)?,
+        Some(id) if !matches!(purpose, Purpose::Merge | Purpose::Gate) => known.find(ctx, id)?,
         _ => None,
     };
     let lock = record.and_then(|record| record.locked.as_deref());
@@ -218,6 +223,12 @@ fn look(
             true => Ok("no merge is under way".to_owned()),
             false => Err("git work is under way".to_owned()),
         };
+    } else if purpose == Purpose::Gate && marked {
+        place.over = Err(match place_is_taken(ctx.store.dir(), &name) {
+            true => "gates run there".to_owned(),
+            false => "it stays for the next gates: making it anew costs more than bringing it up to date"
+                .to_owned(),
+        });
     } else if let Some((task, archived)) = found
         && (marked || attempts)
     {
@@ -393,6 +404,10 @@ pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>, Failure> {
 pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
     let mut kept = Vec::new();
     let Some(head) = &place.head else { return Ok(kept) };
+    // What gates leave is nobody's work.
+    if place.purpose == Purpose::Gate {
+        return Ok(kept);
+    }
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty

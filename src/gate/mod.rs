@@ -1,7 +1,23 @@
 //! WHAT A GATE SAID: adapters that read the output of a check. Pure: they are given bytes and say what they mean.
 
+mod counts;
+mod coverage;
+mod diag;
+mod exit;
+mod go_test;
+mod junit;
+mod lines;
+mod pytest;
+mod rust_tests;
+mod trace_hash;
+mod xml;
+
+#[cfg(test)]
+mod testing;
+
 use crate::board::gates::GateStatus;
-use crate::policy::gate::Gate;
+use crate::policy::gate::{AdapterKind, Gate};
+use crate::text::{clipped, shown_line};
 
 /// How a command that ran to its end did so. What could not run never comes here.
 #[derive(Debug, Clone, Copy)]
@@ -36,4 +52,106 @@ pub struct Said {
 pub trait Adapter: Sync {
     fn name(&self) -> &'static str;
     fn judge(&self, gate: &Gate, ran: &Ran<'_>) -> Said;
+}
+
+/// The one that `liza.yaml` calls so.
+pub fn adapter(kind: AdapterKind) -> &'static dyn Adapter {
+    match kind {
+        AdapterKind::Exit => &exit::Exit,
+        AdapterKind::CargoTest => &rust_tests::CargoTest,
+        AdapterKind::Nextest => &rust_tests::Nextest,
+        AdapterKind::Pytest => &pytest::Pytest,
+        AdapterKind::GoTest => &go_test::GoTest,
+        AdapterKind::Junit => &junit::Junit,
+        AdapterKind::TraceHash => &trace_hash::TraceHash,
+        AdapterKind::Diag => &diag::Diag,
+        AdapterKind::Coverage => &coverage::Coverage,
+    }
+}
+
+/// How much of a report is looked at.
+const LARGEST_REPORT: usize = 32 * 1024 * 1024;
+const MOST_NAMES: usize = 20;
+const LONGEST_NAME: usize = 200;
+
+impl Said {
+    fn new(status: GateStatus) -> Self {
+        Self { status, total: None, passed: None, hash: None, reason: None, failing: Vec::new() }
+    }
+
+    fn fail(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(GateStatus::Fail) }
+    }
+
+    fn could_not_run(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(GateStatus::CouldNotRun) }
+    }
+}
+
+/// Remembers a check that failed: once, fit to be printed, and only as many as somebody reads.
+fn remember(names: &mut Vec<String>, name: &str) {
+    let name = shown_line(name.trim());
+    let name = clipped(&name, LONGEST_NAME);
+    if !name.is_empty() && names.len() < MOST_NAMES && !names.iter().any(|known| *known == name) {
+        names.push(name.into_owned());
+    }
+}
+
+/// What is wrong with a command whose report cannot be read. One that failed and left nothing readable says that the
+/// tree is bad (it did not compile, say); one that claims success without a report says nothing at all.
+fn without_report(exit: i32, what: &str) -> Said {
+    if exit == 0 {
+        Said::could_not_run(what)
+    } else {
+        Said::fail(format!("it exited with {exit}, and {what}"))
+    }
+}
+
+/// The report, if it is there and small enough.
+fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
+    let name = shown_line(gate.report.as_deref().unwrap_or_default()).into_owned();
+    match ran.report {
+        None => Err(without_report(ran.exit, &format!("it wrote no report `{name}`"))),
+        Some(bytes) if bytes.len() > LARGEST_REPORT => {
+            let most = crate::text::bytes(LARGEST_REPORT as u64);
+            Err(Said::could_not_run(format!("its report `{name}` is larger than {most}")))
+        }
+        Some(bytes) => Ok(bytes),
+    }
+}
+
+/// For a report that is there and makes no sense.
+fn unreadable(gate: &Gate, ran: &Ran<'_>, why: &str) -> Said {
+    let name = shown_line(gate.report.as_deref().unwrap_or_default());
+    without_report(
+        ran.exit,
+        &format!("its report `{name}` cannot be read: {}", clipped(&shown_line(why), 300)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_an_adapter_of_its_name() {
+        for kind in AdapterKind::ALL {
+            let name = serde_json::to_value(kind).expect("a name");
+            assert_eq!(adapter(kind).name(), name, "{kind:?}");
+            assert_eq!(kind.as_str(), name, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_few_short_and_printable() {
+        let mut names = Vec::new();
+        for number in 0..50 {
+            remember(&mut names, &format!("{number}\u{1b}[2J{}", "x".repeat(500)));
+            remember(&mut names, "the same");
+        }
+        assert_eq!(names.len(), MOST_NAMES);
+        assert!(names.iter().all(|name| name.chars().count() <= LONGEST_NAME));
+        assert!(!names.iter().any(|name| name.contains('\u{1b}')));
+        assert_eq!(names.iter().filter(|name| *name == "the same").count(), 1);
+    }
 }

@@ -15,6 +15,7 @@ pub mod facts;
 pub mod landed;
 pub mod locks;
 pub mod merge;
+pub mod private;
 pub mod query;
 pub mod refs;
 pub mod repo;

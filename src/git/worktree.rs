@@ -84,8 +84,26 @@ impl<'a> Worktrees<'a> {
         self.add_with(path, &["--detach"], commit, owner)
     }
 
+    /// The same for a place where no hook and no setting of the user's has a say, and heals first.
+    pub fn add_private(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        self.heal()?;
+        let git = super::private::settled(Git::acting(&self.repo.root, "worktree"));
+        self.add_by(git, path, &["--detach"], commit, owner)
+    }
+
     fn add_with(
         &self,
+        path: &Path,
+        how: &[&str],
+        start: &CommitId,
+        owner: &str,
+    ) -> Result<(), WorktreeError> {
+        self.add_by(Git::acting(&self.repo.root, "worktree"), path, how, start, owner)
+    }
+
+    fn add_by(
+        &self,
+        git: Git,
         path: &Path,
         how: &[&str],
         start: &CommitId,
@@ -96,8 +114,7 @@ impl<'a> Worktrees<'a> {
             return Err(WorktreeError::PathTaken { path: path.to_owned() });
         }
         let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
-        Git::acting(&self.repo.root, "worktree")
-            .arg("add")
+        git.arg("add")
             .args(how)
             .args(["--quiet", "--lock"])
             .arg(format!("--reason={LOCK_MARK}{reason}"))

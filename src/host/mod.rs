@@ -11,7 +11,7 @@ mod random;
 pub use clock::now;
 pub use filesystem::{network_file_system, room};
 pub use process::{
-    ancestors, descendants, descendants_except, is_named, is_runner, is_running_liza, lives, process,
-    program, this_process,
+    HOLD, HOLD_GATE, adopt_orphans, ancestors, children, descendants, descendants_except, descendants_of,
+    holds_gate_of, is_named, is_runner, is_running_liza, lives, process, program, this_process, this_program,
 };
 pub use random::secret;

@@ -1,6 +1,15 @@
 //! Processes, named so that a reused pid is never taken for the one that had it before.
 
+use std::collections::{BTreeSet, HashMap};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
 use crate::board::Process;
+
+/// The command of liza that stands between a process and what it starts, so that nothing of that is left over.
+pub const HOLD: &str = "__hold";
+/// Its option that names the board whose gate it holds.
+pub const HOLD_GATE: &str = "--gate";
 
 /// This process.
 pub fn this_process() -> Process {
@@ -32,15 +41,48 @@ pub fn process(pid: u32) -> Process {
     Process { pid, started: start_time(pid).unwrap_or(0), ..this_process() }
 }
 
+/// This program, to be started again.
+pub fn this_program() -> PathBuf {
+    match std::env::current_exe() {
+        Ok(path) if path.exists() => path,
+        // Replaced while it runs, as by a new build: the kernel still has it.
+        _ => PathBuf::from("/proc/self/exe"),
+    }
+}
+
+/// Whatever a child sets free comes to this process instead of leaving the family.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
 /// The numbers of all living processes that descend from this one.
 pub fn descendants() -> Vec<u32> {
-    descendants_except(&std::collections::BTreeSet::new())
+    descendants_except(&BTreeSet::new())
 }
 
 /// The same without those that descend from one of these, and without these.
-pub fn descendants_except(spared: &std::collections::BTreeSet<u32>) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let mut parents = std::collections::HashMap::new();
+pub fn descendants_except(spared: &BTreeSet<u32>) -> Vec<u32> {
+    below(std::process::id(), spared)
+}
+
+/// The numbers of all living processes that descend from that one.
+pub fn descendants_of(pid: u32) -> Vec<u32> {
+    below(pid, &BTreeSet::new())
+}
+
+/// The children of this process.
+pub fn children() -> BTreeSet<u32> {
+    let here = std::process::id();
+    parents().into_iter().filter(|(_, parent)| *parent == here).map(|(child, _)| child).collect()
+}
+
+/// Every living process and its parent.
+fn parents() -> HashMap<u32, u32> {
+    let mut parents = HashMap::new();
+    let Ok(entries) = std::fs::read_dir("/proc") else { return parents };
     for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()) {
         let Some(fields) = stat_fields(pid) else { continue };
         let parent = fields.get(1).and_then(|field| field.parse::<u32>().ok());
@@ -50,7 +92,11 @@ pub fn descendants_except(spared: &std::collections::BTreeSet<u32>) -> Vec<u32> 
             parents.insert(pid, parent);
         }
     }
-    let here = std::process::id();
+    parents
+}
+
+fn below(here: u32, spared: &BTreeSet<u32>) -> Vec<u32> {
+    let parents = parents();
     let descends = |pid: u32| {
         let mut at = pid;
         // Read one after the other, the table may be at odds with itself; it has no longer way than this.
@@ -138,6 +184,20 @@ pub fn is_runner(pid: u32) -> bool {
     let this = std::env::current_exe().ok();
     let same = std::fs::read_link(format!("/proc/{pid}/exe")).ok() == this && this.is_some();
     same && words.windows(2).any(|pair| pair == [b"agent".as_slice(), b"run".as_slice()])
+}
+
+/// The board whose gate the process with this number holds: it is `liza __hold --gate BOARD …`. Whoever only looks like
+/// one does itself no good: what descends from it may do less, not more.
+pub fn holds_gate_of(pid: u32) -> Option<PathBuf> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    if words.next()? != HOLD.as_bytes() || words.next()? != HOLD_GATE.as_bytes() {
+        return None;
+    }
+    let board = PathBuf::from(std::ffi::OsStr::from_bytes(words.next()?));
+    let this = std::env::current_exe().ok();
+    let same = this.is_some() && std::fs::read_link(format!("/proc/{pid}/exe")).ok() == this;
+    (same || is_running_liza(pid)).then_some(board)
 }
 
 /// Whether the process with this number goes by this name.

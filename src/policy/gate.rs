@@ -1,11 +1,16 @@
 //! Checks that a tree must pass, as `liza.yaml` configures them.
 
+mod check;
+
+pub use check::check;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::board::gates::Moment;
+use crate::board::{Board, TaskId};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +55,10 @@ pub struct Gate {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a command is a text for `sh -c` (in quotes, if YAML takes it for something else, as it does `true`), or a list of a program and its arguments"
+)]
 pub enum GateCommand {
     /// Run by `sh -c`.
     Shell(String),
@@ -71,6 +79,35 @@ pub enum AdapterKind {
     TraceHash,
     Diag,
     Coverage,
+}
+
+impl AdapterKind {
+    pub const ALL: [Self; 9] = [
+        Self::Exit,
+        Self::CargoTest,
+        Self::Nextest,
+        Self::Pytest,
+        Self::GoTest,
+        Self::Junit,
+        Self::TraceHash,
+        Self::Diag,
+        Self::Coverage,
+    ];
+
+    /// As `liza.yaml` names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exit => "exit",
+            Self::CargoTest => "cargo-test",
+            Self::Nextest => "nextest",
+            Self::Pytest => "pytest",
+            Self::GoTest => "go-test",
+            Self::Junit => "junit",
+            Self::TraceHash => "trace-hash",
+            Self::Diag => "diag",
+            Self::Coverage => "coverage",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +137,12 @@ fn is_zero(count: &u32) -> bool {
 
 impl Gate {
     pub const DEFAULT_TIMEOUT: u64 = 1800;
+    pub const DEFAULT_COVERAGE: f64 = 80.0;
+
+    /// The least per cent of lines that tests must reach.
+    pub fn least_coverage(&self) -> f64 {
+        self.at_least.unwrap_or(Self::DEFAULT_COVERAGE)
+    }
 
     pub fn is_required(&self) -> bool {
         !self.optional
@@ -114,4 +157,11 @@ impl Gate {
             Moment::Bundle | Moment::ByHand => true,
         }
     }
+}
+
+/// The hash that a gate is to find: what was declared right for this task, else for the integration branch, else what
+/// `liza.yaml` says.
+pub fn expected<'a>(board: &'a Board, gate: &'a Gate, task: Option<&TaskId>) -> Option<&'a str> {
+    let blessed = board.expectation(&gate.name, task).map(|known| known.hash.as_str());
+    blessed.or(gate.expect.as_deref())
 }

@@ -61,11 +61,21 @@ pub fn environment(
     caller.into_iter().filter(|(name, _)| name.to_str().is_some_and(|name| passes(entry, name))).collect()
 }
 
+/// Whether a variable says who somebody is or where git works: that is never passed on.
+pub fn is_own(name: &str) -> bool {
+    name.starts_with("LIZA_") || name.starts_with("GIT_")
+}
+
+/// Whether every program may need it.
+pub fn is_common(name: &str) -> bool {
+    COMMON.contains(&name)
+}
+
 fn passes(entry: &ProviderEntry, name: &str) -> bool {
-    if name.starts_with("LIZA_") || name.starts_with("GIT_") {
+    if is_own(name) {
         return false;
     }
-    COMMON.contains(&name)
+    is_common(name)
         || entry.env.iter().any(|wanted| match wanted.strip_suffix('*') {
             Some(start) => !start.is_empty() && name.starts_with(start),
             None => wanted == name,

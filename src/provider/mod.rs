@@ -11,7 +11,7 @@ pub mod secrets;
 mod usage;
 
 pub use catalog::{Catalog, Unusable};
-pub use environment::environment;
+pub use environment::{environment, is_common, is_own};
 pub use invocation::{Invocation, Job, invocation};
 pub use secrets::{Redactor, Secret, secrets};
 pub use usage::{Meter, Usage};

@@ -58,6 +58,14 @@ impl Layout {
     pub fn ask(&self, agent: &str) -> PathBuf {
         self.dir.join("asks").join(agent)
     }
+    /// The last words of gates, and what is kept of former ones.
+    pub fn gates(&self) -> PathBuf {
+        self.dir.join("gates")
+    }
+    /// Held by whoever has gates run in this private worktree.
+    pub fn gates_lock(&self, place: usize) -> PathBuf {
+        self.dir.join("locks").join(format!("gates-{place}.lock"))
+    }
     pub fn tokens(&self) -> PathBuf {
         self.dir.join("tokens")
     }

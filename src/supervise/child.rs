@@ -7,13 +7,14 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
 use crate::board::Process;
+pub use crate::host::{adopt_orphans, this_program};
 
 /// What is started, and how.
 pub struct Start<'a> {
@@ -37,23 +38,6 @@ pub struct Pipes {
     pub err: Option<ChildStderr>,
 }
 
-/// This program, to be started again.
-pub fn this_program() -> PathBuf {
-    match std::env::current_exe() {
-        Ok(path) if path.exists() => path,
-        // Replaced while it runs, as by a new build: the kernel still has it.
-        _ => PathBuf::from("/proc/self/exe"),
-    }
-}
-
-/// Whatever a child sets free comes to this process instead of leaving the family.
-pub fn adopt_orphans() {
-    #[cfg(target_os = "linux")]
-    {
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    }
-}
-
 /// This process ends when its parent does; false if the parent is gone already.
 pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
     #[cfg(target_os = "linux")]
@@ -70,7 +54,12 @@ pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
 
 pub fn start(what: Start<'_>) -> std::io::Result<(Running, Pipes)> {
     let mut command = Command::new(this_program());
-    command.arg("__hold").arg(std::process::id().to_string()).arg("--").arg(what.program).args(what.args);
+    command
+        .arg(crate::host::HOLD)
+        .arg(std::process::id().to_string())
+        .arg("--")
+        .arg(what.program)
+        .args(what.args);
     command
         .current_dir(what.cwd)
         .env_clear()
@@ -143,9 +132,11 @@ pub fn end_descendants() -> usize {
     }
 }
 
-/// Stands between a runner and its agent's command: as a child subreaper it keeps whatever the command sets free, and
-/// when the runner dies it ends all of it. Answers as the command did.
-pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Result<u8> {
+/// Stands between a process and the command it starts: as a child subreaper it keeps whatever the command sets free, and
+/// when that process dies, or says so by SIGUSR1, it ends all of it. Answers as the command did.
+///
+/// A runner ends by itself what its agent's command left; what a gate's command left goes with the command.
+pub fn hold(parent: u32, for_gate: bool, program: &OsString, args: &[OsString]) -> std::io::Result<u8> {
     adopt_orphans();
     let (tx, rx) = std::sync::mpsc::channel();
     // These reach the whole group, the command too; it decides, and this process waits for it.
@@ -155,7 +146,7 @@ pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Resu
         let _ = ended.send(());
     })?;
     if !end_with_parent(parent, Signal::USR1) {
-        return Err(std::io::Error::other("the runner is gone"));
+        return Err(std::io::Error::other("whoever started it is gone"));
     }
     let mut child = Command::new(program).args(args).spawn()?;
     let raw = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -167,15 +158,20 @@ pub fn hold(parent: u32, program: &OsString, args: &[OsString]) -> std::io::Resu
     });
     let _ = rx.recv();
     let Some(status) = child.try_wait()? else {
-        // The runner died first.
+        // It is not to end by itself: its starter died or said so.
         end_descendants();
         return Ok(1);
     };
+    if for_gate {
+        end_descendants();
+    }
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => Ok(u8::try_from(code).unwrap_or(1)),
         (None, signal) => {
-            // So that the runner sees by which signal it ended.
+            // So that its starter sees by which signal it ended. One picture of that memory is enough.
+            let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+            let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
             let signal = signal.unwrap_or(signal_hook::consts::SIGTERM);
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             if signal == signal_hook::consts::SIGKILL {

@@ -253,6 +253,8 @@ struct Whole {
     #[serde(default)]
     integration: Integration,
     #[serde(default)]
+    expectations: Vec<crate::board::expectation::Expectation>,
+    #[serde(default)]
     archived: u64,
     #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
@@ -293,6 +295,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             spec_changes: whole.spec_changes,
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
+            expectations: whole.expectations,
             archived: whole.archived,
             extra: whole.extra,
         },

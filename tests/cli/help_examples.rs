@@ -32,6 +32,10 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza gate bless", Me::Human, replaying),
+    ("liza gate list", Me::Human, gated),
+    ("liza gate run", Me::Human, gated),
+    ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
@@ -114,6 +118,26 @@ fn drafts() -> Stage {
     let stage = board();
     add(&stage, "t1", "greet.sh", &[]);
     add(&stage, "t2", "other.sh", &[]);
+    stage
+}
+
+/// Work that is submitted, and a gate that judges it.
+fn gated() -> Stage {
+    let stage = ready();
+    stage.world.write("liza.yaml", "gates:\n  - {name: test, command: sh tests/test_greet.sh || true}\n");
+    stage
+}
+
+fn judged() -> Stage {
+    let stage = gated();
+    stage.world.human(&["gate", "run", "t1"]).ok();
+    stage
+}
+
+/// A gate that compares hashes.
+fn replaying() -> Stage {
+    let stage = board();
+    stage.world.write("liza.yaml", "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash}\n");
     stage
 }
 

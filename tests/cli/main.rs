@@ -14,6 +14,8 @@ mod disk;
 mod doctor;
 mod edits;
 mod escapes;
+mod gate_setup;
+mod gates;
 mod gc;
 mod help_examples;
 mod hooks;

@@ -143,10 +143,16 @@ fn it_reads_nothing_from_our_standard_input() {
 #[test]
 fn the_claim_is_checked_again_after_it_ran() {
     // While the command runs, a person takes the task away: the submission comes too late.
-    let liza = env!("CARGO_BIN_EXE_liza");
     let (world, coder, _) =
-        ready(&format!("cd ../.. && '{liza}' task release t1 --reason mine >/dev/null; echo ok"), "ok");
-    let ran = world.json(&coder, &["task", "submit", "t1"]);
+        ready("touch ../../started; while test ! -e ../../taken; do sleep 0.02; done; echo ok", "ok");
+    let mut command = world.liza_command(&coder, &world.root, &["--json", "task", "submit", "t1"]);
+    let submitting = command.stdout(std::process::Stdio::piped()).spawn().expect("liza runs");
+    while !world.path("started").exists() {
+        std::thread::yield_now();
+    }
+    world.human(&["task", "release", "t1", "--reason", "mine"]).ok();
+    world.write("taken", "");
+    let ran = Ran::of(submitting.wait_with_output().expect("liza ends"));
     assert!(matches!(ran.exit, 1 | 3), "{} {}", ran.exit, ran.stdout);
     assert_eq!(world.status_of("t1"), "IDLE");
     assert!(world.show("t1")["review_commit"].is_null());

@@ -52,6 +52,7 @@ impl Rule for Abandon {
 }
 
 fn end(board: &mut Board, call: &Call, id: &TaskId, to: Status, event: Event, reason: &str) {
+    crate::board::expectation::forget(board, id);
     let (head, body) = parts(board, id);
     let from = head.status;
     end_claim(head);

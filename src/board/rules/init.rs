@@ -61,6 +61,7 @@ impl Board {
                 spec_changes: Vec::new(),
                 circuit_breaker: Breaker::default(),
                 integration: Integration::default(),
+                expectations: Vec::new(),
                 archived: 0,
                 extra: BTreeMap::new(),
             },

@@ -156,6 +156,7 @@ impl Rule for FinishMerge {
         board.rest.intents.retain(|open| open.id != self.intent);
         board.rest.integration.head = Some(self.merge_commit.clone());
         board.rest.integration.red = None;
+        crate::board::expectation::land(board, &id);
         let (head, body) = parts(board, &id);
         let from = head.status;
         head.status = Status::Merged;

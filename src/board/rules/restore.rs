@@ -237,6 +237,9 @@ impl Rule for RestoreRevision {
 impl TaskBack {
     fn write_into(&self, board: &mut Board, call: &Call, revision: u64) {
         self.text.write_into(board);
+        if self.to.is_terminal() {
+            crate::board::expectation::forget(board, &self.text.id);
+        }
         let (head, body) = parts(board, &self.text.id);
         let from = head.status;
         // Whoever held it is fenced; one that was never claimed has nobody to fence.

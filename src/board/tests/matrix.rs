@@ -20,7 +20,7 @@ pub(super) const ACTORS: [&str; 9] = [
     "human",
 ];
 
-pub(super) const VERBS: [&str; 19] = [
+pub(super) const VERBS: [&str; 20] = [
     "finalize",
     "claim",
     "checkpoint",
@@ -40,6 +40,7 @@ pub(super) const VERBS: [&str; 19] = [
     "reject",
     "discuss",
     "merge",
+    "bless",
 ];
 
 /// A board with task `t` in this state, and `other` beside it.
@@ -110,7 +111,17 @@ pub(super) fn transition(bench: &Bench, verb: &str) -> Transition {
         "reject" => bench.reject("t", REASONS[1]).into(),
         "discuss" => bench.discuss("t").into(),
         "merge" => bench.begin_merge("t").into(),
+        "bless" => bless(Some("t")).into(),
         other => panic!("no such verb: {other}"),
+    }
+}
+
+fn bless(task: Option<&str>) -> BlessGate {
+    BlessGate {
+        gate: "replay".to_owned(),
+        hash: "a1b2c3d4".to_owned(),
+        task: task.map(id),
+        reason: "one more step".to_owned(),
     }
 }
 
@@ -222,7 +233,16 @@ fn expected(verb: &str, status: Status, by: &str) -> &'static str {
             ReadyForReview => "stale.lease_lost",
             _ => wrong_state,
         },
-        "review claim" | "approve" | "reject" | "discuss" | "merge" if !reviews => "tier0.role_boundary",
+        "review claim" | "approve" | "reject" | "discuss" | "merge" | "bless" if !reviews => {
+            "tier0.role_boundary"
+        }
+        "bless" => {
+            if status.is_terminal() {
+                wrong_state
+            } else {
+                "ok"
+            }
+        }
         "review claim" => match status {
             ReadyForReview => {
                 if review_holder {
@@ -309,7 +329,7 @@ fn what_belongs_to_planners_and_people() {
 #[test]
 fn what_belongs_to_people_alone() {
     let bench = Bench::with_tasks(&["t"]);
-    let human_only: [Transition; 5] = [
+    let human_only: [Transition; 6] = [
         RegisterAgent {
             id: agent("coder-9"),
             roles: vec![role("coder")],
@@ -330,6 +350,7 @@ fn what_belongs_to_people_alone() {
         }
         .into(),
         AdoptEdit { goal_description: Some("another goal".to_owned()), ..AdoptEdit::default() }.into(),
+        bless(None).into(),
     ];
     for what in human_only {
         for by in ACTORS {
@@ -388,6 +409,7 @@ fn switches_stop_exactly_what_they_should() {
         ("reject", ReadyForReview, "reviewer-2"),
         ("discuss", ReadyForReview, "reviewer-2"),
         ("merge", Approved, "reviewer-1"),
+        ("bless", ReadyForReview, "reviewer-1"),
     ] {
         let stopped = matches!(
             verb,

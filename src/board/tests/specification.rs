@@ -27,6 +27,7 @@ fn command(verb: &str) -> String {
     match verb {
         "approve" | "reject" | "discuss" => format!("review {verb}"),
         "merge" => verb.to_owned(),
+        "bless" => "gate bless --task".to_owned(),
         verb if verb.starts_with("review") => verb.to_owned(),
         verb => format!("task {verb}"),
     }

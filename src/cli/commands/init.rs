@@ -48,6 +48,10 @@ pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
     for line in told {
         text.push_str(&format!("  {line}\n"));
     }
+    if let Some(lines) = data["proposed_gates"].as_str() {
+        text.push_str("Your liza.yaml has no gates. These would fit what is here; put them into it as they are, or\ninstead of its `gates: []`, if it has that line:\n\n");
+        text.push_str(&format!("{lines}\n"));
+    }
     if wants_hooks(session, args) {
         // The board is made; hooks can be had later.
         match super::hooks::install_now(&session.ctx, false) {

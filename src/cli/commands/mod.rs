@@ -6,6 +6,7 @@ pub mod archive;
 pub mod completions;
 pub mod demo;
 pub mod diff;
+pub mod gate;
 pub mod gc;
 pub mod graph;
 pub mod health;
@@ -69,6 +70,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Hooks(command) => hooks::run(session, command),
         Command::Archive(args) => archive::run(session, &args),
         Command::Worktree(command) => worktree::run(session, &command),
+        Command::Gate(command) => gate::run(session, command),
         Command::Gc(args) => gc::run(session, &args),
         Command::Trash(command) => trash::run(session, &command),
         Command::Uninstall(args) => uninstall::run(session, &args),

@@ -1,11 +1,33 @@
 //! Asking the gates about a tree: in a private worktree of exactly that commit, never in anybody's checkout.
+//!
+//! 1. What was said before of the same tree by the same command in the same environment is taken (`reuse`).
+//! 2. Otherwise a private worktree is brought to the commit (`place`), and the gate's command runs there as nobody
+//!    (`ask`, and `flow::shell` for the process itself).
+//! 3. What all of them said is written down for people and scripts (`record`).
 
-use crate::board::gates::{GateReport, Moment};
-use crate::board::{CommitId, TaskId};
+mod ask;
+mod attention;
+mod environment;
+mod place;
+pub mod record;
+mod reuse;
+
+use std::path::{Path, PathBuf};
+
+use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
+use crate::board::{CommitId, Needs, TaskId};
 use crate::policy::gate::Gate;
 
 use super::context::Context;
 use super::failure::Failure;
+
+use ask::{Asking, Shared};
+use attention::Attention;
+
+pub use ask::command_line;
+
+/// Of so many trees that belong to no task the words are kept.
+const MOST_TREES: usize = 500;
 
 /// What is asked.
 pub struct Question<'a> {
@@ -28,6 +50,7 @@ impl<'a> Question<'a> {
 /// Asks every gate of the moment in turn, and stops after a required one that did not pass.
 pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failure> {
     let config = ctx.project_config()?;
+    check_names(&config.gates, question.only.unwrap_or_default())?;
     let tree = ctx.query()?.tree_of(question.commit)?;
     let mut report = GateReport::empty(question.moment, question.commit.clone(), tree);
     let asked: Vec<&Gate> = config
@@ -38,6 +61,87 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
     if asked.is_empty() {
         return Ok(report);
     }
+    // A gate that asks gates would never come to an end.
+    ctx.acts_for_somebody()?;
     report.required = asked.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.clone()).collect();
+    let snapshot = match question.task {
+        Some(task) => ctx.read(&Needs::task(task))?,
+        None => ctx.read(&Needs::Nothing)?,
+    };
+    let attention = Attention::new(ctx, question.task);
+    let mut shared = Shared::new(ctx, question, &report.tree, &snapshot.board, &config.gating.keep);
+    for gate in asked {
+        attention.check()?;
+        let asking = Asking::of(&shared, gate)?;
+        let outcome = match reuse::find(ctx, &asking.key).filter(|_| !question.fresh) {
+            Some(former) => former,
+            None => {
+                ctx.narrate(format!("gate {}: {}", gate.name, command_line(&gate.command)));
+                let outcome = ask::ask(&mut shared, &asking, &attention)?;
+                reuse::keep(ctx, &asking.key, &outcome);
+                outcome
+            }
+        };
+        ctx.narrate(told(&outcome));
+        let ends = gate.is_required() && outcome.status != GateStatus::Pass;
+        report.results.push(outcome);
+        if ends {
+            break;
+        }
+    }
+    drop(shared);
+    record::write(ctx, question.task, &report, &config.gates)?;
+    if question.task.is_none() {
+        let gates = ctx.store.layout().gates();
+        prune(&gates, MOST_TREES, |name| name.starts_with("tree-"));
+        prune(&gates.join("logs"), MOST_TREES * config.gates.len(), |_| true);
+    }
     Ok(report)
+}
+
+/// Refuses names that no gate has.
+pub fn check_names(gates: &[Gate], names: &[String]) -> Result<(), Failure> {
+    let Some(unknown) = names.iter().find(|name| !gates.iter().any(|gate| &gate.name == *name)) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = gates.iter().map(|gate| gate.name.as_str()).collect();
+    let hint = match known.is_empty() {
+        true => "no gates are configured; `gates:` in liza.yaml names them".to_owned(),
+        false => format!("gates: {}", known.join(", ")),
+    };
+    Err(Failure::new("usage.gate", format!("there is no gate `{unknown}`")).hint(hint))
+}
+
+/// Its word in one line: `gate test: fail (177 of 179) after 8.1 s: 2 tests failed`.
+fn told(outcome: &GateOutcome) -> String {
+    let counts = match (outcome.passed, outcome.total) {
+        (Some(passed), Some(total)) => format!(" ({passed} of {total})"),
+        _ => String::new(),
+    };
+    let when = match outcome.reused {
+        true => ", as it said before of the same tree".to_owned(),
+        false => format!(" after {}", seconds(outcome.duration_ms)),
+    };
+    let flaky = if outcome.flaky { ", only when it was run again (flaky)" } else { "" };
+    let why = outcome.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+    format!("gate {}: {}{counts}{when}{flaky}{why}", outcome.name, outcome.status.as_str())
+}
+
+pub fn seconds(milliseconds: u64) -> String {
+    format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
+}
+
+/// Takes the oldest of the files whose name fits away where there are too many: all of them can be made again.
+fn prune(dir: &Path, most: usize, fits: impl Fn(&str) -> bool) {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let of_name = entries.filter(|entry| entry.file_name().to_str().is_some_and(&fits));
+    let mut all: Vec<PathBuf> = of_name.map(|entry| entry.path()).collect();
+    if all.len() <= most {
+        return;
+    }
+    all.sort_by_cached_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+    // A few more than needed, so that not every gate has to do it.
+    for path in all.iter().take(all.len() - most + most / 10) {
+        let _ = std::fs::remove_file(path);
+    }
 }

@@ -1,0 +1,147 @@
+//! Listening to a command: all of its output passes, the beginning and the end of it are kept.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{PipeReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use memchr::memmem::Finder;
+
+use crate::provider::{Redactor, Secret};
+
+/// How much of the beginning and of the end of the output is kept.
+pub const KEPT: usize = 1024 * 1024;
+
+/// The beginning and the end of what somebody said.
+#[derive(Debug, Default)]
+pub struct Captured {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    /// How many bytes between the two are left out.
+    pub dropped: u64,
+    /// The text that was looked for was there.
+    pub found: bool,
+}
+
+impl Captured {
+    fn add(&mut self, chunk: &[u8]) {
+        let room = KEPT.saturating_sub(self.head.len()).min(chunk.len());
+        self.head.extend_from_slice(&chunk[..room]);
+        self.tail.extend_from_slice(&chunk[room..]);
+        if self.tail.len() > 2 * KEPT {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        let excess = self.tail.len().saturating_sub(KEPT);
+        self.tail.drain(..excess);
+        self.dropped += excess as u64;
+    }
+
+    /// All that is kept; where something is left out, a line says how much.
+    pub fn kept(&self) -> Vec<u8> {
+        let marker = match self.dropped {
+            0 => String::new(),
+            bytes => format!("\n[… {bytes} bytes left out …]\n"),
+        };
+        [self.head.as_slice(), marker.as_bytes(), self.tail.as_slice()].concat()
+    }
+}
+
+/// Two threads that listen, and what they have heard so far.
+pub struct Ear {
+    all: Arc<Mutex<Captured>>,
+    out: Arc<Mutex<Captured>>,
+    ended: mpsc::Receiver<()>,
+    streams: usize,
+}
+
+impl Ear {
+    /// Listens to the standard output and, where it comes apart, to the standard error.
+    pub fn listen(out: PipeReader, err: Option<PipeReader>, wanted: &str, secrets: &[Secret]) -> Self {
+        let (all, alone) = (Arc::default(), Arc::default());
+        let (sender, ended) = mpsc::channel();
+        let apart = err.is_some();
+        let mut streams = vec![(out, if apart { vec![&all, &alone] } else { vec![&all] })];
+        streams.extend(err.map(|err| (err, vec![&all])));
+        let count = streams.len();
+        for (reader, into) in streams {
+            let into: Vec<Arc<Mutex<Captured>>> = into.into_iter().map(Arc::clone).collect();
+            let redactor = Redactor::of(secrets);
+            let (wanted, sender) = (wanted.as_bytes().to_vec(), sender.clone());
+            std::thread::spawn(move || {
+                hear(reader, &into, redactor, &wanted);
+                let _ = sender.send(());
+            });
+        }
+        Self { all, out: alone, ended, streams: count }
+    }
+
+    /// What was said, once nobody can say more, or `patience` is over.
+    pub fn heard(self, patience: Duration, nothing_wanted: bool) -> (Captured, Captured) {
+        let deadline = Instant::now() + patience;
+        for _ in 0..self.streams {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.ended.recv_timeout(left).is_err() {
+                break;
+            }
+        }
+        let taken = |shared: &Mutex<Captured>| {
+            let mut shared = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            shared.shorten();
+            shared.found |= nothing_wanted;
+            std::mem::take(&mut *shared)
+        };
+        (taken(&self.all), taken(&self.out))
+    }
+}
+
+/// Passes on what is read, without secrets, and looks for `wanted` in all of it.
+fn hear(mut reader: impl Read, into: &[Arc<Mutex<Captured>>], mut redactor: Redactor, wanted: &[u8]) {
+    let finder = Finder::new(wanted);
+    let (mut found, mut overlap) = (wanted.is_empty(), Vec::new());
+    let mut buffer = vec![0u8; 64 * 1024];
+    loop {
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        if !found {
+            overlap.extend_from_slice(&buffer[..count]);
+            found = finder.find(&overlap).is_some();
+            let keep = overlap.len().min(wanted.len().saturating_sub(1));
+            overlap.drain(..overlap.len() - keep);
+        }
+        pass(into, &redactor.feed(&buffer[..count]), found);
+    }
+    pass(into, &redactor.finish(), found);
+}
+
+fn pass(into: &[Arc<Mutex<Captured>>], chunk: &[u8], found: bool) {
+    for one in into {
+        let mut one = one.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        one.found |= found;
+        one.add(chunk);
+    }
+}
+
+/// The output of each try, one below the other. It may hold anything, so the file is as private as the board.
+pub fn write_log(path: &Path, command: &str, tries: &[&Captured]) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    }
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    for (number, captured) in tries.iter().enumerate() {
+        if number > 0 {
+            writeln!(file, "\n[run again: try {}]", number + 1)?;
+        }
+        writeln!(file, "$ {command}")?;
+        file.write_all(&captured.kept())?;
+    }
+    Ok(())
+}

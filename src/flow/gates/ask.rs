@@ -1,0 +1,318 @@
+//! Asking one gate: run its command, again where that is allowed, and have its adapter say what came out.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::board::gates::{GateOutcome, GateStatus};
+use crate::board::{Board, CommitId};
+use crate::flow::capture::{Captured, write_log};
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
+use crate::gate::{Ran, Said};
+use crate::git::private::leads_inside;
+use crate::policy::gate::{Gate, GateCommand, expected};
+use crate::provider::{Redactor, Secret, secrets};
+use crate::store::files::{make_private_dirs, read_whole};
+use crate::text::{list_words, shown_line};
+
+use super::attention::Attention;
+use super::environment::{handed_over, with_weight};
+use super::place::{Disturbed, Place};
+use super::{Question, reuse};
+
+const LARGEST_REPORT: u64 = 32 * 1024 * 1024;
+/// The outputs of so many tries are kept in the log: of the first one and of the last ones.
+const TRIES_IN_LOG: usize = 4;
+/// So many files that a gate changed are named.
+const NAMED: usize = 5;
+
+/// What all gates of one question have in common.
+pub struct Shared<'a> {
+    ctx: &'a Context,
+    question: &'a Question<'a>,
+    tree: &'a CommitId,
+    board: &'a Board,
+    keep: &'a [String],
+    caller: Vec<(OsString, OsString)>,
+    secrets: Vec<Secret>,
+    /// Taken by the first gate that has to be run.
+    place: Option<Place<'a>>,
+}
+
+/// One gate, and under which circumstances it is asked.
+pub struct Asking<'g> {
+    gate: &'g Gate,
+    expected: Option<String>,
+    environment: Vec<(OsString, OsString)>,
+    log: PathBuf,
+    /// Names what it says of this tree.
+    pub key: String,
+}
+
+impl<'a> Shared<'a> {
+    pub fn new(
+        ctx: &'a Context,
+        question: &'a Question<'a>,
+        tree: &'a CommitId,
+        board: &'a Board,
+        keep: &'a [String],
+    ) -> Self {
+        let caller: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let token = std::env::var_os("LIZA_AGENT_TOKEN_FILE")
+            .and_then(|path| read_whole(Path::new(&path), 4096).ok())
+            .map(|(token, _)| ("agent token", token));
+        let secrets = secrets(caller.iter().map(|(name, value)| (name, value)), token);
+        Self { ctx, question, tree, board, keep, caller, secrets, place: None }
+    }
+
+    fn place(&mut self) -> Result<&mut Place<'a>, Failure> {
+        if self.place.is_none() {
+            self.place = Some(Place::take(self.ctx, self.question.commit, self.keep)?);
+        }
+        self.place.as_mut().ok_or_else(|| Failure::new("bug.gates", "there is no place for the gates"))
+    }
+}
+
+impl<'g> Asking<'g> {
+    pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self, Failure> {
+        let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
+        let commit = shared.question.commit.as_str();
+        let environment = handed_over(gate, commit, shared.caller.iter().cloned());
+        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), with_weight(&environment));
+        Ok(Self { gate, expected, environment, log: log_of(shared, gate)?, key })
+    }
+}
+
+/// With the round of its task, or by the name of its tree.
+fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf, Failure> {
+    let layout = shared.ctx.store.layout();
+    let named = shared.question.task.and_then(|task| Some((task, shared.board.task(task)?)));
+    let (dir, file) = match named {
+        Some((id, task)) => {
+            let moment = serde_json::to_value(shared.question.moment).unwrap_or_default();
+            let moment = moment.as_str().unwrap_or_default().replace('_', "-");
+            (layout.round(id, task.epoch, task.iteration), format!("gate-{moment}-{}.log", gate.name))
+        }
+        None => {
+            let tree = super::record::short(shared.tree);
+            (layout.gates().join("logs"), format!("{tree}-{}.log", gate.name))
+        }
+    };
+    make_private_dirs(&dir)?;
+    Ok(dir.join(file))
+}
+
+/// A command as a person would type it.
+pub fn command_line(command: &GateCommand) -> String {
+    match command {
+        GateCommand::Shell(text) => shown_line(text).into_owned(),
+        GateCommand::Argv(words) => {
+            let plain = |word: &str| {
+                !word.is_empty()
+                    && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c))
+            };
+            let quoted = |word: &String| match plain(word) {
+                true => word.clone(),
+                false => format!("'{}'", word.replace('\'', "'\\''")),
+            };
+            let words: Vec<String> = words.iter().map(quoted).collect();
+            shown_line(&words.join(" ")).into_owned()
+        }
+    }
+}
+
+fn argv(command: &GateCommand) -> Vec<OsString> {
+    match command {
+        GateCommand::Shell(text) => shell::by_shell(text),
+        GateCommand::Argv(words) => words.iter().map(OsString::from).collect(),
+    }
+}
+
+/// Runs it until it says something, as often as that is allowed.
+pub fn ask(
+    shared: &mut Shared<'_>,
+    asking: &Asking<'_>,
+    attention: &Attention<'_>,
+) -> Result<GateOutcome, Failure> {
+    let gate = asking.gate;
+    let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
+    let root = shared.ctx.root().to_owned();
+    let mut heard: Vec<Captured> = Vec::new();
+    let (mut tries, mut transient, mut fails, mut duration) = (0, 0, 0, Duration::ZERO);
+    let mut outcome = loop {
+        let path = match prepare(shared, asking) {
+            Ok(path) => path,
+            Err(why) => break not_run(gate, why),
+        };
+        attention.check()?;
+        let job = Job {
+            argv: argv(&gate.command),
+            dir: &path,
+            env: asking.environment.clone(),
+            held_for: Some(shared.ctx.store.dir()),
+            timeout,
+            secrets: &shared.secrets,
+            wanted: "",
+            apart: true,
+        };
+        let done = shell::execute(&job, &|| attention.is_called());
+        if done.ended == Ended::Stopped {
+            attention.check()?;
+        }
+        tries += 1;
+        duration += done.duration;
+        let again = matches!(done.ended, Ended::Killed(_)) || matches!(done.ended, Ended::Exited(129..));
+        let said = heard_of(shared, asking, &done, timeout)?;
+        heard.push(done.output);
+        if heard.len() > TRIES_IN_LOG {
+            heard.remove(1);
+        }
+        // It says nothing about the tree, or not yet.
+        if again && transient < RETRIES {
+            transient += 1;
+            pause(attention)?;
+            continue;
+        }
+        if said.status == GateStatus::Fail && fails < gate.flaky_retries {
+            fails += 1;
+            continue;
+        }
+        break said;
+    };
+    outcome.tries = tries.max(1);
+    outcome.flaky = fails > 0 && outcome.status == GateStatus::Pass;
+    outcome.duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    if heard.is_empty() {
+        return Ok(outcome);
+    }
+    let heard: Vec<&Captured> = heard.iter().collect();
+    match write_log(&asking.log, &command_line(&gate.command), &heard) {
+        Ok(()) => {
+            let log = asking.log.strip_prefix(&root).unwrap_or(&asking.log);
+            outcome.log = Some(log.display().to_string());
+        }
+        // A pass that nobody can look at is none.
+        Err(error) => {
+            outcome.status = GateStatus::CouldNotRun;
+            outcome.reason = Some(format!("its log {} cannot be written: {error}", asking.log.display()));
+        }
+    }
+    Ok(outcome)
+}
+
+/// Waits before a further try, and no longer than anybody wants it to.
+fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
+    let until = Instant::now() + RETRY_AFTER;
+    while Instant::now() < until {
+        attention.check()?;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Where it runs, or why it cannot.
+fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
+    let in_words = |failure: Failure| failure.message;
+    shared.ctx.check_disk().map_err(in_words)?;
+    let path = shared.place().and_then(Place::ready).map_err(in_words)?.to_owned();
+    if let Some(report) = &asking.gate.report {
+        // One that was there before says nothing about this run.
+        let file = report_in(&path, report)?;
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(format!("its former report `{report}` cannot be removed: {error}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(path)
+}
+
+fn report_in(tree: &Path, report: &str) -> Result<PathBuf, String> {
+    match leads_inside(tree, Path::new(report)) {
+        true => Ok(tree.join(report)),
+        false => Err(format!("its report `{report}` is not a file inside of the tree")),
+    }
+}
+
+fn not_run(gate: &Gate, why: String) -> GateOutcome {
+    GateOutcome { reason: Some(why), ..GateOutcome::new(&gate.name, GateStatus::CouldNotRun) }
+}
+
+/// What one run came to.
+fn heard_of(
+    shared: &mut Shared<'_>,
+    asking: &Asking<'_>,
+    done: &Done,
+    timeout: Duration,
+) -> Result<GateOutcome, Failure> {
+    let gate = asking.gate;
+    let why = match &done.ended {
+        Ended::Exited(code @ (126 | 127)) => {
+            let missing = if *code == 127 { "was not found" } else { "could not be started" };
+            Some(format!("its command {missing} (exit {code})"))
+        }
+        Ended::Exited(_) => None,
+        Ended::Killed(signal) => Some(format!("it was killed by signal {signal}")),
+        Ended::TimedOut => Some(shell::out_of_time(timeout)),
+        Ended::Stopped => Some("it was interrupted".to_owned()),
+        Ended::NotStarted(why) | Ended::Lost(why) => Some(why.clone()),
+    };
+    // A report is read before the tree is put back.
+    let path = shared.place()?.path.clone();
+    let report = match &gate.report {
+        Some(report) => read_report(&path, report, &shared.secrets),
+        None => Ok(None),
+    };
+    let disturbed = shared.place()?.disturbed()?;
+    if let Some(disturbed) = disturbed {
+        return Ok(not_run(gate, disturbance(&disturbed)));
+    }
+    let (exit, report) = match (why, report, &done.ended) {
+        (Some(why), ..) | (None, Err(why), _) => return Ok(not_run(gate, why)),
+        (None, Ok(report), Ended::Exited(exit)) => (*exit, report),
+        (None, Ok(_), _) => return Ok(not_run(gate, "it did not come to its end".to_owned())),
+    };
+    let (output, stdout) = (done.output.kept(), done.stdout.kept());
+    let ran = Ran {
+        exit,
+        output: &output,
+        stdout: &stdout,
+        cut: done.output.dropped > 0 || done.stdout.dropped > 0,
+        report: report.as_deref(),
+        expected: asking.expected.as_deref(),
+    };
+    let Said { status, total, passed, hash, reason, failing } =
+        crate::gate::adapter(gate.adapter).judge(gate, &ran);
+    Ok(GateOutcome { total, passed, hash, reason, failing, ..GateOutcome::new(&gate.name, status) })
+}
+
+fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<Vec<u8>>, String> {
+    let file = report_in(tree, report)?;
+    if !file.exists() {
+        return Ok(None);
+    }
+    let (bytes, _) = read_whole(&file, LARGEST_REPORT)
+        .map_err(|error| format!("its report `{report}` cannot be read: {error}"))?;
+    let mut redactor = Redactor::of(secrets);
+    let mut clean = redactor.feed(&bytes);
+    clean.extend(redactor.finish());
+    Ok(Some(clean))
+}
+
+fn disturbance(disturbed: &Disturbed) -> String {
+    match disturbed {
+        Disturbed::Gone => "it removed the directory it ran in, or made it unusable".to_owned(),
+        Disturbed::HeadMoved(to) => format!("it moved the tree it was to judge to {}", to.short()),
+        Disturbed::Changed(files) => {
+            let named = files.iter().take(NAMED).map(|file| shown_line(file).into_owned());
+            let more = match files.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("it changed files of the tree it was to judge: {}{more}", list_words(named))
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What ends a gate before its time: a signal to this process, or the switch that stops everything.
+
+use crate::board::{SwitchKind, TaskId};
+use crate::flow::context::Context;
+use crate::flow::failure::Failure;
+use crate::flow::shell::Interruption;
+
+pub struct Attention<'a> {
+    ctx: &'a Context,
+    task: Option<&'a TaskId>,
+    interruption: Interruption,
+}
+
+impl<'a> Attention<'a> {
+    pub fn new(ctx: &'a Context, task: Option<&'a TaskId>) -> Self {
+        Self { ctx, task, interruption: Interruption::listen() }
+    }
+
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.interruption.is_asked() {
+            return Err(Failure::new(
+                "signal.interrupted",
+                "interrupted while the gates ran; their word is not known",
+            )
+            .hint("run the command again"));
+        }
+        let Some(reason) = self.aborted() else { return Ok(()) };
+        let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        Err(Failure::new("switch.set", format!("ABORT is set{because}; the gates were ended"))
+            .hint("a person takes it away with `liza resume`")
+            .detail("switch", SwitchKind::Abort.as_str()))
+    }
+
+    /// Whether the gate is to end now.
+    pub fn is_called(&self) -> bool {
+        self.interruption.is_asked() || self.aborted().is_some()
+    }
+
+    /// A pause lets a gate come to its end; an abort does not. A board that cannot be looked at stops nothing.
+    fn aborted(&self) -> Option<String> {
+        let switches = self.ctx.store.switches().ok()?;
+        let concerns = |subject: &Option<String>| match subject {
+            None => true,
+            Some(subject) => self.task.is_some_and(|task| subject.eq_ignore_ascii_case(task.as_str())),
+        };
+        let set = switches.set.into_iter();
+        set.filter(|switch| switch.kind == SwitchKind::Abort && concerns(&switch.subject))
+            .map(|switch| switch.reason)
+            .next()
+    }
+}

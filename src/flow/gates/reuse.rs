@@ -1,0 +1,94 @@
+//! What a gate said before: a pass is taken again for the same tree, command, settings and environment.
+//!
+//! A fail is not: whoever asks again may have mended what lies outside of the tree.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use std::os::unix::ffi::OsStrExt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::CommitId;
+use crate::board::gates::{GateOutcome, GateStatus};
+use crate::flow::context::Context;
+use crate::policy::gate::Gate;
+use crate::store::files;
+use crate::wire::{Limits, read_foreign};
+
+use super::prune;
+
+/// Another way of running gates makes other words of them.
+const FORMAT: u32 = 1;
+const LARGEST: usize = 64 * 1024;
+/// So many words are kept.
+const MOST: usize = 2_000;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Former {
+    format: u32,
+    key: String,
+    outcome: GateOutcome,
+}
+
+/// The name of what this gate says of this tree under these circumstances.
+pub fn key_of<'e>(
+    tree: &CommitId,
+    gate: &Gate,
+    expected: Option<&str>,
+    environment: impl Iterator<Item = &'e (OsString, OsString)>,
+) -> String {
+    let settings = serde_json::json!({
+        "format": FORMAT,
+        "tree": tree,
+        "gate": gate.name,
+        "command": gate.command,
+        "adapter": gate.adapter,
+        "report": gate.report,
+        "expected": expected,
+        "at_most": gate.at_most,
+        "at_least": gate.at_least,
+    });
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    };
+    add(settings.to_string().as_bytes());
+    for (name, value) in environment {
+        add(name.as_bytes());
+        add(value.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+fn directory(ctx: &Context) -> PathBuf {
+    ctx.store.layout().gates().join("cache")
+}
+
+/// The former word; a file that cannot be read is as good as none.
+pub fn find(ctx: &Context, key: &str) -> Option<GateOutcome> {
+    let (bytes, _) = files::read_whole(&directory(ctx).join(format!("{key}.json")), LARGEST as u64).ok()?;
+    let former: Former = read_foreign(&bytes, Limits::of_bytes(LARGEST)).ok()?;
+    let holds = former.format == FORMAT && former.key == key && former.outcome.status == GateStatus::Pass;
+    let mut outcome = holds.then_some(former.outcome)?;
+    outcome.reused = true;
+    outcome.log = outcome.log.filter(|log| ctx.root().join(log).exists());
+    Some(outcome)
+}
+
+/// Keeps a pass, also one that was flaky: it says so again. That it cannot be kept costs time and nothing else.
+pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome) {
+    if outcome.status != GateStatus::Pass {
+        return;
+    }
+    let former = Former { format: FORMAT, key: key.to_owned(), outcome: outcome.clone() };
+    let dir = directory(ctx);
+    if let Ok(text) = serde_json::to_vec(&former)
+        && files::make_private_dirs(&dir).is_ok()
+    {
+        let _ = files::replace(&dir.join(format!("{key}.json")), &text);
+    }
+    prune(&dir, MOST, |_| true);
+}

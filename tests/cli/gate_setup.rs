@@ -1,0 +1,227 @@
+//! How gates are set up: what `init` proposes, what `liza.yaml` may say, and which hashes are declared right.
+
+use serde_json::Value;
+
+use crate::support::{HUMAN, World};
+
+const REPLAY: &str = "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash, on: [], optional: true}\n  - {name: build, command: make, optional: true, on: []}\n";
+
+/// The comments that only want their hashes taken away, in the part about gates.
+fn take_hashes_away(text: &str) -> String {
+    let begin = text.find("#   gates:").expect("a proposal");
+    let (before, rest) = text.split_at(begin);
+    let end = rest.lines().take_while(|line| line.starts_with("#   ")).map(|line| line.len() + 1).sum();
+    let (lines, after) = rest.split_at(end);
+    let lines: String = lines.lines().map(|line| format!("{}\n", &line["#   ".len()..])).collect();
+    format!("{before}{lines}{after}")
+}
+
+#[test]
+fn init_proposes_gates_from_what_it_finds_as_comments_to_enable() {
+    let package = r#"{"scripts": {"test": "node --test", "lint": "eslint ."}}"#;
+    for (file, text, gate, wanted) in [
+        (
+            "Cargo.toml",
+            "[package]\nname = \"x\"\n",
+            "compile",
+            &["cargo build --workspace", "adapter: cargo-test", "keep: [target/]"][..],
+        ),
+        ("package.json", package, "test", &["npm run test", "npm run lint", "keep: [node_modules/]"]),
+        ("pyproject.toml", "[project]\n", "test", &["pytest", "adapter: pytest"]),
+        ("go.mod", "module x\n", "vet", &["go vet ./...", "adapter: go-test"]),
+        ("Makefile", "check:\n\ttrue\n", "check", &["make check"]),
+        (
+            "notes.txt",
+            "nothing\n",
+            "test",
+            &["./scripts/test", "adapter: trace-hash", "adapter: diag", "adapter: coverage"],
+        ),
+    ] {
+        let world = World::bare_repo_in_memory();
+        world.write(file, text);
+        let data = world.json(&HUMAN, &["init", "A goal"]).ok().data();
+        assert!(data["created"].to_string().contains("liza.yaml"), "{data}");
+        assert_eq!(data["proposed_gates"], Value::Null, "{file}");
+        let written = world.read("liza.yaml");
+        assert!(!written.contains("{{"), "{file}");
+        for part in wanted {
+            let line =
+                written.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{file}: {part}"));
+            assert!(line.starts_with('#'), "{line}");
+        }
+        // A command that reads the configuration finds none before and one after, which compares no hashes.
+        let said = |name: &str| {
+            let error = world.refused(&HUMAN, &bless(name, "a1b2c3d4", "x"), 1, "refused.value");
+            error["message"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(said(gate), format!("liza.yaml has no gate `{gate}`"), "{file}");
+        world.write("liza.yaml", &take_hashes_away(&written));
+        let found = said(gate);
+        assert!(found.starts_with(&format!("gate `{gate}` compares no hashes")), "{file}: {found}");
+    }
+}
+
+#[test]
+fn init_never_writes_into_a_liza_yaml_that_is_there() {
+    let world = World::bare_repo();
+    world.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    let own = "# mine\nversion: 1\n";
+    world.write("liza.yaml", own);
+    let ran = world.human(&["init", "A goal"]).ok();
+    assert_eq!(world.read("liza.yaml"), own);
+    assert!(ran.stdout.contains("Your liza.yaml has no gates"), "{}", ran.stdout);
+    let begin = ran.stdout.find("gates:\n").expect("lines to put there");
+    let lines: String = ran.stdout[begin..]
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|line| format!("{line}\n"))
+        .collect();
+    // As they are printed they can be put there.
+    world.write("liza.yaml", &format!("{own}{lines}"));
+    let error = world.refused(&HUMAN, &bless("compile", "a1b2c3d4", "x"), 1, "refused.value");
+    assert!(error["message"].as_str().unwrap().contains("its adapter is exit"), "{error}");
+    // Where people have decided, nothing is proposed.
+    let world = World::bare_repo();
+    world.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    world.write("liza.yaml", REPLAY);
+    let ran = world.json(&HUMAN, &["init", "A goal"]).ok();
+    assert_eq!(ran.data()["proposed_gates"], Value::Null);
+}
+
+#[test]
+fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
+    let world = World::bare_repo();
+    std::os::unix::fs::symlink("/etc/passwd", world.path("Cargo.toml")).unwrap();
+    let pipe = world.path("Makefile");
+    assert!(world.command("mkfifo", world.path(".").as_path()).arg(&pipe).status().unwrap().success());
+    world.human(&["init", "A goal"]).ok();
+    assert!(world.read("liza.yaml").contains("Nothing was found here"));
+}
+
+#[test]
+fn a_gate_that_makes_no_sense_is_named_before_anything_is_done() {
+    let world = World::new();
+    for (gates, wanted) in [
+        ("[{name: a b, command: x}]", "gate `a b`: a name is"),
+        ("[{name: a, command: x}, {name: A, command: x}]", "gate `A`: another gate has the same name"),
+        ("[{name: a, command: ' '}]", "gate `a`: its `command` is empty"),
+        ("[{name: a, command: true}]", "a command is a text for `sh -c`"),
+        ("[{name: a, command: x, timeout: 0}]", "gate `a`: its `timeout`"),
+        ("[{name: a, command: x, adapter: junit}]", "gate `a`: the adapter `junit` needs `report`"),
+        ("[{name: a, command: x, adapter: junit, report: ../x}]", "gate `a`: report `../x`"),
+        ("[{name: a, command: x, adapter: junit, report: .git/x}]", "gate `a`: report `.git/x`"),
+        ("[{name: a, command: x, report: y}]", "the adapter `exit` does not use it"),
+        (
+            "[{name: a, command: x, adapter: cargo}]",
+            "unknown variant `cargo`, expected one of `exit`, `cargo-test`",
+        ),
+        ("[{name: a, command: x, on: [always]}]", "unknown variant `always`, expected `submit` or `merge`"),
+        ("[{name: a, command: x, retries: 2}]", "unknown field `retries`"),
+        ("[{name: a, command: x, flaky_retries: 9}]", "gate `a`: `flaky_retries` is at most 3"),
+        ("[{name: a, command: x, environment: {GIT_DIR: y}}]", "gate `a`: `GIT_DIR`"),
+        ("[{name: \"a\\e[2J\", command: x}]", "gate `a\\u{1b}[2J`"),
+    ] {
+        world.write("liza.yaml", &format!("gates: {gates}\n"));
+        let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.starts_with("liza.yaml: ") && message.contains(wanted), "{gates}: {message}");
+        assert!(error["hint"].as_str().unwrap().contains("mend liza.yaml"), "{error}");
+    }
+    world.write("liza.yaml", "gating: {keep: [../elsewhere]}\n");
+    let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");
+    assert!(error["message"].as_str().unwrap().contains("gating: keep `../elsewhere`"), "{error}");
+}
+
+fn bless<'a>(gate: &'a str, hash: &'a str, reason: &'a str) -> Vec<&'a str> {
+    vec!["gate", "bless", gate, "--hash", hash, "--reason", reason]
+}
+
+fn bless_task<'a>(task: &'a str, hash: &'a str) -> Vec<&'a str> {
+    let mut args = bless("replay", hash, "one more step");
+    args.extend(["--task", task]);
+    args
+}
+
+fn commit_config(world: &World, text: &str) {
+    world.write("liza.yaml", text);
+    world.commit_all("gates");
+    world.human(&["integration", "advance", "main", "--reason", "gates"]).ok();
+}
+
+#[test]
+fn a_person_says_which_hash_is_right_and_the_board_keeps_it() {
+    let world = World::new();
+    commit_config(&world, REPLAY);
+    let data = world.json(&HUMAN, &bless("replay", "sha256:A1B2C3D4", "first trace")).ok().data();
+    assert_eq!(
+        (&data["gate"], &data["hash"], &data["former"]),
+        (&"replay".into(), &"a1b2c3d4".into(), &Value::Null)
+    );
+    let state = world.state();
+    assert!(state.contains("\nexpectations:\n") && state.contains("first trace"), "{state}");
+    let ran = world.human(&bless("replay", "ffffffff", "another step")).ok();
+    assert!(ran.stdout.contains("ffffffff, no longer a1b2c3d4"), "{}", ran.stdout);
+    assert!(!world.state().contains("first trace"));
+    assert!(world.human(&["log"]).ok().stdout.contains("bless_gate"));
+    world.sound();
+    // Repeated with the same request it is done once.
+    let mut args = bless("replay", "eeeeeeee", "again");
+    args.extend(["--request-id", "r1"]);
+    let revision = world.json(&HUMAN, &args).ok().json()["revision"].clone();
+    assert_eq!(world.json(&HUMAN, &args).ok().json()["revision"], revision);
+}
+
+#[test]
+fn a_blessing_is_refused_where_it_means_nothing() {
+    let world = World::new();
+    let error = world.refused(&HUMAN, &bless("replay", "a1b2c3d4", "x"), 1, "refused.value");
+    assert!(error["message"].as_str().unwrap().contains("has no gate `replay`"), "{error}");
+    commit_config(&world, REPLAY);
+    let error = world.refused(&HUMAN, &bless("build", "a1b2c3d4", "x"), 1, "refused.value");
+    assert!(error["message"].as_str().unwrap().contains("its adapter is exit"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("replay"), "{error}");
+    world.refused(&HUMAN, &bless("replay", "soon", "x"), 1, "refused.value");
+    world.refused(&HUMAN, &bless("replay", "a1b2c3d4", " "), 1, "refused.incomplete");
+    world.refused(&HUMAN, &bless_task("nobody", "a1b2c3d4"), 1, "refused.unknown_task");
+    let coder = world.register("coder", "coder-1");
+    world.refused(&coder, &bless("replay", "a1b2c3d4", "x"), 1, "refused.human_only");
+    world.sound();
+}
+
+#[test]
+fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
+    let world = World::new();
+    commit_config(&world, REPLAY);
+    let coder = world.register_roles(&["coder", "code_reviewer"], "both-1");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    world.human(&bless("replay", "aaaaaaaa", "first")).ok();
+    world.approved(&coder, &reviewer, "t1", "greet.sh", "echo hello\n");
+    world.tier0(&coder, &bless_task("t1", "bbbbbbbb"), "tier0.self_approval");
+    world.liza(&reviewer, &bless_task("t1", "bbbbbbbb")).ok();
+    let of_task = |state: &str| state.contains("bbbbbbbb") && state.contains("aaaaaaaa");
+    assert!(of_task(&world.state()));
+    assert!(world.show("t1")["history"].to_string().contains("gate_blessed"));
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    let state = world.state();
+    assert!(state.contains("hash: bbbbbbbb") && !state.contains("hash: aaaaaaaa"), "{state}");
+    world.refused(&reviewer, &bless_task("t1", "cccccccc"), 1, "refused.transition");
+    // What was said of work that is given up goes with it.
+    world.task("t2", &["other.sh"]);
+    world.human(&bless_task("t2", "dddddddd")).ok();
+    assert!(world.state().contains("hash: dddddddd"));
+    world.human(&["task", "abandon", "t2", "--reason", "not needed"]).ok();
+    assert!(!world.state().contains("hash: dddddddd"));
+    world.sound();
+}
+
+#[test]
+fn an_expectation_typed_into_the_board_is_not_adopted() {
+    let world = World::new();
+    commit_config(&world, REPLAY);
+    world.human(&bless("replay", "aaaaaaaa", "first")).ok();
+    world.edit_state("hash: aaaaaaaa", "hash: bbbbbbbb");
+    world.human(&["note", "hello"]).exits(6);
+    world.human(&["resume"]).ok();
+    assert!(world.state().contains("hash: aaaaaaaa"));
+    world.sound();
+}

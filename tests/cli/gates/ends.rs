@@ -1,0 +1,105 @@
+//! Gates that are ended before their time: by a switch, by a signal, by the death of whoever asked.
+
+use std::process::{Child, Stdio};
+
+use serde_json::json;
+
+use crate::support::{HUMAN, Ran, World};
+
+use super::{alive, marker, until, with_gates};
+
+/// A board whose gate runs until it is ended, and the word by which its processes are known.
+fn endless() -> (World, String) {
+    let world = with_gates(json!([]));
+    let word = marker(&world, "endless");
+    let deaf = format!("sh -c 'trap \"\" TERM INT HUP; while :; do sleep 1; done' {word}");
+    let command =
+        format!("test ! -e '{}' || exit 0; setsid {deaf} & {deaf}", world.home().join("calm").display());
+    super::configure(&world, json!([{ "name": "endless", "command": command }]));
+    (world, word)
+}
+
+fn started(world: &World, word: &str) -> Child {
+    let args = ["--json", "gate", "run", "--tree", "main", "--fresh"];
+    let mut command = world.liza_command(&HUMAN, &world.root, &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the gate runs", || alive(word).len() >= 2);
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    let done = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+fn ended(child: Child) -> Ran {
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+/// The next run finds a place it can use.
+fn works_again(world: &World) {
+    std::fs::write(world.home().join("calm"), "").unwrap();
+    world.human(&["gate", "run", "--tree", "main", "--fresh"]).ok();
+    assert_eq!(super::places(world), ["1"]);
+    world.sound();
+}
+
+#[test]
+fn an_abort_ends_a_gate_at_once_and_a_pause_does_not() {
+    let (world, word) = endless();
+    let child = started(&world, &word);
+    world.human(&["pause", "--reason", "looking"]).ok();
+    assert!(alive(&word).len() >= 2);
+    world.human(&["abort", "--reason", "wrong goal"]).ok();
+    let ran = ended(child).exits(5);
+    assert_eq!(ran.code(), "switch.set");
+    assert!(ran.stdout.contains("wrong goal"), "{}", ran.stdout);
+    assert_eq!(alive(&word), Vec::<String>::new());
+    world.refused(&HUMAN, &["gate", "run", "--tree", "main"], 5, "switch.set");
+    world.human(&["resume"]).ok();
+    works_again(&world);
+}
+
+#[test]
+fn a_pause_lets_gates_run() {
+    let world = with_gates(json!([{ "name": "fine", "command": "true" }]));
+    world.human(&["pause"]).ok();
+    world.human(&["gate", "run", "--tree", "main"]).ok();
+}
+
+#[test]
+fn a_signal_ends_it_with_everything_it_started() {
+    for name in ["-INT", "-TERM", "-HUP"] {
+        let (world, word) = endless();
+        let child = started(&world, &word);
+        signal(&child, name);
+        let ran = ended(child).exits(130);
+        assert_eq!(ran.code(), "signal.interrupted", "{name}");
+        assert_eq!(alive(&word), Vec::<String>::new(), "{name}");
+        works_again(&world);
+    }
+}
+
+#[test]
+fn a_signal_is_heard_while_a_further_try_is_waited_for() {
+    let world = with_gates(json!([]));
+    let count = world.home().join("count");
+    let command = format!("echo x >> '{}'; kill -9 $$", count.display());
+    super::configure(&world, json!([{ "name": "shot", "command": command }]));
+    let args = ["--json", "gate", "run", "--tree", "main"];
+    let mut command = world.liza_command(&HUMAN, &world.root, &args);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("it was tried", || count.exists());
+    signal(&child, "-TERM");
+    assert_eq!(ended(child).exits(130).code(), "signal.interrupted");
+}
+
+#[test]
+fn whoever_asks_may_be_killed_and_nothing_is_left() {
+    let (world, word) = endless();
+    let child = started(&world, &word);
+    signal(&child, "-KILL");
+    ended(child);
+    until("all of the gate is gone", || alive(&word).is_empty());
+    works_again(&world);
+}
