@@ -125,6 +125,7 @@ transitions! {
     AddNote "add_note",
     LogAnomaly "log_anomaly",
     Discover "discover",
+    ReportBug "report_bug",
     ChangeSpec "change_spec",
     MarkProcessed "mark_processed",
     ExtendLeases "extend_leases",

@@ -45,6 +45,7 @@ mod task_ends;
 mod task_plans;
 mod tasks;
 mod team;
+mod test_engineer;
 mod tour;
 mod uninstall;
 mod verify;

@@ -161,12 +161,12 @@ fn role(text: &str) -> Result<Role, Failure> {
     parse_role(text)
 }
 
-fn word<T: serde::de::DeserializeOwned>(flag: &str, text: &str, allowed: &str) -> Result<T, Failure> {
+pub fn word<T: serde::de::DeserializeOwned>(flag: &str, text: &str, allowed: &str) -> Result<T, Failure> {
     serde_json::from_value(Value::String(text.to_owned()))
         .map_err(|_| Failure::usage(format!("{flag} cannot be `{text}`")).hint(format!("one of {allowed}")))
 }
 
-fn patterns(flag: &str, given: &[String]) -> Result<Vec<PathPattern>, Failure> {
+pub fn patterns(flag: &str, given: &[String]) -> Result<Vec<PathPattern>, Failure> {
     given
         .iter()
         .map(|text| {
