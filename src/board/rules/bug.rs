@@ -89,8 +89,8 @@ impl Rule for ReportBug {
             by: call.by.id(),
             task_id: id.clone(),
             text: format!(
-                "{id}: {}. `{}` fails on integration. Complete the draft and make it claimable: \
-                 `liza task finalize {id}`",
+                "{id}: {}. `{}` fails on integration. Make it claimable: `liza task finalize {id}`, or cut it anew \
+                 with the paths its repair needs: `liza task rescope {id} --into FILE --reason …`",
                 self.task.title, self.command
             ),
             severity: if self.task.risk == Risk::High { Severity::Critical } else { Severity::Major },

@@ -65,7 +65,7 @@ pub fn run(session: &mut Session, args: &BugArgs) -> Result<Answer, Failure> {
     let id = data["task"].as_str().unwrap_or_default();
     let text = format!(
         "{id} is a draft: the test fails on integration; it is kept as refs/liza/bugs/{id}\n\
-         next: a planner completes it and runs `liza task finalize {id}`"
+         next: a planner makes it claimable with `liza task finalize {id}`"
     );
     Ok(Answer::new(data, text).at(revision))
 }
