@@ -178,6 +178,19 @@ impl Role {
     pub fn coder() -> Self {
         Self("coder".to_owned())
     }
+    /// Whether its work is to judge what others did.
+    pub fn judges(&self) -> bool {
+        matches!(self.as_str(), "code_reviewer" | "red_team")
+    }
+
+    pub fn red_team() -> Self {
+        Self("red_team".to_owned())
+    }
+
+    pub fn test_engineer() -> Self {
+        Self("test_engineer".to_owned())
+    }
+
     pub fn code_reviewer() -> Self {
         Self("code_reviewer".to_owned())
     }

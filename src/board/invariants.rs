@@ -3,7 +3,8 @@
 //! I1  ids are unique ignoring case.
 //! I2  dependencies of finalized tasks exist (on the board or in the archive) and form no cycle.
 //! I3  WORKING has exactly what it needs: a lease of its holder, with the task's epoch.
-//! I4  no other state has a lease; only READY_FOR_REVIEW has a review lease.
+//! I4  no other state has a lease; only what is to be judged has a review lease: READY_FOR_REVIEW, and APPROVED while
+//!     the red team's turn is pending.
 //! I5  READY_FOR_REVIEW and APPROVED name the commit under review.
 //! I6  an approval was given by somebody who never implemented the task, for exactly the commit under review.
 //! I7  MERGED tasks have an approval and name their merge commit.
@@ -15,6 +16,8 @@
 //! I13 an intent belongs to a task that is there, and a task has at most one.
 //! I14 the limits make sense.
 //! I15 an expectation of a task belongs to one that is there and not finished, and there is one for each gate.
+//! I16 the red team's turn is about the approved commit; whoever cleared it neither implemented nor approved it, and
+//!     nothing is MERGED before.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -23,7 +26,7 @@ use super::graph::waits_for;
 use super::ids::{AgentId, TaskId};
 use super::paths::any_overlap;
 use super::state::Board;
-use super::task::{Status, Task};
+use super::task::{RedTeamTurn, Status, Task, TurnStatus};
 
 /// A broken invariant: which, where, and what is wrong there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -105,7 +108,7 @@ fn check_head(task: &Task, found: &mut Found) {
         (Some(_), _) => found.task("I4", task, "lease", format!("a {status} task has no lease")),
         (None, _) => {}
     }
-    if task.review_lease.is_some() && status != Status::ReadyForReview {
+    if task.review_lease.is_some() && task.judged_by().is_none() {
         found.task("I4", task, "review_lease", format!("a {status} task has no review lease"));
     }
     if let Some(lease) = &task.review_lease
@@ -145,6 +148,9 @@ fn check_body(task: &Task, found: &mut Found) {
         let invariant = if status == Status::Merged { "I7" } else { "I6" };
         found.task(invariant, task, "approval", format!("a {status} task was approved by somebody"));
     }
+    if let Some(turn) = task.red_team.as_ref().filter(|_| status != Status::Working) {
+        check_turn(task, turn, found);
+    }
     if status == Status::Merged && body.merge.is_none() {
         found.task("I7", task, "merge", "a MERGED task names its merge commit");
     }
@@ -167,6 +173,26 @@ fn check_body(task: &Task, found: &mut Found) {
                 found.task("I11", task, field, format!("a {status} task has it"));
             }
         }
+    }
+}
+
+fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
+    let approval = task.body().approval.as_ref();
+    if approval.is_none_or(|approval| approval.commit != turn.commit) {
+        found.task("I16", task, "red_team.commit", "is not the approved commit");
+    }
+    match (&turn.by, turn.status) {
+        (None, TurnStatus::Cleared) => found.task("I16", task, "red_team.by", "somebody cleared it"),
+        (Some(by), _) if task.was_implemented_by(by) => {
+            found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
+        }
+        (Some(by), _) if approval.is_some_and(|approval| approval.reviewer.is_same(by)) => {
+            found.task("I16", task, "red_team.by", format!("{by} approved the task"));
+        }
+        _ => {}
+    }
+    if task.status == Status::Merged && turn.status == TurnStatus::Pending {
+        found.task("I16", task, "red_team.status", "a MERGED task has been through the red team");
     }
 }
 

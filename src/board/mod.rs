@@ -4,6 +4,7 @@ pub mod agent;
 pub mod apply;
 pub mod branch;
 pub mod call;
+pub mod checklist;
 pub mod config;
 pub mod edit;
 pub mod expectation;

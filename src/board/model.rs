@@ -1,7 +1,7 @@
 //! The rules, model-checked: a small world is walked through every board it can reach, and each step is judged.
 //!
-//! Three tasks (one waits for another, two own a common directory); two coders and two reviewers, one agent being
-//! both; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
+//! Three tasks (one waits for another, two own a common directory); two coders, two reviewers and a red team of two that has
+//! its turn on one task, one agent being all of them; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
 //! that are cut off, late writers with an old epoch.
 //!
 //! The walk is breadth-first in the number of *disturbances*: first everything an undisturbed team can do, then
@@ -26,6 +26,9 @@ use acts::Act;
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
 const CODERS: [&str; 2] = ["coder-1", "both-1"];
 const REVIEWERS: [&str; 2] = ["reviewer-1", "both-1"];
+const RED_TEAM: [&str; 2] = ["red-1", "both-1"];
+/// The task on which the red team has a turn.
+const ATTACKED: &str = "t2";
 
 /// A board, and what is true around it.
 #[derive(Clone)]
@@ -348,6 +351,8 @@ fn no_reachable_board_breaks_a_rule() {
         "fail_merge",
         "cancel_merge",
         "void_approval",
+        "clear_by_red_team",
+        "reject_by_red_team",
         "register_agent",
         "retire_agent",
     ] {

@@ -51,6 +51,8 @@ codes! {
     IssuesOpen "refused.issues_open" 1,
     TestsMissing "refused.tests_missing" 1,
     ProtectedPaths "refused.protected_paths" 1,
+    RedTeam "refused.red_team" 1,
+    NoBug "refused.no_bug" 1,
     Limit "refused.limit" 1,
     Value "refused.value" 1,
     RequestReused "refused.request_reused" 1,

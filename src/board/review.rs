@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::checklist::{Answered, GivenAnswer};
 use super::ids::{AgentId, CommitId};
 use super::time::Wall;
 
@@ -156,6 +157,9 @@ pub struct Feedback {
     pub issues: Vec<Finding>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prior: Vec<PriorStatus>,
+    /// An answer to every item of the checklist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checklist: Vec<GivenAnswer>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -176,6 +180,12 @@ pub struct Review {
     pub commit: CommitId,
     pub verdict: Verdict,
     pub summary: String,
+    /// It was the red team's turn on what a reviewer had approved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub red_team: bool,
+    /// The checklist as it was answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checklist: Vec<Answered>,
     /// Ids of the issues this review raised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raised: Vec<String>,

@@ -148,9 +148,57 @@ pub struct Head {
     pub review_commit: Option<CommitId>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub integration_fix: bool,
+    /// The turn that the red team has on what was approved; absent where the project asks for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_team: Option<RedTeamTurn>,
+}
+
+/// The red team's turn on one approved commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedTeamTurn {
+    pub status: TurnStatus,
+    /// The approved commit it is about.
+    pub commit: CommitId,
+    /// Who had the turn and found nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AgentId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Wall>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// It may not be merged before somebody of the red team has tried to break it.
+    Pending,
+    /// Somebody has, and found nothing.
+    Cleared,
 }
 
 impl Head {
+    /// Approved, and not to be merged before the red team has had its turn.
+    pub fn awaits_red_team(&self) -> bool {
+        self.red_team.as_ref().is_some_and(|turn| turn.status == TurnStatus::Pending)
+    }
+
+    /// Whose verdict it waits for; nothing in a state in which there is nothing to judge.
+    pub fn judged_by(&self) -> Option<Role> {
+        match self.status {
+            Status::ReadyForReview => Some(Role::code_reviewer()),
+            Status::Approved if self.awaits_red_team() => Some(Role::red_team()),
+            _ => None,
+        }
+    }
+
+    /// Whose turn it is to do something about it: to judge it, to merge it, or to work on it.
+    pub fn next_role(&self) -> Role {
+        match self.status {
+            Status::Approved => self.judged_by().unwrap_or_else(Role::code_reviewer),
+            _ => self.judged_by().unwrap_or_else(|| self.role.clone()),
+        }
+    }
+
     /// Two different agents failed at it: only a new cut of the work helps.
     pub fn hypothesis_exhausted(&self) -> bool {
         self.failed_by.len() >= 2
@@ -281,6 +329,12 @@ pub struct Body {
     pub done_when: Vec<String>,
     #[serde(default)]
     pub scope: Scope,
+    /// What a reviewer has to answer beside what the project asks of every task of its risk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checklist: Vec<String>,
+    /// The role it was planned for, while it is handed to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planned_role: Option<Role>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -485,6 +539,7 @@ impl Head {
             review_cycles_total: 0,
             review_commit: None,
             integration_fix: false,
+            red_team: None,
         }
     }
 }
@@ -497,6 +552,8 @@ impl Body {
             spec_ref: None,
             done_when: Vec::new(),
             scope: Scope::default(),
+            checklist: Vec::new(),
+            planned_role: None,
             parent: None,
             tags: Vec::new(),
             inputs: Vec::new(),

@@ -20,13 +20,14 @@ use super::{Applied, Board, Config, PathPattern, Transition, apply, violations};
 pub const LEASE: u64 = 100;
 pub const HOLD: u64 = 200;
 
-pub const TEAM: [(&str, &[&str]); 8] = [
+pub const TEAM: [(&str, &[&str]); 9] = [
     ("planner-1", &["planner"]),
     ("coder-1", &["coder"]),
     ("coder-2", &["coder"]),
     ("reviewer-1", &["code_reviewer"]),
     ("reviewer-2", &["code_reviewer"]),
-    ("both-1", &["coder", "code_reviewer"]),
+    ("both-1", &["coder", "code_reviewer", "red_team"]),
+    ("red-1", &["red_team"]),
     ("overseer-1", &["overseer"]),
     ("auditor-1", &["auditor"]),
 ];
@@ -72,6 +73,7 @@ pub fn new_task(name: &str, owns: &str) -> NewTask {
         spec_ref: Some("specs/vision.md".to_owned()),
         done_when: vec!["it works".to_owned()],
         scope: Scope { inside: patterns(&[owns]), outside: Vec::new() },
+        checklist: Vec::new(),
         owns: Vec::new(),
         depends_on: Vec::new(),
         priority: 0,
@@ -404,6 +406,8 @@ impl Bench {
             feedback: Feedback::default(),
             allow_protected: false,
             gates: None,
+            of_risk: Vec::new(),
+            red_team_from: None,
         }
     }
 
@@ -418,7 +422,13 @@ impl Bench {
             .iter()
             .map(|issue| PriorStatus { id: issue.id.clone(), status: IssueStatus::Resolved })
             .collect();
-        Reject { task: id(name), commit: under_review.clone(), branch_head: Some(under_review), feedback }
+        Reject {
+            task: id(name),
+            commit: under_review.clone(),
+            branch_head: Some(under_review),
+            feedback,
+            of_risk: Vec::new(),
+        }
     }
 
     pub fn discuss(&self, name: &str) -> Discuss {
@@ -428,7 +438,44 @@ impl Bench {
             questions: vec!["which holds?".to_owned()],
             ..Feedback::default()
         };
-        Discuss { task: id(name), commit: under_review.clone(), branch_head: Some(under_review), feedback }
+        Discuss {
+            task: id(name),
+            commit: under_review.clone(),
+            branch_head: Some(under_review),
+            feedback,
+            of_risk: Vec::new(),
+        }
+    }
+
+    /// Approved, and the red team's turn is to come.
+    #[track_caller]
+    pub fn awaiting_red_team(&mut self, coder: &str, name: &str) {
+        self.hand_in(coder, name);
+        let start = self.start_review(name);
+        self.ok("reviewer-1", start);
+        let approve = Approve { red_team_from: Some(Risk::Low), ..self.approve(name) };
+        self.ok("reviewer-1", approve);
+    }
+
+    pub fn clear(&self, name: &str) -> ClearByRedTeam {
+        let under_review = self.under_review(name);
+        let feedback = Feedback { summary: "tried empty and huge input".to_owned(), ..Feedback::default() };
+        ClearByRedTeam {
+            task: id(name),
+            commit: under_review.clone(),
+            branch_head: Some(under_review),
+            feedback,
+        }
+    }
+
+    pub fn finding_of_red_team(&self, name: &str, reason: &str) -> RejectByRedTeam {
+        let under_review = self.under_review(name);
+        RejectByRedTeam {
+            task: id(name),
+            commit: under_review.clone(),
+            branch_head: Some(under_review),
+            feedback: complaint(reason),
+        }
     }
 
     #[track_caller]
@@ -536,6 +583,7 @@ impl Bench {
             epoch: None,
             summary: "half done".to_owned(),
             next_action: "write the other half".to_owned(),
+            to_role: None,
         }
     }
 

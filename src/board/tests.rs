@@ -13,6 +13,7 @@ mod merging;
 mod people;
 mod planning;
 mod records;
+mod red_team;
 mod requests;
 mod restoring;
 mod reviewing;

@@ -86,6 +86,7 @@ pub enum Command {
     Note(commands::records::NoteArgs),
     Anomaly(commands::records::AnomalyArgs),
     Discover(commands::records::DiscoverArgs),
+    Bug(commands::bug::BugArgs),
     SpecChange(commands::records::SpecChangeArgs),
     Inbox(commands::records::InboxArgs),
     Log(commands::log::LogArgs),

@@ -239,7 +239,7 @@ fn fits(path: &[&str], status: Status) -> bool {
             Status::Working | Status::Idle | Status::Rejected | Status::Blocked | Status::IntegrationFailed
         ),
         ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
-        ["review", ..] => status == Status::ReadyForReview,
+        ["review", ..] => matches!(status, Status::ReadyForReview | Status::Approved),
         ["bundle", "apply"] => status == Status::Working,
         ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
         ["archive"] => status.is_terminal(),

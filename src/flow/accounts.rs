@@ -15,6 +15,8 @@ use super::failure::Failure;
 pub const OUR_REFS: &str = "refs/liza/";
 /// What a board before this one kept, and what was called like a task's branch when this one began.
 pub const FORMER_REFS: &str = "refs/liza/former/";
+/// Failing tests on top of integration, one for each bug that was reported.
+pub const BUG_REFS: &str = "refs/liza/bugs/";
 pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
@@ -124,6 +126,8 @@ impl Accounts {
                 .and_then(|(epoch, iteration)| Some((number(epoch)?, number(iteration)?)))
                 .is_some_and(|(epoch, _)| self.epoch(task, epoch)),
             ["wip", task] => self.task(task),
+            // Its name is taken before its task is there; one whose reporter died in between is nobody's work.
+            ["bugs", task] => task.strip_prefix("bug-").and_then(number).is_some(),
             // Kept before a worktree went to the trash.
             ["wip", task, name]
                 if ["task-", "review-", "head-"].iter().any(|kind| name.starts_with(kind)) =>

@@ -102,8 +102,9 @@ fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<(), Failure> {
     if fits {
         return Ok(());
     }
-    Err(Failure::new("refused.role", format!("this is not work for a {}", request.role))
-        .hint("tasks are for the role they name, reviews for code_reviewer, planning for planner"))
+    Err(Failure::new("refused.role", format!("this is not work for a {}", request.role)).hint(
+        "tasks are for the role they name, reviews for code_reviewer and red_team, planning for planner",
+    ))
 }
 
 fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
@@ -124,7 +125,7 @@ fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<Str
         missing.push(format!("the role `{role}` is defined nowhere: add it under `roles:` in liza.yaml"));
     }
     let specs = ctx.store.layout().specs();
-    let review = (*role == Role::code_reviewer()).then_some(REVIEW_PAGE);
+    let review = role.judges().then_some(REVIEW_PAGE);
     for page in PAGES.into_iter().chain(review) {
         if let Some(why) = unreadable(&specs, Path::new(page)) {
             missing.push(format!(

@@ -11,6 +11,7 @@ pub mod agents;
 pub mod alignment;
 pub mod archive;
 pub mod briefing;
+pub mod bug;
 pub mod bundle;
 mod capture;
 pub mod claim;

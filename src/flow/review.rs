@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use crate::board::gates::Moment;
 use crate::board::review::Feedback;
-use crate::board::rules::{Approve, Discuss, RecordGates, Reject, StartReview};
-use crate::board::{Board, CommitId, Needs, TaskId, Transition};
+use crate::board::rules::{
+    Approve, ClearByRedTeam, Discuss, RecordGates, Reject, RejectByRedTeam, StartReview,
+};
+use crate::board::{Board, CommitId, Needs, Role, TaskId, Transition};
 use crate::git::{Worktrees, checkouts, content};
 use crate::store::lock::SideLock;
 
@@ -78,10 +80,25 @@ pub fn verdict(
         Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
         None => None,
     };
+    let found = snapshot.board.task(task).map(|task| task.head());
+    let red_team = found.and_then(|head| head.judged_by()) == Some(Role::red_team());
+    let config = ctx.project_config()?;
+    let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
     let task = task.clone();
     let what: Transition = match kind {
+        VerdictKind::Approve if red_team => ClearByRedTeam { task, commit, branch_head, feedback }.into(),
+        VerdictKind::Reject if red_team => RejectByRedTeam { task, commit, branch_head, feedback }.into(),
         VerdictKind::Approve => {
-            let mut approve = Approve { task, commit, branch_head, feedback, allow_protected, gates: None };
+            let mut approve = Approve {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                allow_protected,
+                gates: None,
+                of_risk,
+                red_team_from: config.red_team.map(|red_team| red_team.from),
+            };
             if let Some(answer) = ctx.answered()? {
                 return Ok(answer);
             }
@@ -91,8 +108,8 @@ pub fn verdict(
             approve.gates = Some(gates::judge(ctx, &question)?);
             approve.into()
         }
-        VerdictKind::Reject => Reject { task, commit, branch_head, feedback }.into(),
-        VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback }.into(),
+        VerdictKind::Reject => Reject { task, commit, branch_head, feedback, of_risk }.into(),
+        VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback, of_risk }.into(),
     };
     let committed = ctx.commit(what)?;
     Ok((committed.outcome, committed.board.revision))

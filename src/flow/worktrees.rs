@@ -267,9 +267,9 @@ fn over(
         return Ok(Ok(format!("{id} is {} and archived", task.status)));
     }
     if place.purpose == Purpose::Review {
-        return Ok(match task.status {
-            Status::ReadyForReview => Err(format!("{id} is under review")),
-            _ => Ok(format!("nobody reviews {id} ({})", task.status)),
+        return Ok(match task.judged_by() {
+            Some(_) => Err(format!("{id} is under review")),
+            None => Ok(format!("nobody reviews {id} ({})", task.status)),
         });
     }
     let present = task.body().attempt();

@@ -99,6 +99,15 @@ pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) ->
     Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out: left_out.join("; ") })
 }
 
+/// The tree of a commit with these files as they are in a worktree now, committed or not. Nothing but objects is written.
+pub fn tree_with(worktree: &Path, base: &CommitId, paths: &[String]) -> Result<CommitId, GitError> {
+    let scratch = Scratch::new(worktree, Objects::Kept)?;
+    scratch.git("read-tree").arg(base.as_str()).run()?;
+    let git = scratch.git("add").env("GIT_LITERAL_PATHSPECS", "1");
+    git.args(["-f", "--sparse", "--"]).args(paths).run()?;
+    scratch.write_tree()
+}
+
 /// Whether the filters of the repository's configuration (`filter.*.clean`) are run on files that seem to have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filters {

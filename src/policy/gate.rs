@@ -137,6 +137,25 @@ fn is_zero(count: &u32) -> bool {
 
 impl Gate {
     pub const DEFAULT_TIMEOUT: u64 = 1800;
+
+    /// A gate that says nothing but what it runs: its exit decides.
+    pub fn new(name: &str, command: GateCommand) -> Self {
+        Self {
+            name: name.to_owned(),
+            command,
+            adapter: AdapterKind::default(),
+            on: at_merge(),
+            optional: false,
+            timeout: None,
+            environment: BTreeMap::new(),
+            pass_environment: Vec::new(),
+            report: None,
+            expect: None,
+            at_most: None,
+            at_least: None,
+            flaky_retries: 0,
+        }
+    }
     pub const DEFAULT_COVERAGE: f64 = 80.0;
 
     /// The least per cent of lines that tests must reach.

@@ -51,10 +51,11 @@ pub enum Reviewed {
 
 pub fn of_review(board: &Board, agent: &AgentId, task: &TaskId) -> Reviewed {
     let Some(task) = board.task(task) else { return Reviewed::Lost };
+    let holds = task.review_lease.as_ref().is_some_and(|lease| &lease.agent == agent);
+    if holds && task.judged_by().is_some() {
+        return Reviewed::Unfinished;
+    }
     match task.status {
-        Status::ReadyForReview if task.review_lease.as_ref().is_some_and(|lease| &lease.agent == agent) => {
-            Reviewed::Unfinished
-        }
         Status::Approved | Status::Merged => Reviewed::Approved,
         Status::Rejected => Reviewed::Rejected,
         Status::Blocked => Reviewed::Blocked,

@@ -1,6 +1,7 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
 pub mod alerts;
+pub mod checklist;
 pub mod gate;
 pub mod leaving;
 pub mod locks;

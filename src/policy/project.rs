@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{PathPattern, RepoPath, inside};
 
+use super::checklist::{Checklists, RedTeamConfig};
 use super::gate::{Gate, Gating};
 use super::provider::ProviderEntry;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
@@ -27,6 +28,12 @@ pub struct ProjectConfig {
     pub gates: Vec<Gate>,
     #[serde(default)]
     pub gating: Gating,
+    /// What reviewers have to answer, by the risk of the task.
+    #[serde(default, skip_serializing_if = "Checklists::is_empty")]
+    pub checklists: Checklists,
+    /// Gives the red team a turn between approval and merge; without it there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_team: Option<RedTeamConfig>,
     /// How roles are played; also roles beside the built-in ones.
     #[serde(default)]
     pub roles: Roles,
@@ -147,6 +154,8 @@ impl Default for ProjectConfig {
             protected: default_protected(),
             gates: Vec::new(),
             gating: Gating::default(),
+            checklists: Checklists::default(),
+            red_team: None,
             roles: BTreeMap::new(),
             provider: None,
             team: Vec::new(),

@@ -186,33 +186,36 @@ impl<'a> Round<'a> {
 
     /// Merges and reviews first: what is finished is worth more than what is begun.
     fn finish_reviews(&mut self) {
-        let reviewers: Vec<&Seat> =
-            self.team.seats.iter().filter(|seat| seat.role == Role::code_reviewer()).collect();
         // Merges happen one after the other, so one merger is enough.
         let at_it = |task: &Task| self.team.busy.values().any(|at| at.as_ref() == Some(&task.id));
-        let merging = self.board.tasks.iter().any(|task| task.status == Status::Approved && at_it(task));
-        let merge = merge_order(self.board).into_iter().find(|task| !merging && self.wanted(task));
+        let queue = merge_order(self.board);
+        let merging = queue.iter().any(|task| at_it(task));
+        let merge = queue.into_iter().find(|task| !merging && self.wanted(task));
+        // What the red team is to look at is nearer to its end than what no reviewer has seen.
+        let attacks = sorted(self.board, |task| task.awaits_red_team() && task.judged_by().is_some());
         let reviews = sorted(self.board, |task| task.status == Status::ReadyForReview);
-        for task in merge.into_iter().chain(reviews) {
+        for task in merge.into_iter().chain(attacks).chain(reviews) {
             if !self.has_room() {
                 return;
             }
             if !self.wanted(task) {
                 continue;
             }
+            let role = task.next_role();
+            let judges: Vec<&Seat> = self.team.seats.iter().filter(|seat| seat.role == role).collect();
             let fits = |seat: &&&Seat| {
                 let call = self.call(&seat.agent);
                 self.is_free(seat)
                     && call.check_switches(Some(&task.id)).is_ok()
-                    && (task.status == Status::Approved || check_reviewable(self.board, &call, task).is_ok())
+                    && (task.judged_by().is_none() || check_reviewable(self.board, &call, task).is_ok())
             };
             // Whoever took a review and died with it gets it back.
             let own =
                 |seat: &&&Seat| task.review_lease.as_ref().is_some_and(|lease| lease.agent == seat.agent);
-            let seat = reviewers
+            let seat = judges
                 .iter()
                 .find(|seat| own(seat) && fits(seat))
-                .or_else(|| reviewers.iter().find(|seat| fits(seat)));
+                .or_else(|| judges.iter().find(|seat| fits(seat)));
             if let Some(seat) = seat.copied() {
                 self.start(seat, Some(&task.id), Vec::new());
             }
@@ -463,7 +466,7 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         let hint = format!("mend that, then run again; `liza task show {id}` tells more");
         return made(CauseKind::Person, format!("it could not be taken up: {why}"), hint);
     }
-    let lease = if task.status == Status::ReadyForReview { &task.review_lease } else { &task.lease };
+    let lease = if task.judged_by().is_some() { &task.review_lease } else { &task.lease };
     if let Some(lease) = lease
         && !lease_over(board, lease, now)
     {
@@ -474,7 +477,7 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         }
         if let Some(stopped) = team.out.get(&lease.agent) {
             let why = format!("{} holds it and has stopped ({stopped})", lease.agent);
-            let hint = if task.status == Status::ReadyForReview {
+            let hint = if task.judged_by().is_some() {
                 format!("its lease ends at {}; then run again", lease.expires.at)
             } else {
                 format!("`liza task release {id}` frees it; then run again")
@@ -520,10 +523,7 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         );
         return made(kind, why, hint);
     }
-    let role = match task.status {
-        Status::ReadyForReview | Status::Approved => Role::code_reviewer(),
-        _ => task.role.clone(),
-    };
+    let role = task.next_role();
     if let Some(agent) = taker_elsewhere(board, world, now, team, task, &role) {
         let why = format!("{agent}, which another process runs, may take it");
         return made(CauseKind::Elsewhere, why, "`liza agent list` shows what it does".to_owned());
@@ -533,11 +533,13 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
             .unwrap_or_else(|| format!("add one to `team` in liza.yaml, or `liza agent run --role {role}`"));
         return made(CauseKind::MissingRole, format!("{why}; {missing}"), hint);
     }
-    if task.status == Status::ReadyForReview {
-        let hint = "add another code_reviewer to `team` in liza.yaml, or review it yourself".to_owned();
+    if let Some(role) = task.judged_by() {
+        let hint = format!(
+            "add another {role} to `team` in liza.yaml, or judge it yourself: `liza review claim {id}`"
+        );
         return made(
             CauseKind::MissingRole,
-            format!("no reviewer of the team may judge it: {}", implementers(task)),
+            format!("no {role} of the team may judge it: {}", hands(task)),
             hint,
         );
     }
@@ -570,15 +572,18 @@ fn taker_elsewhere<'t>(
             && team.elsewhere.contains(&seat.agent)
             && call.check_switches(Some(&task.id)).is_ok()
             && match task.status {
+                _ if task.judged_by().is_some() => check_reviewable(board, &call, task).is_ok(),
                 Status::Approved => true,
-                Status::ReadyForReview => check_reviewable(board, &call, task).is_ok(),
                 _ => check_claimable(board, &call, task).is_ok(),
             }
     };
     team.seats.iter().find(could).map(|seat| &seat.agent)
 }
 
-fn implementers(task: &Task) -> String {
+/// Who may not judge it any more, and why.
+fn hands(task: &Task) -> String {
     let names: Vec<&str> = task.implementers.iter().map(AgentId::as_str).collect();
-    format!("{} worked on it", names.join(", "))
+    let approver = task.body().approval.as_ref().filter(|_| task.awaits_red_team());
+    let approved = approver.map_or(String::new(), |approval| format!(", {} approved it", approval.reviewer));
+    format!("{} worked on it{approved}", names.join(", "))
 }

@@ -1,7 +1,7 @@
 //! Which work to offer an agent: its own first, then the most urgent, then the oldest.
 
 use crate::board::rules::{check_claimable, check_reviewable};
-use crate::board::{Board, Call, Needs, PathPattern, Status, Task};
+use crate::board::{Board, Call, Needs, PathPattern, Role, Status, Task};
 
 /// The best task this caller could claim now.
 pub fn best_claim<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
@@ -33,11 +33,11 @@ pub fn needed_for_reviews(board: &Board) -> Needs {
     Needs::Tasks(board.tasks.iter().filter(waiting).map(|task| task.id.clone()).collect())
 }
 
-/// Approved tasks in the order they are merged: the most urgent first, then who was approved first, then who owns less,
+/// Approved tasks in the order they are merged, those left out that the red team is still to look at: the most urgent first, then who was approved first, then who owns less,
 /// for that is the least in the way of others. See [`needed_for_reviews`].
 pub fn merge_order(board: &Board) -> Vec<&Task> {
-    let mut approved: Vec<&Task> =
-        board.tasks.iter().filter(|task| task.status == Status::Approved).collect();
+    let ready = |task: &&Task| task.status == Status::Approved && !task.awaits_red_team();
+    let mut approved: Vec<&Task> = board.tasks.iter().filter(ready).collect();
     approved.sort_by_key(|task| {
         let since = task.body().approval.as_ref().map(|approval| approval.time);
         (std::cmp::Reverse(task.priority), since, breadth(&task.owns))
@@ -52,14 +52,19 @@ fn breadth(owns: &[PathPattern]) -> (usize, usize) {
     (owns.iter().filter(wide).count(), owns.len())
 }
 
-/// The best submission this caller could review now; see [`needed_for_reviews`].
-pub fn best_review<'b>(board: &'b Board, call: &Call, wanted: impl Fn(&Task) -> bool) -> Option<&'b Task> {
+/// The best work this caller could judge now in this role, as a reviewer or as the red team; see [`needed_for_reviews`].
+pub fn best_review<'b>(
+    board: &'b Board,
+    call: &Call,
+    role: &Role,
+    wanted: impl Fn(&Task) -> bool,
+) -> Option<&'b Task> {
     let by = call.by.id();
     board
         .tasks
         .iter()
         .enumerate()
-        .filter(|(_, task)| task.status == Status::ReadyForReview)
+        .filter(|(_, task)| task.judged_by().as_ref() == Some(role))
         .filter(|(_, task)| wanted(task) && call.check_switches(Some(&task.id)).is_ok())
         .filter(|(_, task)| check_reviewable(board, call, task).is_ok())
         .max_by_key(|(at, task)| {

@@ -24,6 +24,15 @@ fn one_of_them() -> u32 {
     1
 }
 
+/// A team for those who named none; with somebody of the red team where the project gives it a turn.
+pub fn default_team(red_team: bool) -> Vec<TeamMember> {
+    let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
+    let mut team =
+        vec![member(Role::planner(), 1), member(Role::coder(), 2), member(Role::code_reviewer(), 1)];
+    team.extend(red_team.then(|| member(Role::red_team(), 1)));
+    team
+}
+
 /// How one role is played.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

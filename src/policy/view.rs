@@ -130,6 +130,10 @@ impl<'b> Scene<'b> {
                 Some(lease) if !lease_over(self.board, lease, self.now) => None,
                 _ => one("code_reviewer", "ready for a reviewer".to_owned()),
             },
+            Status::Approved if task.awaits_red_team() => match &task.review_lease {
+                Some(lease) if !lease_over(self.board, lease, self.now) => None,
+                _ => one("red_team", "approved; the red team has its turn before the merge".to_owned()),
+            },
             Status::Approved => one("code_reviewer", "approved; ready to merge".to_owned()),
             Status::Blocked => one("human", "its questions wait for an answer".to_owned()),
             Status::Merged | Status::Superseded | Status::Abandoned => None,

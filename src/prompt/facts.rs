@@ -24,7 +24,7 @@ macro_rules! plain_names {
     };
 }
 
-plain_names!(TaskId, AgentId, Role, CommitId, Quoted, PriorFlags);
+plain_names!(TaskId, AgentId, Role, CommitId, Quoted, PriorFlags, AnswerFlags);
 
 impl Plain for u64 {
     fn value(&self) -> Value {
@@ -67,6 +67,20 @@ impl PriorFlags {
         let word =
             |id: &&str| (1..=16).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         Self(issues.into_iter().filter(word).map(|id| format!(" --prior {id}=…")).collect())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// ` --answer "1=…" --answer "2=…"`: the flags a verdict needs, one for each item of the checklist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerFlags(String);
+
+impl AnswerFlags {
+    pub fn of(items: usize) -> Self {
+        Self((1..=items).map(|number| format!(" --answer \"{number}=…\"")).collect())
     }
 
     pub fn as_str(&self) -> &str {

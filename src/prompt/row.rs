@@ -43,7 +43,7 @@ impl Row {
         };
         match role.as_str() {
             "planner" => Self { goal: true, spec: true, tree: true, planning: true, ..nothing },
-            "code_reviewer" => {
+            "code_reviewer" | "red_team" => {
                 Self { spec: true, outputs: Outputs::Dependencies, submission: true, ..nothing }
             }
             "test_engineer" => Self { spec: true, past: true, outputs: Outputs::Merged, ..nothing },

@@ -152,8 +152,8 @@ fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option
         let wakes = wakes(board);
         return Ok((!wakes.is_empty()).then_some(Assignment::Plan { wakes }));
     }
-    if *role == Role::code_reviewer() {
-        let task = best_review(board, &call, |task| wanted(&task.id));
+    if role.judges() {
+        let task = best_review(board, &call, role, |task| wanted(&task.id));
         return Ok(task.map(|task| Assignment::Review { task: task.id.clone() }));
     }
     let task = best_claim(board, &call, |task| &task.role == role && wanted(&task.id));

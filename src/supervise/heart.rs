@@ -112,8 +112,7 @@ fn renew_what_it_holds(ctx: &Context, beat: &Beat, why: String) -> Renewed {
             .task(task)
             .is_some_and(|task| task.status == Status::Working && !task.lease.as_ref().is_some_and(mine)),
         Beat::Review { task } => snapshot.board.task(task).is_some_and(|task| {
-            task.status == Status::ReadyForReview
-                && task.review_lease.as_ref().is_some_and(|lease| !mine(lease))
+            task.judged_by().is_some() && task.review_lease.as_ref().is_some_and(|lease| !mine(lease))
         }),
         Beat::Presence => false,
     };

@@ -398,16 +398,19 @@ impl Runner {
         let wanted = |task: &TaskId| self.options.task.as_ref().is_none_or(|only| only == task);
         let world = self.ctx.store.surroundings(board)?;
         let call = Call::new(actor, &self.ctx.now, &world);
-        if self.role == Role::code_reviewer() {
+        if self.role.judges() {
+            // The red team judges and does not merge.
+            let merges = self.role == Role::code_reviewer();
             let approved = merge_order(board).into_iter().any(|task| {
-                wanted(&task.id)
+                merges
+                    && wanted(&task.id)
                     && call.check_switches(Some(&task.id)).is_ok()
                     && self.is_due(&merging(board, &task.id))
             });
             if approved {
                 return Ok(Some(Found::Merge));
             }
-            let Some(task) = best_review(board, &call, |task| {
+            let Some(task) = best_review(board, &call, &self.role, |task| {
                 wanted(&task.id) && self.is_due(&format!("review {}", task.id))
             }) else {
                 return Ok(None);
@@ -415,9 +418,11 @@ impl Runner {
             let task = task.id.clone();
             return match review::claim(&self.ctx, &task) {
                 Ok((data, _)) => {
-                    self.tell(Event::new(Kind::Claimed, "for review").task(&task));
-                    // So that the verdict can rest on what they say, and need not wait for them.
-                    if let Err(failure) = review::ask_gates(&self.ctx, &task) {
+                    let what = if merges { "for review" } else { "for the red team" };
+                    self.tell(Event::new(Kind::Claimed, what).task(&task));
+                    // So that the verdict can rest on what they say, and need not wait for them. What the red team
+                    // gets has passed them.
+                    if merges && let Err(failure) = review::ask_gates(&self.ctx, &task) {
                         self.tell(Event::new(Kind::Notice, said(&failure)).task(&task));
                     }
                     let place = PathBuf::from(data["checkout"].as_str().unwrap_or_default());

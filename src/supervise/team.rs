@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use crate::board::rules::{Release, ReleaseReview};
-use crate::board::{AgentId, Board, Needs, Role, Status, SwitchKind, TaskId, Transition};
+use crate::board::{AgentId, Board, Needs, Status, SwitchKind, TaskId, Transition};
 use crate::flow::views::Keeper;
 use crate::flow::{Context, Failure, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
@@ -121,12 +121,6 @@ pub struct TeamRun<'a> {
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
-}
-
-/// A team for those who named none.
-pub fn default_team() -> Vec<TeamMember> {
-    let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
-    vec![member(Role::planner(), 1), member(Role::coder(), 2), member(Role::code_reviewer(), 1)]
 }
 
 impl<'a> TeamRun<'a> {
@@ -566,7 +560,7 @@ impl<'a> TeamRun<'a> {
                     kept.map_or(String::new(), |kept| format!("; not committed work is kept as {kept}"));
                 Release { task: task.id.clone(), epoch: Some(task.epoch), reason: format!("{why}{kept}") }
                     .into()
-            } else if task.status == Status::ReadyForReview && held(&task.review_lease) {
+            } else if task.judged_by().is_some() && held(&task.review_lease) {
                 ReleaseReview { task: task.id.clone() }.into()
             } else {
                 continue;

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::board::{Board, Needs, Status, SwitchKind, TaskId};
+use crate::board::{Board, Needs, Role, Status, SwitchKind, Task, TaskId};
 use crate::flow::Failure;
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
@@ -269,7 +269,9 @@ impl Runner {
                     Reviewed::Unfinished => return Ok(None),
                     Reviewed::Approved => {
                         self.tell(Event::new(Kind::Approved, "").task(task));
-                        if board.task(task).is_some_and(|task| task.status == Status::Approved) {
+                        let mergeable =
+                            |task: &Task| task.status == Status::Approved && !task.awaits_red_team();
+                        if self.role == Role::code_reviewer() && board.task(task).is_some_and(mergeable) {
                             return Ok(Some(self.merge()));
                         }
                         return Ok(Some(After::GoOn));

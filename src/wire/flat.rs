@@ -12,7 +12,7 @@ use crate::board::{AgentId, Board, Config, Stamp, Task, TaskId};
 use super::{ForeignError, Limits, read_foreign};
 
 /// Keys of a task that belong to its head; a test compares them with the struct.
-const HEAD_KEYS: [&str; 23] = [
+const HEAD_KEYS: [&str; 24] = [
     "id",
     "status",
     "kind",
@@ -36,6 +36,7 @@ const HEAD_KEYS: [&str; 23] = [
     "review_cycles_total",
     "review_commit",
     "integration_fix",
+    "red_team",
 ];
 
 pub(super) fn is_head_key(key: &str) -> bool {

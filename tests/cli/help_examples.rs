@@ -25,6 +25,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza agent run", Me::Human, staffed),
     ("liza archive", Me::Human, merged),
     ("liza anomaly", Me::Coder, working),
+    ("liza bug", Me::Human, wrong),
     ("liza bundle apply", Me::Coder, bundled),
     ("liza bundle check", Me::Human, packed),
     ("liza bundle create", Me::Coder, finished),
@@ -118,6 +119,13 @@ fn add(stage: &Stage, id: &str, path: &str, finalize: &[&str]) {
     args.extend(["--owns", path]);
     args.extend(finalize);
     stage.world.human(&args).ok();
+}
+
+/// Something merged is wrong, and a test that shows it lies in the checkout.
+fn wrong() -> Stage {
+    let stage = board();
+    stage.world.write("tests/test_empty.sh", "sh greet.sh ''\n");
+    stage
 }
 
 fn drafts() -> Stage {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod bundles;
+mod checklists;
 mod checkpoint_submit;
 mod concurrency;
 mod crash;
@@ -34,6 +35,7 @@ mod other_versions;
 mod prompts;
 mod providers;
 mod reading;
+mod red_team;
 mod requests;
 mod restore;
 mod review;
@@ -46,6 +48,7 @@ mod task_ends;
 mod task_plans;
 mod tasks;
 mod team;
+mod test_engineer;
 mod tour;
 mod uninstall;
 mod verify;

@@ -5,12 +5,12 @@ use std::rc::Rc;
 use crate::board::call::Actor;
 use crate::board::intent::Work;
 use crate::board::rules::*;
-use crate::board::task::Status;
+use crate::board::task::{Risk, Status};
 use crate::board::testing::{Bench, LEASE, REASONS, commit, id, pause, role};
 use crate::board::transition::Transition;
 use crate::board::{AgentId, Task};
 
-use super::{CODERS, REVIEWERS, State, Step, TASKS};
+use super::{ATTACKED, CODERS, RED_TEAM, REVIEWERS, State, Step, TASKS};
 
 /// Somebody tries something. It costs as many disturbances as it is: the end of a task or of an agent counts twice.
 pub struct Act {
@@ -107,6 +107,7 @@ fn offer_review(menu: &mut Menu, name: &str, task: &Task, moved: bool) {
             menu.offer(0, reviewer, RenewReview { task: id(name) });
             menu.offer(1, reviewer, ReleaseReview { task: id(name) });
             let mut approve = bench.approve(name);
+            approve.red_team_from = (name == ATTACKED).then_some(Risk::Low);
             let mut reject = bench.reject(name, REASONS[task.review_cycles_total as usize % 2]);
             let mut discuss = bench.discuss(name);
             if moved {
@@ -124,6 +125,18 @@ fn offer_review(menu: &mut Menu, name: &str, task: &Task, moved: bool) {
             menu.offer(0, reviewer, VoidApproval { task: id(name), branch_head: elsewhere() });
         }
         menu.offer(0, reviewer, merge);
+    }
+    for attacker in RED_TEAM.iter().filter(|_| task.awaits_red_team()) {
+        menu.offer(0, attacker, bench.start_review(name));
+        menu.offer(1, attacker, ReleaseReview { task: id(name) });
+        let mut clear = bench.clear(name);
+        let mut found = bench.finding_of_red_team(name, REASONS[2]);
+        if moved {
+            clear.branch_head = elsewhere();
+            found.branch_head = elsewhere();
+        }
+        menu.offer(0, attacker, clear);
+        menu.offer(1, attacker, found);
     }
 }
 

@@ -57,6 +57,7 @@ fn project_head(board: &Board, head: &Head, now: &Stamp, out: &mut DefaultHasher
     left(head.holds_paths_until.as_ref(), now).hash(out);
     (head.review_cycles_current, head.review_cycles_total, head.integration_fix).hash(out);
     (&head.superseded_by, head.review_commit.is_some()).hash(out);
+    head.red_team.as_ref().map(|turn| &turn.by).hash(out);
     for list in [&head.implementers, &head.failed_by] {
         let mut sorted: Vec<&str> = list.iter().map(|agent| agent.as_str()).collect();
         sorted.sort_unstable();

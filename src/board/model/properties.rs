@@ -4,7 +4,7 @@ use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
 use crate::board::{Board, TaskId, Transition, any_overlap, violations};
 
-use super::{State, TASKS};
+use super::{ATTACKED, State, TASKS};
 
 /// Whether this step was right, or what is wrong with it.
 pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
@@ -73,6 +73,14 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
         let merge_of = |task: &Task| task.body().approval.as_ref().map(|approval| approval.commit.clone());
         if merge_of(new) != new.review_commit {
             return Err("merged something else than was approved".to_owned());
+        }
+        if TASKS[at] == ATTACKED {
+            let Some(by) = new.red_team.as_ref().and_then(|turn| turn.by.as_ref()) else {
+                return Err("merged before the red team had its turn".to_owned());
+            };
+            if Some(by.to_string()) == approver || after.known[at].hands.contains(&by.to_string()) {
+                return Err(format!("{by} had a hand in it and cleared it for the red team"));
+            }
         }
     }
     Ok(())

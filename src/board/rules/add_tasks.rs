@@ -36,6 +36,9 @@ pub struct NewTask {
     pub done_when: Vec<String>,
     #[serde(default)]
     pub scope: Scope,
+    /// What its reviewer has to answer, beside what the project asks of every task of its risk.
+    #[serde(default, alias = "reviewer_checklist", skip_serializing_if = "Vec::is_empty")]
+    pub checklist: Vec<String>,
     /// Paths nobody else may own; the scope if absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owns: Vec<PathPattern>,
@@ -177,6 +180,7 @@ fn check_fields(task: &NewTask) -> Result<(), Refusal> {
     }
     for (field, texts) in [
         ("done_when", &task.done_when),
+        ("checklist", &task.checklist),
         ("tags", &task.tags),
         ("inputs", &task.inputs),
         ("expected_outputs", &task.expected_outputs),
@@ -292,6 +296,7 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
             spec_ref: new.spec_ref.clone(),
             done_when: new.done_when.clone(),
             scope: new.scope.clone(),
+            checklist: new.checklist.clone(),
             parent: new.parent.clone(),
             tags: new.tags.clone(),
             inputs: new.inputs.clone(),

@@ -41,6 +41,8 @@ pub struct TaskEdit {
     pub spec_ref: Option<String>,
     pub done_when: Vec<String>,
     pub scope: Scope,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checklist: Vec<String>,
     pub owns: Vec<PathPattern>,
     pub priority: i64,
 }
@@ -55,6 +57,7 @@ impl TaskEdit {
             spec_ref: body.spec_ref.clone(),
             done_when: body.done_when.clone(),
             scope: body.scope.clone(),
+            checklist: body.checklist.clone(),
             owns: task.owns.clone(),
             priority: task.priority,
         }
@@ -67,6 +70,7 @@ impl TaskEdit {
         body.spec_ref = self.spec_ref.clone();
         body.done_when = self.done_when.clone();
         body.scope = self.scope.clone();
+        body.checklist = self.checklist.clone();
         head.owns = self.owns.clone();
         head.priority = self.priority;
     }
@@ -88,6 +92,7 @@ impl TaskEdit {
         }
         text_fits("description", &self.description)?;
         self.done_when.iter().try_for_each(|text| text_given("done_when", text))?;
+        self.checklist.iter().try_for_each(|text| text_given("checklist", text))?;
         if task.status == Status::Idle
             && (self.done_when.is_empty() || self.spec_ref.is_none() || self.scope.inside.is_empty())
         {

@@ -48,6 +48,9 @@ pub fn next_step(task: &Task) -> String {
         Status::Idle => format!("`liza task claim {id}` starts work on it"),
         Status::Working => format!("its holder finishes with `liza task submit {id}`"),
         Status::ReadyForReview => format!("a reviewer takes it with `liza review claim {id}`"),
+        Status::Approved if task.awaits_red_team() => {
+            format!("the red team takes its turn with `liza review claim {id}`")
+        }
         Status::Approved => format!("`liza merge {id}` lands it"),
         Status::Rejected => format!("its coder takes it up again with `liza task claim {id}`"),
         Status::Blocked => format!("`liza task unblock {id} --answer …` once its questions are answered"),

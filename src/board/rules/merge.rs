@@ -20,6 +20,7 @@ use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, human_only, next_step, no_intent, parts, tier0_role, wrong_state};
 use super::moves::owned_intent;
+use super::red_team::red_team_is_through;
 use super::review_lease::reviews;
 use super::verdict::approval_holds;
 
@@ -80,7 +81,8 @@ impl Rule for BeginMerge {
             .detail("branch_head", self.branch_head.as_ref().map(|head| head.as_str().to_owned()))
             .err();
         }
-        Ok(())
+        // Asked last: an approval that does not hold any more is void, whoever was still to look at it.
+        red_team_is_through(task)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
@@ -406,6 +408,8 @@ impl Rule for VoidApproval {
         head.status = Status::Rejected;
         head.reserved_until = Some(Deadline::after(call.now, lease));
         body.approval = None;
+        head.red_team = None;
+        head.review_lease = None;
         body.rejection_reason = Some(reason.to_owned());
         body.rejection_feedback = Some(reason.to_owned());
         body.history.push(entry(call, Event::ApprovalVoided).step(from, Status::Rejected).detail(reason));

@@ -7,7 +7,7 @@ use crate::board::call::Call;
 use crate::board::history::Event;
 use crate::board::ids::{Role, TaskId};
 use crate::board::records::Handoff;
-use crate::board::refusal::Refusal;
+use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
 use crate::board::task::{Body, Head, Left, Status};
 use crate::board::transition::{Needs, Rule};
@@ -84,6 +84,9 @@ pub struct HandOff {
     pub epoch: Option<u64>,
     pub summary: String,
     pub next_action: String,
+    /// Whose turn it is then; the same role's without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_role: Option<Role>,
 }
 
 impl Rule for HandOff {
@@ -100,7 +103,8 @@ impl Rule for HandOff {
             holds_lease(task, call, self.epoch)?;
         }
         text_given("--summary", &self.summary)?;
-        text_given("--next", &self.next_action)
+        text_given("--next", &self.next_action)?;
+        self.to_role.as_ref().map_or(Ok(()), implements)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
@@ -110,13 +114,19 @@ impl Rule for HandOff {
         head.status = Status::Idle;
         head.reserved_until = None;
         body.left = Some(Left::HandedOff);
+        let mut detail = self.summary.clone();
+        if let Some(role) = self.to_role.as_ref().filter(|role| **role != head.role) {
+            detail = format!("from {} to {role}: {detail}", head.role);
+            let planned = body.planned_role.take().unwrap_or_else(|| head.role.clone());
+            // Handed back, it is again what it was planned as.
+            body.planned_role = Some(planned).filter(|planned| planned != role);
+            head.role = role.clone();
+        }
         body.history.push(
-            entry(call, Event::HandedOff)
-                .step(Status::Working, Status::Idle)
-                .epoch(epoch)
-                .detail(self.summary.clone()),
+            entry(call, Event::HandedOff).step(Status::Working, Status::Idle).epoch(epoch).detail(detail),
         );
-        let outcome = json!({ "task": self.task, "status": head.status, "epoch": head.epoch });
+        let outcome =
+            json!({ "task": self.task, "status": head.status, "epoch": head.epoch, "role": head.role });
         board.rest.handoff.push(Handoff {
             task_id: self.task.clone(),
             time: call.now.wall,
@@ -131,4 +141,16 @@ impl Rule for HandOff {
     fn needs(&self, _: &Board) -> Needs {
         Needs::task(&self.task)
     }
+}
+
+/// Only a role that works on tasks can be handed one; nobody of the others would ever be offered it.
+fn implements(role: &Role) -> Result<(), Refusal> {
+    let others = [Role::planner(), Role::code_reviewer(), Role::red_team(), Role::overseer()];
+    if !others.contains(role) {
+        return Ok(());
+    }
+    Refusal::new(Code::Value, format!("a {role} does not work on tasks, so none can be handed to it"))
+        .hint("--to-role test_engineer or coder, or a role of your own that tasks name")
+        .detail("role", role.as_str())
+        .err()
 }

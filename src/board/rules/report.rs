@@ -18,7 +18,7 @@ use super::common::{MOST_ITEMS, find, plans, text_given};
 /// Unprocessed records one board may hold of a kind; the board is read by every command.
 const MOST_RECORDS: usize = 5_000;
 
-fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
+pub fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
     if count < MOST_RECORDS {
         return Ok(());
     }

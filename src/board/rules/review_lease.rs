@@ -14,6 +14,7 @@ use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, lease_over, next_step, parts, tier0_role, wrong_state};
+use super::red_team::may_attack;
 
 /// The two-person rule: nobody judges what he had a hand in.
 pub fn not_an_implementer(task: &Task, call: &Call, reviewer: &AgentId, verb: &str) -> Result<(), Refusal> {
@@ -83,17 +84,22 @@ impl Rule for StartReview {
 
 /// Everything that must hold before this caller may review this task.
 pub fn check_reviewable(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
-    reviews(board, call, &format!("review task `{}`", task.id))?;
-    if task.status != Status::ReadyForReview {
-        return Err(wrong_state(task, "reviewed", next_step(task)));
+    let red_team = task.judged_by() == Some(Role::red_team());
+    if red_team {
+        may_attack(board, call, task, "judge")?;
+    } else {
+        reviews(board, call, &format!("review task `{}`", task.id))?;
+        if task.status != Status::ReadyForReview {
+            return Err(wrong_state(task, "reviewed", next_step(task)));
+        }
+        not_an_implementer(task, call, &call.by.id(), "review")?;
     }
-    not_an_implementer(task, call, &call.by.id(), "review")?;
     match &task.review_lease {
         Some(lease) if lease.agent != call.by.id() && !lease_over(board, lease, call.now) => Refusal::new(
             Code::Held,
             format!("task `{}` is being reviewed by `{}` until {}", task.id, lease.agent, lease.expires.at),
         )
-        .hint("take other work: `liza next --role code_reviewer`")
+        .hint(format!("take other work: `liza next --role {}`", task.next_role()))
         .detail("holder", lease.agent.as_str())
         .err(),
         _ => Ok(()),
@@ -127,7 +133,7 @@ pub struct RenewReview {
 impl Rule for RenewReview {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
-        if task.status != Status::ReadyForReview {
+        if task.judged_by().is_none() {
             return Err(wrong_state(task, "reviewed", next_step(task)));
         }
         holds_review(task, call)
@@ -156,7 +162,7 @@ pub struct ReleaseReview {
 impl Rule for ReleaseReview {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
-        if task.status != Status::ReadyForReview {
+        if task.judged_by().is_none() {
             return Err(wrong_state(task, "reviewed", next_step(task)));
         }
         // A person may free a review that an agent sits on.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
+use crate::board::checklist::{self, Answer, Answered};
 use crate::board::config::Config;
 use crate::board::gates::GateReport;
 use crate::board::history::Event;
@@ -12,7 +13,7 @@ use crate::board::paths::RepoPath;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::review::{Approval, Feedback, Issue, IssueStatus, Review, Verdict};
 use crate::board::state::Board;
-use crate::board::task::{Body, Head, Kind, Status, Task};
+use crate::board::task::{Body, Head, Kind, Risk, Status, Task};
 use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
 use crate::text::same_reason;
@@ -21,6 +22,7 @@ use super::common::{
     MOST_ITEMS, end_claim, entry, find, next_step, note_failure, parts, questions_given, text_fits,
     text_given, wrong_state,
 };
+use super::red_team::turn_of;
 use super::review_lease::{holds_review, not_an_implementer, reviews};
 
 /// What every verdict must satisfy.
@@ -48,6 +50,17 @@ fn check_verdict(
     }
     not_an_implementer(task, call, &call.by.id(), "judge")?;
     holds_review(task, call)?;
+    about_what_stands(task, commit, branch_head, feedback)
+}
+
+/// The verdict is about the commit under review, that is still what stands there, and what is said about it makes sense.
+pub fn about_what_stands(
+    task: &Task,
+    commit: &CommitId,
+    branch_head: Option<&CommitId>,
+    feedback: &Feedback,
+) -> Result<(), Refusal> {
+    let id = &task.id;
     if task.review_commit.as_ref() != Some(commit) {
         let under_review = task.review_commit.as_ref().map_or("none", CommitId::as_str);
         return Refusal::new(
@@ -79,6 +92,10 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
         ("strengths", &feedback.strengths),
         ("approval_conditions", &feedback.approval_conditions),
         ("files_reviewed", &feedback.files_reviewed),
+        (
+            "notes of the checklist",
+            &feedback.checklist.iter().filter_map(|given| given.note.clone()).collect(),
+        ),
     ] {
         if texts.len() > MOST_ITEMS {
             return Refusal::new(Code::Limit, format!("{field} has at most {MOST_ITEMS} entries")).err();
@@ -128,14 +145,16 @@ fn take_prior(body: &mut Body, feedback: &Feedback) {
     }
 }
 
-/// Puts the review on record and returns the ids of the issues it raises.
-fn record(
+/// Puts the review on record and returns the ids of the issues it raises. `of_risk` is what the project asks of tasks of
+/// this risk.
+pub fn record(
     head: &mut Head,
     body: &mut Body,
     call: &Call,
     commit: &CommitId,
     verdict: Verdict,
     feedback: &Feedback,
+    of_risk: &[String],
 ) -> Vec<String> {
     let round = head.review_cycles_total + 1;
     take_prior(body, feedback);
@@ -152,6 +171,8 @@ fn record(
         commit: commit.clone(),
         verdict,
         summary: feedback.summary.clone(),
+        red_team: false,
+        checklist: answered(body, of_risk, feedback),
         raised: raised.clone(),
         strengths: feedback.strengths.clone(),
         approval_conditions: feedback.approval_conditions.clone(),
@@ -159,6 +180,16 @@ fn record(
     });
     head.review_lease = None;
     raised
+}
+
+fn asked(body: &Body, of_risk: &[String]) -> Vec<String> {
+    checklist::items(&body.checklist, of_risk)
+}
+
+/// The answers that were given, in the order of the items; checked before.
+fn answered(body: &Body, of_risk: &[String], feedback: &Feedback) -> Vec<Answered> {
+    let found = checklist::matched(&asked(body, of_risk), &feedback.checklist);
+    found.unwrap_or_default().into_iter().flatten().collect()
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,6 +206,12 @@ pub struct Approve {
     /// What the gates said about that commit's tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<GateReport>,
+    /// What the project asks of every task of its risk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_risk: Vec<String>,
+    /// From this risk on the red team has a turn before the merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_team_from: Option<Risk>,
 }
 
 impl Approve {
@@ -205,6 +242,21 @@ impl Approve {
             )
             .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
             .detail("issues", blocking)
+            .err();
+        }
+        let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
+        let unmet: Vec<&str> = answers
+            .iter()
+            .filter(|found| found.answer == Answer::No)
+            .map(|found| found.item.as_str())
+            .collect();
+        if !unmet.is_empty() {
+            return Refusal::new(
+                Code::IssuesOpen,
+                format!("the checklist is answered with no: {}", unmet.join("; ")),
+            )
+            .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
+            .detail("items", unmet)
             .err();
         }
         let Some(submission) = &body.submission else {
@@ -250,8 +302,9 @@ impl Rule for Approve {
         for issue in &mut body.issues {
             issue.status = IssueStatus::Resolved;
         }
-        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback);
+        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &self.of_risk);
         head.status = Status::Approved;
+        head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
         if self.gates.is_some() {
             body.gates.clone_from(&self.gates);
         }
@@ -271,7 +324,7 @@ impl Rule for Approve {
                 .detail(self.feedback.summary.clone()),
         );
         json!({
-            "task": self.task, "status": head.status, "commit": self.commit,
+            "task": self.task, "status": head.status, "commit": self.commit, "red_team": head.red_team,
             "gates": self.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
         })
     }
@@ -289,6 +342,9 @@ pub struct Reject {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_head: Option<CommitId>,
     pub feedback: Feedback,
+    /// What the project asks of every task of its risk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_risk: Vec<String>,
 }
 
 impl Rule for Reject {
@@ -319,7 +375,7 @@ impl Rule for Reject {
             .detail("issues", unanswered)
             .err();
         }
-        Ok(())
+        checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
@@ -329,43 +385,73 @@ impl Rule for Reject {
             .rejection_reason
             .as_deref()
             .is_some_and(|former| same_reason(former, &self.feedback.summary, config.same_reason_ratio));
-        let raised = record(head, body, call, &self.commit, Verdict::RequestChanges, &self.feedback);
-        head.review_cycles_current += 1;
-        head.review_cycles_total += 1;
-        body.consecutive_rejections += 1;
-        body.rejection_reason = Some(self.feedback.summary.clone());
-        body.rejection_feedback = Some(feedback_text(body, &self.feedback));
-        head.status = Status::Rejected;
-        head.reserved_until = Some(Deadline::after(call.now, config.lease_seconds));
-        body.history.push(
-            entry(call, Event::Rejected)
-                .step(Status::ReadyForReview, Status::Rejected)
-                .commit(&self.commit)
-                .detail(self.feedback.summary.clone()),
-        );
-        let limit = limit_reached(head, body, &config, same);
-        if let Some((reason, questions)) = &limit {
-            note_failure(head);
-            end_claim(head);
-            head.status = Status::Blocked;
-            head.reserved_until = None;
-            head.holds_paths_until = Some(Deadline::after(call.now, config.blocked_hold_seconds));
-            body.blocked_from = Some(Status::Rejected);
-            body.blocked_reason = Some(reason.clone());
-            body.blocked_questions = questions.clone();
-            body.history.push(
-                entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason.clone()),
-            );
-        }
-        json!({
-            "task": self.task, "status": head.status, "issues": raised, "cycles": head.review_cycles_total,
-            "blocked_reason": limit.map(|(reason, _)| reason),
-        })
+        let raised =
+            record(head, body, call, &self.commit, Verdict::RequestChanges, &self.feedback, &self.of_risk);
+        let rejection = Rejection {
+            from: Status::ReadyForReview,
+            commit: &self.commit,
+            feedback: &self.feedback,
+            same_reason: same,
+            raised,
+        };
+        send_back(head, body, call, &config, &rejection)
     }
 
     fn needs(&self, _: &Board) -> Needs {
         Needs::task(&self.task)
     }
+}
+
+/// A rejection that is on record.
+pub struct Rejection<'a> {
+    pub from: Status,
+    pub commit: &'a CommitId,
+    pub feedback: &'a Feedback,
+    /// It says what was said the last time.
+    pub same_reason: bool,
+    /// Ids of the issues it raised.
+    pub raised: Vec<String>,
+}
+
+/// Back to its coder, whoever rejected it; BLOCKED if it was one time too many.
+pub fn send_back(
+    head: &mut Head,
+    body: &mut Body,
+    call: &Call,
+    config: &Config,
+    rejection: &Rejection<'_>,
+) -> Value {
+    let Rejection { from, commit, feedback, .. } = rejection;
+    head.review_cycles_current += 1;
+    head.review_cycles_total += 1;
+    body.consecutive_rejections += 1;
+    body.rejection_reason = Some(feedback.summary.clone());
+    body.rejection_feedback = Some(feedback_text(body, feedback));
+    head.status = Status::Rejected;
+    head.reserved_until = Some(Deadline::after(call.now, config.lease_seconds));
+    body.history.push(
+        entry(call, Event::Rejected)
+            .step(*from, Status::Rejected)
+            .commit(commit)
+            .detail(feedback.summary.clone()),
+    );
+    let limit = limit_reached(head, body, config, rejection.same_reason);
+    if let Some((reason, questions)) = &limit {
+        note_failure(head);
+        end_claim(head);
+        head.status = Status::Blocked;
+        head.reserved_until = None;
+        head.holds_paths_until = Some(Deadline::after(call.now, config.blocked_hold_seconds));
+        body.blocked_from = Some(Status::Rejected);
+        body.blocked_reason = Some(reason.clone());
+        body.blocked_questions = questions.clone();
+        body.history
+            .push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason.clone()));
+    }
+    json!({
+        "task": head.id, "status": head.status, "issues": rejection.raised, "cycles": head.review_cycles_total,
+        "blocked_reason": limit.map(|(reason, _)| reason),
+    })
 }
 
 /// Whether this rejection was one too many, and what to ask.
@@ -418,6 +504,11 @@ fn feedback_text(body: &Body, feedback: &Feedback) -> String {
         }
         lines.push(line);
     }
+    let answers = body.reviews.last().map(|review| &review.checklist[..]).unwrap_or_default();
+    for answer in answers.iter().filter(|found| found.answer == Answer::No) {
+        let note = answer.note.as_deref().map_or(String::new(), |note| format!(" ({})", note.trim()));
+        lines.push(format!("checklist, answered with no: {}{note}", answer.item.trim()));
+    }
     for condition in &feedback.approval_conditions {
         lines.push(format!("condition for approval: {}", condition.trim()));
     }
@@ -432,19 +523,23 @@ pub struct Discuss {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_head: Option<CommitId>,
     pub feedback: Feedback,
+    /// What the project asks of every task of its risk; a discussion may answer it and need not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_risk: Vec<String>,
 }
 
 impl Rule for Discuss {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         text_given("--reason", &self.feedback.summary)?;
+        checklist::matched(&asked(find(board, &self.task)?.body(), &self.of_risk), &self.feedback.checklist)?;
         questions_given(&self.feedback.questions)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let hold = board.config().blocked_hold_seconds;
         let (head, body) = parts(board, &self.task);
-        record(head, body, call, &self.commit, Verdict::NeedsDiscussion, &self.feedback);
+        record(head, body, call, &self.commit, Verdict::NeedsDiscussion, &self.feedback, &self.of_risk);
         end_claim(head);
         head.status = Status::Blocked;
         head.holds_paths_until = Some(Deadline::after(call.now, hold));

@@ -8,8 +8,17 @@ use crate::board::testing::*;
 use crate::board::transition::Transition;
 
 /// `coder-2` holds or last held the task, `reviewer-2` holds its review; the others only have their role.
-pub(super) const ACTORS: [&str; 8] =
-    ["planner-1", "coder-1", "coder-2", "reviewer-1", "reviewer-2", "overseer-1", "auditor-1", "human"];
+pub(super) const ACTORS: [&str; 9] = [
+    "planner-1",
+    "coder-1",
+    "coder-2",
+    "reviewer-1",
+    "reviewer-2",
+    "red-1",
+    "overseer-1",
+    "auditor-1",
+    "human",
+];
 
 pub(super) const VERBS: [&str; 21] = [
     "finalize",

@@ -3,6 +3,7 @@
 pub mod agent;
 mod agent_run;
 pub mod archive;
+pub mod bug;
 pub mod bundle;
 pub mod completions;
 pub mod demo;
@@ -63,6 +64,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Note(args) => records::note(session, &args),
         Command::Anomaly(args) => records::anomaly(session, &args),
         Command::Discover(args) => records::discover(session, &args),
+        Command::Bug(args) => bug::run(session, &args),
         Command::SpecChange(args) => records::spec_change(session, &args),
         Command::Inbox(args) => records::inbox(session, &args),
         Command::Log(args) => log::run(session, &args),

@@ -18,7 +18,7 @@ use super::{review as review_words, task as task_words};
 
 /// Claim the best work there is for you, and print what it is
 ///
-/// A coder gets a task, a reviewer a review, a planner the reason to plan, or else a task of its own role. `implementer` and
+/// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan, or else a task of its own role. `implementer` and
 /// `reviewer`, the words of a work graph, stand for coder and code_reviewer. Your own reserved work comes first, then the
 /// most urgent. Nothing to do: exit 0 and `data` is null.
 ///
@@ -112,8 +112,8 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
             return Ok(Some(Answer::new(data, text).at(board.revision)));
         }
     }
-    if *role == Role::code_reviewer() {
-        let Some(task) = best_review(board, &call, |_| true) else { return Ok(None) };
+    if role.judges() {
+        let Some(task) = best_review(board, &call, role, |_| true) else { return Ok(None) };
         return match review::claim(ctx, &task.id) {
             Ok((data, revision)) => {
                 Ok(Some(Answer::new(data.clone(), review_words::claimed_text(&data)).at(revision)))

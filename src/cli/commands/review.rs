@@ -1,6 +1,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use crate::board::checklist::{self, GivenAnswer, ItemName};
 use crate::board::review::{Feedback, Finding, IssueStatus, PriorStatus, Severity, Verdict};
 use crate::board::rules::{ReleaseReview, RenewReview};
 use crate::board::{CommitId, Needs};
@@ -19,6 +20,8 @@ use super::task::commit;
 #[derive(Subcommand)]
 pub enum ReviewCommand {
     /// Take a review: makes a sealed checkout of exactly the submitted commit
+    ///
+    /// An agent of the role red_team, or a person, takes the red team's turn on an approved task the same way.
     ///
     /// Example: liza review claim t1
     Claim(TaskArgs),
@@ -70,6 +73,9 @@ pub struct ApproveArgs {
     /// What became of an earlier issue; repeat
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
+    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    pub answer: Vec<String>,
     /// Changes to agent or tool configuration were read and are wanted
     #[arg(long)]
     pub allow_protected: bool,
@@ -97,6 +103,9 @@ pub struct RejectArgs {
     /// What became of an earlier issue; repeat
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
+    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    pub answer: Vec<String>,
     /// The whole feedback as YAML or JSON: a file, or - for standard input
     #[arg(long, value_name = "FILE")]
     pub from: Option<String>,
@@ -183,13 +192,16 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
             .map_err(Failure::from)
     };
     let plain = if args.no_diff { String::new() } else { diff(crate::git::Color::Never)? };
-    let head = view::review(task, submission, &answers);
+    let config = session.ctx.project_config()?;
+    let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+    let head = view::review(task, submission, &answers, &asked);
     let data = json!({
         "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
         "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
         "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
         "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "issues": body.issues,
-        "reviews": body.reviews, "diff": plain,
+        "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
+        "red_team": task.red_team, "judged_by": task.judged_by(), "reviews": body.reviews, "diff": plain,
     });
     let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);
     if session.ui.color && !args.no_diff {
@@ -251,6 +263,33 @@ fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
     })
 }
 
+/// `2=n/a: it has no inputs`
+fn answers(session: &Session, given: &[String]) -> Result<Vec<GivenAnswer>, Failure> {
+    given
+        .iter()
+        .map(|text| {
+            let parsed = text.split_once('=').and_then(|(number, said)| {
+                let (word, note) = match said.split_once(':') {
+                    Some((word, note)) => (word, Some(note.trim().to_owned())),
+                    None => (said, None),
+                };
+                let number = number.trim().parse().ok()?;
+                Some(GivenAnswer {
+                    item: ItemName::Number(number),
+                    answer: checklist::Answer::parse(word.trim())?,
+                    note,
+                })
+            });
+            let mut answer = parsed.ok_or_else(|| {
+                Failure::usage(format!("--answer `{text}` is not N=yes|no|n/a[: NOTE]"))
+                    .hint("for example --answer 1=yes --answer \"2=n/a: it takes no input\"")
+            })?;
+            answer.note = answer.note.map(|note| session.input.text(&note)).transpose()?;
+            Ok(answer)
+        })
+        .collect()
+}
+
 /// The feedback from a file, checked to be of the verdict that was asked for.
 fn whole(session: &Session, file: &str, wanted: Verdict) -> Result<Feedback, Failure> {
     let feedback: Feedback = read_foreign(&session.input.document(file)?, Limits::default())?;
@@ -282,11 +321,19 @@ fn approve(session: &mut Session, args: &ApproveArgs) -> Result<Answer, Failure>
         None => Feedback { summary: session.input.text(&args.summary)?, ..Feedback::default() },
     };
     feedback.prior.extend(priors(&args.prior)?);
+    feedback.checklist.extend(answers(session, &args.answer)?);
     let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
     session.seal_request()?;
     let (data, revision) =
         verdict(&session.ctx, VerdictKind::Approve, &id, commit, feedback, args.allow_protected)?;
-    Ok(Answer::new(data, format!("{id} is APPROVED; `liza merge {id}` lands it")).at(revision))
+    let text = match data["red_team"]["status"].as_str() {
+        Some("pending") => format!(
+            "{id} is APPROVED; before it can be merged the red team has its turn: `liza review claim {id}`"
+        ),
+        Some(_) => format!("{id} is through the red team's turn; `liza merge {id}` lands it"),
+        None => format!("{id} is APPROVED; `liza merge {id}` lands it"),
+    };
+    Ok(Answer::new(data, text).at(revision))
 }
 
 fn reject(session: &mut Session, args: &RejectArgs) -> Result<Answer, Failure> {
@@ -299,6 +346,7 @@ fn reject(session: &mut Session, args: &RejectArgs) -> Result<Answer, Failure> {
         feedback.issues.push(issue(session, text)?);
     }
     feedback.prior.extend(priors(&args.prior)?);
+    feedback.checklist.extend(answers(session, &args.answer)?);
     let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
     session.seal_request()?;
     let (data, revision) = verdict(&session.ctx, VerdictKind::Reject, &id, commit, feedback, false)?;

@@ -8,9 +8,9 @@ use crate::flow::init::parse_role;
 use crate::flow::report::{self, RunFacts};
 use crate::flow::{Context, Failure};
 use crate::policy::run::in_words;
-use crate::policy::team::TeamMember;
+use crate::policy::team::{TeamMember, default_team};
 use crate::supervise::signals::exit_code;
-use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun, default_team};
+use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 use super::super::Session;
 use super::super::exit;
@@ -63,15 +63,19 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
     super::people_only(session, "run the team")?;
     let config = session.ctx.project_config()?;
     let mut team = match args.team.is_empty() {
-        true if config.team.is_empty() => default_team(),
+        true if config.team.is_empty() => default_team(config.red_team.is_some()),
         true => config.team.clone(),
         false => args.team.iter().map(|text| parse_member(text)).collect::<Result<Vec<_>, _>>()?,
     };
     let job = args.single.as_ref().map(|what| session.input.text(what)).transpose()?;
     if job.is_some() {
+        // A job of its own is of low risk.
+        let red_team = config.red_team.as_ref().filter(|red_team| red_team.from <= Risk::Low);
         team = [Role::coder(), Role::code_reviewer()]
+            .into_iter()
+            .chain(red_team.map(|_| Role::red_team()))
             .map(|role| TeamMember { role, count: 1, provider: None })
-            .to_vec();
+            .collect();
     }
     for member in &team {
         super::known_role(session, &member.role)?;
@@ -127,6 +131,7 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
         spec_ref: Some(board.rest.goal.spec_ref.clone()),
         done_when: vec![what.to_owned()],
         scope: Scope { inside, outside: Vec::new() },
+        checklist: Vec::new(),
         owns: Vec::new(),
         depends_on: Vec::new(),
         priority: 0,

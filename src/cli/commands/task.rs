@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use crate::board::rules::{Abandon, Block, Finalize, HandOff, Release, Renew, Rescope, Unblock};
 use crate::board::{Needs, Status, TaskId, Transition};
-use crate::flow::init::parse_task;
+use crate::flow::init::{parse_role, parse_task};
 use crate::flow::{Failure, claim};
 use crate::wire::flat::task_value;
 use crate::wire::plan::read_plan;
@@ -187,7 +187,10 @@ pub struct ReleaseArgs {
 
 /// Let a task go with word for whoever takes it up next
 ///
-/// Example: liza task handoff t1 --summary "parser done" --next "write the tests for empty input"
+/// With --to-role the next claim belongs to that role: a coder hands its work to a test_engineer, who hands it back or
+/// submits it. Both are implementers then, and neither may review it.
+///
+/// Example: liza task handoff t1 --summary "parser done" --next "write the tests for empty input" --to-role test_engineer
 #[derive(Args)]
 pub struct HandoffArgs {
     /// The task
@@ -198,6 +201,9 @@ pub struct HandoffArgs {
     /// What to do next
     #[arg(long)]
     pub next: String,
+    /// Whose turn it is then, such as test_engineer or coder; the same role's without it
+    #[arg(long, value_name = "ROLE")]
+    pub to_role: Option<String>,
 }
 
 pub fn run(session: &mut Session, command: TaskCommand) -> Result<Answer, Failure> {
@@ -267,15 +273,22 @@ pub fn run(session: &mut Session, command: TaskCommand) -> Result<Answer, Failur
         }
         TaskCommand::Handoff(args) => {
             let id = parse_task(&args.id)?;
+            let to_role = args.to_role.as_deref().map(parse_role).transpose()?;
+            if let Some(role) = &to_role {
+                super::known_role(session, role)?;
+            }
             let handoff = HandOff {
                 epoch: session.ctx.epoch_of(&id),
                 summary: session.input.text(&args.summary)?,
                 next_action: session.input.text(&args.next)?,
+                to_role,
                 task: id.clone(),
             };
             let handoff = Transition::from(handoff);
             claim::keep_uncommitted(&session.ctx, &id, &handoff)?;
-            commit(session, handoff, |_| format!("{id} is handed off and free to be claimed"))
+            commit(session, handoff, |data| {
+                format!("{id} is handed off and free to be claimed by a {}", text_of(data, "role"))
+            })
         }
         TaskCommand::Sync(args) => sync(session, &args),
     }

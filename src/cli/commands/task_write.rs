@@ -42,6 +42,9 @@ pub struct AddArgs {
     /// A path it must not change; repeat
     #[arg(long = "out", value_name = "PATH")]
     pub outside: Vec<String>,
+    /// Something its reviewer has to answer; repeat for each
+    #[arg(long, value_name = "ITEM")]
+    pub check: Vec<String>,
     /// A path nobody else may own meanwhile (default: all of --in); repeat
     #[arg(long, value_name = "PATH")]
     pub owns: Vec<String>,
@@ -138,6 +141,7 @@ fn described(session: &Session, args: &AddArgs) -> Result<NewTask, Failure> {
         spec_ref: args.spec.clone(),
         done_when: session.input.texts(&args.done)?,
         scope: Scope { inside: patterns("--in", &args.inside)?, outside: patterns("--out", &args.outside)? },
+        checklist: session.input.texts(&args.check)?,
         owns: patterns("--owns", &args.owns)?,
         depends_on: ids(&args.depends)?,
         priority: args.priority,
@@ -157,12 +161,12 @@ fn role(text: &str) -> Result<Role, Failure> {
     parse_role(text)
 }
 
-fn word<T: serde::de::DeserializeOwned>(flag: &str, text: &str, allowed: &str) -> Result<T, Failure> {
+pub fn word<T: serde::de::DeserializeOwned>(flag: &str, text: &str, allowed: &str) -> Result<T, Failure> {
     serde_json::from_value(Value::String(text.to_owned()))
         .map_err(|_| Failure::usage(format!("{flag} cannot be `{text}`")).hint(format!("one of {allowed}")))
 }
 
-fn patterns(flag: &str, given: &[String]) -> Result<Vec<PathPattern>, Failure> {
+pub fn patterns(flag: &str, given: &[String]) -> Result<Vec<PathPattern>, Failure> {
     given
         .iter()
         .map(|text| {

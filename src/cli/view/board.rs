@@ -94,9 +94,10 @@ impl<'b> Picture<'b> {
                     .map_or(String::new(), |line| format!(" since {}", since(line.time)));
                 format!("{agent}{started}{title}")
             }
-            Status::ReadyForReview => {
+            Status::ReadyForReview | Status::Approved => {
                 let agent = task.review_lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
-                format!("reviewed by {agent}{title}")
+                let red_team = if task.awaits_red_team() { " for the red team" } else { "" };
+                format!("reviewed by {agent}{red_team}{title}")
             }
             _ => title.trim_start().to_owned(),
         }

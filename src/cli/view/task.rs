@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::board::checklist;
 use crate::board::task::Submission;
 use crate::board::{Board, Task};
 use crate::flow::Failure;
@@ -51,6 +52,8 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
     list(&mut text, "done when", &body.done_when);
     let patterns =
         |patterns: &[crate::board::PathPattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let asked = checklist::items(&body.checklist, ctx.project_config()?.checklists.of(task.risk));
+    numbered(&mut text, &asked);
     list(&mut text, "may change", &patterns(&body.scope.inside));
     list(&mut text, "must not change", &patterns(&body.scope.outside));
     list(&mut text, "waits for tasks", &task.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>());
@@ -107,6 +110,17 @@ fn list(text: &mut String, title: &str, items: &[String]) {
     }
 }
 
+/// The checklist, with the numbers that answers name.
+fn numbered(text: &mut String, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    line!(text, "checklist (--answer \"N=yes|no|n/a: note\" for each):");
+    for (at, item) in items.iter().enumerate() {
+        line!(text, "  {}. {}", at + 1, shown_line(item));
+    }
+}
+
 /// The last review, the last handoff and the last answer, as instructions.
 pub fn feedback(board: &Board, task: &Task) -> String {
     let body = task.body();
@@ -133,7 +147,7 @@ pub fn feedback(board: &Board, task: &Task) -> String {
 }
 
 /// Everything a verdict rests on, but for the diff.
-pub fn review(task: &Task, submission: &Submission, answers: &[Answer]) -> String {
+pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklist: &[String]) -> String {
     let body = task.body();
     let mut text = String::new();
     line!(text, "{}: {}", task.id, body.title);
@@ -144,7 +158,12 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer]) -> Strin
         task.review_cycles_total + 1,
         task.implementers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     );
+    if task.awaits_red_team() {
+        let approver = body.approval.as_ref().map_or("somebody", |approval| approval.reviewer.as_str());
+        line!(text, "turn:    of the red team; {approver} approved it");
+    }
     list(&mut text, "done when", &body.done_when);
+    numbered(&mut text, checklist);
     line!(text, "alignment with the checkpoint:");
     for answer in answers {
         let mark = if answer.answer.starts_with("judge") {

@@ -1,14 +1,15 @@
 //! What a reviewer rests a verdict on.
 
+use crate::board::checklist;
 use crate::board::history::Checkpoint;
 use crate::board::review::Issue;
 use crate::board::rules::current_checkpoint;
 use crate::board::task::{Kind, Submission};
-use crate::board::{Status, Task, TaskId};
+use crate::board::{Role, Task, TaskId};
 use crate::flow::alignment::{self, Answer};
 use crate::flow::failure::Failure;
 use crate::git::query;
-use crate::prompt::{Block, Bound, PriorFlags, Quoted};
+use crate::prompt::{AnswerFlags, Block, Bound, PriorFlags, Quoted};
 use crate::text::{indent, shown_line};
 
 use super::task::files;
@@ -20,10 +21,10 @@ impl Desk<'_> {
     pub(super) fn judge(&mut self, id: &TaskId) -> Result<(), Failure> {
         let task = self.task(id)?;
         let body = task.body();
-        let open = task.status == Status::ReadyForReview;
+        let open = task.judged_by().as_ref() == Some(self.request.role);
         let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
             return Err(Failure::new("stale.review", format!("nothing of `{id}` is up for review any more"))
-                .hint("`liza next --role code_reviewer` finds another review"));
+                .hint(format!("`liza next --role {}` finds other work", self.request.role)));
         };
         let checkout = self.ctx.worktrees_dir().join(".review").join(id.as_str());
         let shown = Quoted::new(&checkout.display().to_string());
@@ -60,6 +61,19 @@ impl Desk<'_> {
         self.facts.block("issues", Block::new(&origin, &issues.join("\n"), &whole));
         let open = body.issues.iter().filter(|issue| issue.is_open());
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
+        let config = self.ctx.project_config()?;
+        let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        // The checklist is the reviewer's; the red team has its own way to look.
+        let asked = if *self.request.role == Role::red_team() { Vec::new() } else { asked };
+        self.facts.plain("answer_flags", &AnswerFlags::of(asked.len()));
+        let numbered: Vec<String> = asked
+            .iter()
+            .enumerate()
+            .map(|(at, item)| format!("{}. {}", at + 1, indent(item, 3).trim_start()))
+            .collect();
+        let origin = format!("the plan of task {id} and liza.yaml");
+        self.facts.block("checklist", Block::new(&origin, &numbered.join("\n"), &whole));
+        self.facts.optional("approver", body.approval.as_ref().map(|approval| &approval.reviewer));
         // One byte more than is shown, so that a cut is seen to be one.
         let read = DIFF_SHOWN as u64 + 1;
         let diff = query::start_of_diff(&self.ctx.repo, &submission.merge_base, &submission.commit, read)?;

@@ -16,6 +16,7 @@ impl Desk<'_> {
         let body = task.body();
         self.facts.plain("epoch", &epoch);
         self.facts.plain("iteration", &u64::from(task.iteration));
+        self.facts.optional("planned_role", body.planned_role.as_ref());
         self.place(task, epoch)?;
         self.sheet(task);
         self.spec(

@@ -94,7 +94,10 @@ fn describe(ctx: &Context, task: &Task, base: &CommitId, head: &CommitId) -> Res
         },
         patches: Vec::new(),
         expected_checks: expected(&ctx.project_config()?.gates),
-        reviewer_checklist: body.done_when.clone(),
+        reviewer_checklist: match body.checklist.is_empty() {
+            true => body.done_when.clone(),
+            false => body.checklist.clone(),
+        },
         task: Some(task.id.clone()),
         base_commit: Some(base.clone()),
         base_tree: Some(query.tree_of(base)?),

@@ -99,6 +99,23 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
     Ok(report)
 }
 
+/// Asks one command that is no gate of the project's about a commit, as if it were one. Its word is neither taken from
+/// nor kept for anybody else.
+pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutcome, Failure> {
+    ctx.acts_for_somebody()?;
+    let config = ctx.project_config()?;
+    let tree = ctx.query()?.tree_of(commit)?;
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    let question = Question { fresh: true, ..Question::new(Moment::ByHand, commit) };
+    let attention = Attention::new(ctx, None);
+    let mut shared = Shared::new(ctx, &question, &tree, &snapshot.board, &config.gating.keep);
+    attention.check()?;
+    let asking = Asking::of(&shared, gate)?;
+    let outcome = ask::ask(&mut shared, &asking, &attention)?;
+    ctx.narrate(told(&outcome));
+    Ok(outcome)
+}
+
 /// Refuses names that no gate has.
 pub fn check_names(gates: &[Gate], names: &[String]) -> Result<(), Failure> {
     let Some(unknown) = names.iter().find(|name| !gates.iter().any(|gate| &gate.name == *name)) else {

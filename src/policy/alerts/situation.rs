@@ -35,7 +35,7 @@ impl Situation<'_> {
     pub fn is_in_flight(&self, task: &Task) -> bool {
         let lease = match task.status {
             Status::Working => task.lease.as_ref(),
-            Status::ReadyForReview => task.review_lease.as_ref(),
+            _ if task.judged_by().is_some() => task.review_lease.as_ref(),
             _ => None,
         };
         lease.is_some_and(|lease| !lease_over(self.board, lease, self.now))

@@ -178,11 +178,7 @@ impl<'s, 'a> View<'s, 'a> {
                 return (!busy).then(|| (Cause::HeldByAgent(owner.clone()), since, String::new()));
             }
         }
-        let role = match task.status {
-            Status::ReadyForReview | Status::Approved => Role::code_reviewer(),
-            _ => task.role.clone(),
-        };
-        self.nobody_comes(task, role, since, report)
+        self.nobody_comes(task, task.next_role(), since, report)
     }
 
     /// Why a dependency is never met, if it is not.
@@ -238,7 +234,7 @@ impl<'s, 'a> View<'s, 'a> {
             let by = Actor::Agent { id: id.clone(), incarnation: agent.incarnation };
             let call = Call::new(by, self.s.now, self.s.world);
             let allowed = match task.status {
-                Status::ReadyForReview => check_reviewable(self.s.board, &call, task),
+                _ if task.judged_by().is_some() => check_reviewable(self.s.board, &call, task),
                 Status::Approved => Ok(()),
                 _ => check_claimable(self.s.board, &call, task),
             };

@@ -25,7 +25,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
     for task in open(s) {
         let (what, lease) = match task.status {
             Status::Working => ("claim on", &task.lease),
-            Status::ReadyForReview => ("review of", &task.review_lease),
+            _ if task.judged_by().is_some() => ("review of", &task.review_lease),
             _ => continue,
         };
         let Some(lease) = lease else { continue };
@@ -33,7 +33,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
             continue;
         }
         let Some(over) = over_for(s, lease, report) else { continue };
-        let role = if task.status == Status::Working { task.role.as_str() } else { "code_reviewer" };
+        let role = task.next_role();
         report.tell(
             Alert::new(
                 Kind::LeaseExpired,

@@ -14,6 +14,7 @@ fn seats(names: &[&str]) -> Vec<Seat> {
     let role_of = |name: &str| match name {
         name if name.starts_with("coder") => Role::coder(),
         name if name.starts_with("planner") => Role::planner(),
+        name if name.starts_with("red") => Role::red_team(),
         _ => Role::code_reviewer(),
     };
     names.iter().map(|name| Seat { agent: agent(name), role: role_of(name) }).collect()
@@ -59,6 +60,42 @@ fn finishing_comes_before_beginning() {
     bench.hand_in("coder-1", "a");
     let team = team(&["coder-1", "coder-2", "reviewer-1"], 1);
     assert_eq!(started(&decide(&bench, &team)), ["reviewer-1 a"]);
+}
+
+/// The red team is started for its turn, others merge meanwhile what needs none, and without it the run says so.
+#[test]
+fn the_red_team_has_its_turn_before_the_merge() {
+    let mut bench = Bench::with_tasks(&["a", "b"]);
+    bench.awaiting_red_team("coder-1", "a");
+    let mut with = team(&["coder-1", "reviewer-1", "red-1"], 4);
+    assert_eq!(started(&decide(&bench, &with)), ["red-1 a", "coder-1 b"]);
+    with.busy.insert(agent("red-1"), Some(id("a")));
+    bench.ok("red-1", bench.start_review("a"));
+    bench.approved("coder-1", "b");
+    assert_eq!(started(&decide(&bench, &with)), ["reviewer-1 b"], "what needs no turn is not kept waiting");
+    with.busy.clear();
+    bench.ok("red-1", bench.clear("a"));
+    bench.merge("b");
+    assert_eq!(started(&decide(&bench, &with)), ["reviewer-1 a"]);
+
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.awaiting_red_team("coder-1", "a");
+    let stuck = |bench: &Bench, team: &Team| match decide(bench, team).state {
+        State::Stuck(causes) => causes[0].clone(),
+        other => panic!("{other:?}"),
+    };
+    let cause = stuck(&bench, &team(&["coder-1", "reviewer-1"], 4));
+    assert_eq!(cause.kind, CauseKind::MissingRole);
+    assert!(cause.why.contains("the team has no red_team"), "{}", cause.why);
+    assert!(cause.hint.contains("liza agent run --role red_team"), "{}", cause.hint);
+    // One that had a hand in it is as good as none.
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.awaiting_red_team("both-1", "a");
+    let both =
+        Team { seats: vec![Seat { agent: agent("both-1"), role: Role::red_team() }], ..Team::default() };
+    let cause = stuck(&bench, &Team { window: 4, ..both });
+    assert_eq!(cause.kind, CauseKind::MissingRole);
+    assert!(cause.why.contains("both-1 worked on it, reviewer-1 approved it"), "{}", cause.why);
 }
 
 #[test]
@@ -330,6 +367,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     epoch,
                     summary: "half of it".to_owned(),
                     next_action: "the rest".to_owned(),
+                    to_role: None,
                 },
             )),
             // Killed: it is still its own.

@@ -47,6 +47,7 @@ impl Runner {
                     epoch: Some(*epoch),
                     summary,
                     next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
+                    to_role: None,
                 };
                 self.end_claim(task, handoff.into())
             }

@@ -104,6 +104,9 @@ pub struct PlannedNode {
     pub owner_role: String,
     #[serde(default)]
     pub tags: Vec<String>,
+    /// What its reviewer has to answer.
+    #[serde(default, alias = "reviewer_checklist")]
+    pub checklist: Vec<String>,
     /// `pending` or `ready`, if anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -218,6 +221,7 @@ impl PlannedNode {
             role: self.role(place)?,
             parent: None,
             tags: self.tags.clone(),
+            checklist: self.checklist.clone(),
             inputs: self.inputs.clone(),
             expected_outputs: self.outputs.clone(),
             max_coder_iterations: None,

@@ -1,0 +1,242 @@
+//! Reporting a bug by the test that shows it: the test is taken from where its author stands, put on top of integration
+//! as an object, and run there by liza itself. Nobody's checkout is touched.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::board::gates::GateOutcome;
+use crate::board::rules::{NewTask, ReportBug, check_reporter, shows_a_bug};
+use crate::board::task::{Kind, Risk, Scope};
+use crate::board::{Board, Call, CommitId, Needs, PathPattern, RepoPath, Role, TaskId, World};
+use crate::git::private::leads_inside;
+use crate::git::refs::RefError;
+use crate::git::{Expected, NewCommit, commit, commit_tree, content, refs, repo};
+use crate::policy::gate::{Gate, GateCommand};
+use crate::store::files::read_whole;
+use crate::text::quoted;
+
+use super::accounts::BUG_REFS;
+use super::claim::integration_head;
+use super::context::Context;
+use super::failure::Failure;
+use super::gates::ask_one;
+
+/// So much of the end of what the test said goes into the task.
+const TOLD_LINES: usize = 30;
+const TOLD_BYTES: usize = 4000;
+const LARGEST_LOG: u64 = 16 * 1024 * 1024;
+const MOST_BUGS: u32 = 100_000;
+
+pub struct BugReport {
+    pub title: String,
+    pub description: String,
+    /// The files of the test, relative to the top of the checkout it is reported from.
+    pub tests: Vec<String>,
+    pub command: String,
+    pub inside: Vec<PathPattern>,
+    pub spec: Option<String>,
+    pub risk: Risk,
+    pub timeout: Option<u64>,
+}
+
+/// Makes a task of a test that fails on integration. `dir` is where the caller stands.
+pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(Value, u64), Failure> {
+    if let Some(answer) = ctx.answered()? {
+        return Ok(answer);
+    }
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    let board = &snapshot.board;
+    may_report(ctx, board)?;
+    ctx.integration_in_place(board)?;
+    ctx.check_disk()?;
+    let top = checkout_of(ctx, dir)?;
+    check_tests(ctx, &top, &report.tests)?;
+    let head = integration_head(ctx, board)?;
+    let commit = with_tests(ctx, &top, &head, report)?;
+    let outcome = ask_one(ctx, &commit, &as_gate(report))?;
+    shows_a_bug(&outcome)?;
+    publish(ctx, board, &head, &commit, report, &outcome)
+}
+
+/// Asked before anything is run.
+fn may_report(ctx: &Context, board: &Board) -> Result<(), Failure> {
+    let world = World::default();
+    let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
+    Ok(check_reporter(board, &call)?)
+}
+
+/// The checkout in which the caller stands: one of this repository's, the person's own or a worktree.
+fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let outside = || {
+        Failure::usage(format!("{} is in no checkout of this repository", dir.display()))
+            .hint("go to the worktree that holds the test, then repeat")
+    };
+    let found = repo::discover(dir).map_err(|_| outside())?;
+    if found.repo.common_dir != ctx.repo.common_dir {
+        return Err(outside());
+    }
+    Ok(found.linked.map_or(found.repo.root, |linked| linked.path))
+}
+
+fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<(), Failure> {
+    let config = ctx.project_config()?;
+    if tests.is_empty() {
+        return Err(Failure::usage("no test is named").hint("--test PATH, for each file of the test"));
+    }
+    for test in tests {
+        let path =
+            RepoPath::new(test).map_err(|why| Failure::usage(format!("--test {}: {why}", quoted(test))))?;
+        let is_file = top.join(path.as_str()).symlink_metadata().is_ok_and(|meta| meta.is_file());
+        if !is_file || !leads_inside(top, Path::new(path.as_str())) {
+            return Err(Failure::usage(format!(
+                "--test {} is not a file in {}",
+                quoted(test),
+                quoted(&top.display().to_string())
+            ))
+            .hint("paths are relative to the top of the checkout you stand in"));
+        }
+        if config.tests_among([path.as_str()]).is_empty() {
+            return Err(Failure::new("refused.value", format!("{} is no test", quoted(test)))
+                .hint("the patterns that count as tests stand under `tests:` in liza.yaml"));
+        }
+    }
+    Ok(())
+}
+
+/// Integration with the files of the test, as a commit that no branch knows.
+fn with_tests(ctx: &Context, top: &Path, head: &CommitId, report: &BugReport) -> Result<CommitId, Failure> {
+    let tree = content::tree_with(top, head, &report.tests)?;
+    let who = commit::identity(ctx.root())?.at(ctx.now.wall.0);
+    let message = format!("Failing test: {}\n", report.title.lines().next().unwrap_or_default());
+    let parents = [head.clone()];
+    let new = NewCommit { tree: &tree, parents: &parents, message: &message, author: &who, committer: &who };
+    Ok(commit_tree(&ctx.repo, &new)?)
+}
+
+fn as_gate(report: &BugReport) -> Gate {
+    Gate { timeout: report.timeout, ..Gate::new("bug", GateCommand::Shell(report.command.clone())) }
+}
+
+/// Names the commit, then the task. The name is taken first: whoever has it has the number.
+fn publish(
+    ctx: &Context,
+    board: &Board,
+    head: &CommitId,
+    commit: &CommitId,
+    report: &BugReport,
+    outcome: &GateOutcome,
+) -> Result<(Value, u64), Failure> {
+    let (id, refname) = free_name(ctx, board, commit)?;
+    crate::host::crash::point("bug.pinned");
+    let what = ReportBug {
+        task: as_task(ctx, board, &id, &refname, head, report, outcome)?,
+        commit: commit.clone(),
+        command: report.command.clone(),
+        outcome: outcome.clone(),
+    };
+    match ctx.commit(what) {
+        Ok(done) => Ok((done.outcome, done.board.revision)),
+        Err(failure) => {
+            let _ = refs::delete_if_at(&ctx.repo, &refname, commit);
+            Err(failure)
+        }
+    }
+}
+
+fn free_name(ctx: &Context, board: &Board, commit: &CommitId) -> Result<(TaskId, String), Failure> {
+    for number in 1..MOST_BUGS {
+        let id = TaskId::new(&format!("bug-{number}")).map_err(|why| Failure::usage(why.to_string()))?;
+        if board.task_alike(&id).is_some() || ctx.store.archived_task(&id)?.is_some() {
+            continue;
+        }
+        let refname = format!("{BUG_REFS}{id}");
+        match refs::update(&ctx.repo, &refname, commit, Expected::Absent) {
+            Ok(()) => return Ok((id, refname)),
+            Err(RefError::Taken { .. } | RefError::Moved { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Failure::new("refused.id_taken", "no free id could be had for the bug"))
+}
+
+fn as_task(
+    ctx: &Context,
+    board: &Board,
+    id: &TaskId,
+    refname: &str,
+    head: &CommitId,
+    report: &BugReport,
+    outcome: &GateOutcome,
+) -> Result<NewTask, Failure> {
+    let tests = report.tests.iter().map(|test| {
+        PathPattern::new(test).map_err(|why| Failure::usage(format!("--test {}: {why}", quoted(test))))
+    });
+    let mut inside = report.inside.clone();
+    for test in tests.collect::<Result<Vec<_>, _>>()? {
+        if !inside.contains(&test) {
+            inside.push(test);
+        }
+    }
+    Ok(NewTask {
+        id: id.clone(),
+        title: report.title.clone(),
+        description: described(ctx, refname, head, report, outcome),
+        spec_ref: report.spec.clone().or_else(|| Some(board.rest.goal.spec_ref.clone())),
+        done_when: vec![format!("{} passes", report.command)],
+        scope: Scope { inside, outside: Vec::new() },
+        checklist: Vec::new(),
+        owns: Vec::new(),
+        depends_on: Vec::new(),
+        priority: 0,
+        kind: Kind::Code,
+        risk: report.risk,
+        role: Role::coder(),
+        parent: None,
+        tags: vec!["bug".to_owned()],
+        inputs: vec![refname.to_owned()],
+        expected_outputs: Vec::new(),
+        max_coder_iterations: None,
+        max_review_cycles: None,
+    })
+}
+
+fn described(
+    ctx: &Context,
+    refname: &str,
+    head: &CommitId,
+    report: &BugReport,
+    outcome: &GateOutcome,
+) -> String {
+    let paths: Vec<String> = report.tests.iter().map(|test| in_shell(test)).collect();
+    let mut text = report.description.trim().to_owned();
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    text.push_str(&format!(
+        "A failing test shows it: `{}` on integration at {} with the test on top{}.\n\
+         Take the test over after your checkpoint: `git checkout {refname} -- {}`\n",
+        report.command,
+        head.short(),
+        outcome.reason.as_ref().map_or(String::new(), |why| format!(" ({why})")),
+        paths.join(" ")
+    ));
+    let log = outcome.log.as_ref().map(|log| ctx.root().join(log));
+    if let Some((bytes, _)) = log.and_then(|log| read_whole(&log, LARGEST_LOG).ok()) {
+        text.push_str(&format!("\nThe end of what it said:\n{}\n", end_of(&String::from_utf8_lossy(&bytes))));
+    }
+    text
+}
+
+/// A path as one word of a command line.
+fn in_shell(path: &str) -> String {
+    let plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+    if plain { path.to_owned() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+fn end_of(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let end = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n");
+    let from = (end.len().saturating_sub(TOLD_BYTES)..=end.len()).find(|at| end.is_char_boundary(*at));
+    end[from.unwrap_or(0)..].to_owned()
+}
