@@ -266,6 +266,8 @@ impl Bench {
                 tasks: chunk.to_vec(),
                 finalize: true,
                 specs_found: chunk.iter().map(|task| task.id.clone()).collect(),
+                as_graph: false,
+                graph_id: None,
             };
             let proposal = Proposal { credentials: &Credentials::Human, what: add.into(), request: None };
             store.commit(proposal, &liza::host::now()).expect("committed");
@@ -424,7 +426,10 @@ impl Bench {
                 chunk.iter().map(|number| TaskId::new(&format!("old-{number}")).expect("an id")).collect();
             let tasks: Vec<NewTask> =
                 chunk.iter().map(|number| new_task(&format!("old-{number}"), *number)).collect();
-            commit(AddTasks { tasks, finalize: true, specs_found: ids.clone() }.into());
+            commit(
+                AddTasks { tasks, finalize: true, specs_found: ids.clone(), as_graph: false, graph_id: None }
+                    .into(),
+            );
             for task in &ids {
                 commit(Abandon { task: task.clone(), reason: "bench".to_owned() }.into());
             }
