@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::CommitId;
 use super::refusal::{Code, Refusal};
+use super::state::Board;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +111,9 @@ pub struct GateReport {
     /// The gates that must pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,
+    /// Further gates that the project requires, and that are asked at other moments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later: Vec<String>,
     /// In the order they were run. After a required one that did not pass the rest is not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<GateOutcome>,
@@ -127,7 +131,7 @@ pub enum Lacking {
 impl GateReport {
     /// A report of no gates at all.
     pub fn empty(moment: Moment, commit: CommitId, tree: CommitId) -> Self {
-        Self { moment, commit, tree, required: Vec::new(), results: Vec::new() }
+        Self { moment, commit, tree, required: Vec::new(), later: Vec::new(), results: Vec::new() }
     }
 
     pub fn result(&self, name: &str) -> Option<&GateOutcome> {
@@ -218,6 +222,34 @@ impl GateReport {
             format!("{} {}{counts}{flaky}", result.name, result.status.as_str())
         };
         self.results.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Board {
+    /// Refuses if a gate that was required before is not among those that were asked. Without a report none was.
+    pub fn no_gate_is_gone(&self, report: Option<&GateReport>, verb: &str) -> Result<(), Refusal> {
+        let asked = |name: &String| report.is_some_and(|report| report.required.contains(name));
+        let Some(gone) = self.rest.integration.gates.iter().find(|name| !asked(name)) else { return Ok(()) };
+        Refusal::new(
+            Code::GateNotRun,
+            format!("gate `{gone}` was required before, and liza.yaml does not name it as required now"),
+        )
+        .hint(format!(
+            "put it back into liza.yaml and {verb} again; a person who wants it gone says `liza gate retire {gone} --reason …`"
+        ))
+        .detail("gate", gone.as_str())
+        .detail("lacking", "missing")
+        .err()
+    }
+
+    /// Remembers which gates were required.
+    pub fn note_gates(&mut self, report: Option<&GateReport>) {
+        let known = &mut self.rest.integration.gates;
+        for name in report.iter().flat_map(|report| report.required.iter().chain(&report.later)) {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
     }
 }
 

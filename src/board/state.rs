@@ -170,6 +170,10 @@ pub struct Integration {
     /// The last head liza itself put there or accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<super::ids::CommitId>,
+    /// Every gate that was required when something was judged. One that `liza.yaml` no longer names stops approvals and
+    /// merges until a person retires it: a file that is gone is no decision.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<String>,
     /// Why merging has stopped, if the head does not pass the gates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<String>,

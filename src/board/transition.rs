@@ -121,6 +121,7 @@ transitions! {
     FinishMove "finish_move",
     CancelMove "cancel_move",
     JudgeIntegration "judge_integration",
+    RetireGate "retire_gate",
     TakeOver "take_over",
     RegisterAgent "register_agent",
     RetireAgent "retire_agent",

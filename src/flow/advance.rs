@@ -6,8 +6,9 @@ use crate::board::gates::{GateReport, Lacking, Moment};
 use crate::board::intent::RefMove;
 use crate::board::rules::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
 use crate::board::{CommitId, Needs};
-use crate::git::{Expected, MergeTree, NewCommit, commit_tree, merge_tree, refs};
+use crate::git::{Expected, MergeTree, NewCommit, RefError, commit_tree, merge_tree, refs};
 use crate::host::crash;
+use crate::policy::gate::Gate;
 use crate::store::layout::{DIRECTORY, WORKTREES};
 
 use super::claim::integration_head;
@@ -16,36 +17,16 @@ use super::failure::Failure;
 use super::gates::{Question, judge};
 use super::merge::{after_the_move, moved_all_the_same, not_checked_out};
 
+/// How often it is begun anew because merges were faster.
+const TRIES: usize = 20;
+
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
 pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let branch = snapshot.board.config().integration_branch.clone();
-    let query = ctx.query()?;
-    let commit = query.resolve(rev)?.ok_or_else(|| unknown_commit(rev))?;
-    let old = integration_head(ctx, &snapshot.board)?;
-    // A head that somebody put there by hand, or one that stands on such, is accepted by naming it.
-    let accepts = commit == old
-        && (snapshot.board.rest.integration.head.as_ref() != Some(&old)
-            || !super::verify::integration_is_accounted_for(ctx, &snapshot.board));
-    if query.is_ancestor(&commit, &old)? && !accepts {
-        return Err(Failure::new("refused.empty", format!("`{branch}` contains {} already", commit.short())));
-    }
-    if let Some(moved) = super::moved::integration_was_moved(ctx, &snapshot.board)? {
-        // Accepted as it stands, or put back where it was; nothing is built on what nobody has looked at.
-        let returns = commit == moved.from && query.is_ancestor(&old, &commit)?;
-        if accepts && moved.lost > 0 {
-            return Err(Failure::new(
-                "refused.not_ancestor",
-                format!("accepting this would drop merged work: {}", moved.told()),
-            )
-            .hint(moved.remedy()));
-        }
-        if !accepts && !returns {
-            ctx.integration_in_place(&snapshot.board)?;
-        }
-    }
-    let known = snapshot.board.rest.integration.head.as_ref().filter(|_| accepts).unwrap_or(&old);
-    no_private_paths(ctx, known, &commit)?;
+    let commit = ctx.query()?.resolve(rev)?.ok_or_else(|| unknown_commit(rev))?;
+    // What can be refused is refused before anything is begun.
+    allowed(ctx, &commit)?;
     not_checked_out(ctx, &branch)?;
     let begin = BeginMove {
         kind: MoveKind::Advance,
@@ -54,13 +35,58 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
         owner: crate::host::this_process(),
     };
     carry_out(ctx, begin, |time| {
-        let new = if query.is_ancestor(&old, &commit)? {
-            commit.clone()
-        } else {
+        let old = allowed(ctx, &commit)?;
+        let query = ctx.query()?;
+        let new = if !query.is_ancestor(&old, &commit)? {
             merged(ctx, &old, &commit, reason, time)?
+        } else if gated_in_between(ctx, &old, &commit)? {
+            joined(ctx, &query.tree_of(&commit)?, &old, &commit, reason, time)?
+        } else {
+            commit.clone()
         };
-        Ok(RefMove { branch: branch.clone(), old: Some(old.clone()), new })
+        Ok(RefMove { branch: branch.clone(), old: Some(old), new })
     })
+}
+
+/// Whether integration may be brought to this commit. Returns where it is.
+fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let branch = &board.config().integration_branch;
+    let query = ctx.query()?;
+    let old = integration_head(ctx, &board)?;
+    // A head that somebody put there by hand, or one that stands on such, is accepted by naming it.
+    let accepts = commit == &old
+        && (board.rest.integration.head.as_ref() != Some(&old)
+            || !super::verify::integration_is_accounted_for(ctx, &board));
+    if query.is_ancestor(commit, &old)? && !accepts {
+        return Err(Failure::new("refused.empty", format!("`{branch}` contains {} already", commit.short())));
+    }
+    let mut known = old.clone();
+    if let Some(moved) = super::moved::integration_was_moved(ctx, &board)? {
+        // Accepted as it stands or with what mends it, or put back where it was; nothing else is built on what nobody
+        // has looked at.
+        let stands_on_it = query.is_ancestor(&old, commit)?;
+        let returns = *commit == moved.from && stands_on_it;
+        if stands_on_it && !returns && moved.lost > 0 {
+            return Err(Failure::new(
+                "refused.not_ancestor",
+                format!("accepting this would drop merged work: {}", moved.told()),
+            )
+            .hint(moved.remedy()));
+        }
+        if !stands_on_it {
+            ctx.integration_in_place(&board)?;
+        }
+        known = moved.from;
+    }
+    no_private_paths(ctx, &known, commit)?;
+    Ok(old)
+}
+
+/// Whether more than one commit would come to the first-parent history at once while only the last of them is gated.
+fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool, Failure> {
+    let gated = ctx.project_config()?.gates.iter().any(Gate::is_required);
+    Ok(gated && old != commit && ctx.query()?.commit_info(commit)?.parents.first() != Some(old))
 }
 
 /// Brings integration to another branch, by default the one the repository is on.
@@ -137,20 +163,7 @@ fn merged(
     time: i64,
 ) -> Result<CommitId, Failure> {
     match merge_tree(&ctx.repo, old, commit)? {
-        MergeTree::Clean(tree) => {
-            let who = ctx.query()?.identity().at(time);
-            let reason: String =
-                reason.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
-            let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");
-            let new = NewCommit {
-                tree: &tree,
-                parents: &[old.clone(), commit.clone()],
-                message: &message,
-                author: &who,
-                committer: &who,
-            };
-            Ok(commit_tree(&ctx.repo, &new)?)
-        }
+        MergeTree::Clean(tree) => joined(ctx, &tree, old, commit, reason, time),
         MergeTree::Conflict { files, .. } => {
             let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
             Err(Failure::new(
@@ -161,6 +174,28 @@ fn merged(
             .detail("files", files))
         }
     }
+}
+
+fn joined(
+    ctx: &Context,
+    tree: &CommitId,
+    old: &CommitId,
+    commit: &CommitId,
+    reason: &str,
+    time: i64,
+) -> Result<CommitId, Failure> {
+    let who = ctx.query()?.identity().at(time);
+    let reason: String =
+        reason.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
+    let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");
+    let new = NewCommit {
+        tree,
+        parents: &[old.clone(), commit.clone()],
+        message: &message,
+        author: &who,
+        committer: &who,
+    };
+    Ok(commit_tree(&ctx.repo, &new)?)
 }
 
 /// What the gates say about where integration is to go. If it stands there already, it is integration that is red.
@@ -184,16 +219,25 @@ fn carry_out(
     let time = begun.board.intent(id).map_or(ctx.now.wall.0, |intent| intent.time.0);
     crash::point("move.begun");
     let moved: Result<(Value, u64), Failure> = (|| {
-        let step = step(time)?;
-        let refname = refs::of_branch(&step.branch)?;
-        refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
-        let gates = if kind == MoveKind::Advance { Some(judged(ctx, &step)?) } else { None };
-        crash::point("move.gated");
-        ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone(), gates })?;
-        crash::point("move.recorded");
-        not_checked_out(ctx, &step.branch)?;
-        let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
-        refs::update(&ctx.repo, &refname, &step.new, expected)?;
+        for turn in 1.. {
+            let step = step(time)?;
+            let refname = refs::of_branch(&step.branch)?;
+            refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
+            let gates = if kind == MoveKind::Advance { Some(judged(ctx, &step)?) } else { None };
+            crash::point("move.gated");
+            ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone(), gates })?;
+            crash::point("move.recorded");
+            not_checked_out(ctx, &step.branch)?;
+            let expected = step.old.as_ref().map_or(Expected::Absent, Expected::At);
+            match refs::update(&ctx.repo, &refname, &step.new, expected) {
+                Ok(()) => break,
+                // A merge was faster: once more, onto what it made.
+                Err(RefError::Moved { .. }) if kind == MoveKind::Advance && turn < TRIES => {
+                    ctx.narrate(format!("`{}` moved meanwhile; beginning anew on its new head", step.branch));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
         crash::point("move.moved");
         refs::sync_filesystem(&ctx.repo.common_dir)
             .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;

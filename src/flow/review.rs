@@ -76,10 +76,7 @@ pub fn verdict(
 ) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
-    let branch_head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
-        Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
-        None => None,
-    };
+    let branch_head = head_of(ctx, &snapshot.board, task)?;
     let found = snapshot.board.task(task).map(|task| task.head());
     let red_team = found.and_then(|head| head.judged_by()) == Some(Role::red_team());
     let config = ctx.project_config()?;
@@ -106,6 +103,8 @@ pub fn verdict(
             let question =
                 Question { task: Some(&approve.task), ..Question::new(Moment::Approve, &approve.commit) };
             approve.gates = Some(gates::judge(ctx, &question)?);
+            // The gates took their time, and the branch may have moved meanwhile.
+            approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
             approve.into()
         }
         VerdictKind::Reject => Reject { task, commit, branch_head, feedback, of_risk }.into(),
@@ -113,6 +112,14 @@ pub fn verdict(
     };
     let committed = ctx.commit(what)?;
     Ok((committed.outcome, committed.board.revision))
+}
+
+/// Where the branch of the task is now.
+fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>, Failure> {
+    match board.task(task).and_then(|task| task.body().attempt()) {
+        Some(attempt) => Ok(ctx.query()?.head_of_branch(&attempt.branch)?),
+        None => Ok(None),
+    }
 }
 
 /// Asks every gate that an approval needs about what is under review, and puts its word on the board.

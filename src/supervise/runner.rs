@@ -480,7 +480,7 @@ impl Runner {
             self.options.task.as_ref().is_none_or(|only| only == task) && self.is_due(&merging(&board, task))
         });
         let (task, merged) = match merged {
-            Ok(Some((task, merged))) => (task, merged),
+            Ok(Some(merge::First { task, merged })) => (task, merged),
             Ok(None) => return After::GoOn,
             Err(failure) => {
                 self.tell_once(Kind::Notice, format!("nothing is merged: {}", said(&failure)));

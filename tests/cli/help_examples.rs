@@ -38,6 +38,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
     ("liza gate bless", Me::Human, replaying),
+    ("liza gate retire", Me::Human, linted),
     ("liza gate list", Me::Human, gated),
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
@@ -182,6 +183,15 @@ fn finished() -> Stage {
     stage.world.checkpoint(&stage.coder, "t1", &["greet.sh", "tests/test_greet.sh"]);
     let files = [("greet.sh", "echo Hello\n"), ("tests/test_greet.sh", "echo ok\n")];
     stage.world.write_and_commit(&stage.world.path(".worktrees/t1"), &files);
+    stage
+}
+
+/// Judged by a gate that liza.yaml no longer names.
+fn linted() -> Stage {
+    let stage = finished();
+    stage.world.write("liza.yaml", "gates:\n  - {name: lint, command: 'true', on: [submit]}\n");
+    stage.world.liza(&stage.coder, &["task", "submit", "t1"]).ok();
+    stage.world.write("liza.yaml", "version: 1\n");
     stage
 }
 

@@ -52,7 +52,7 @@ pub use init::Init;
 pub use leases::{ExtendLeases, Renew};
 pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, VoidApproval};
 pub use migrate::{Migrate, WholeTask};
-pub use moves::{BeginMove, CancelMove, FinishMove, JudgeIntegration, MoveKind, RecordMove};
+pub use moves::{BeginMove, CancelMove, FinishMove, JudgeIntegration, MoveKind, RecordMove, RetireGate};
 pub use red_team::{ClearByRedTeam, RejectByRedTeam};
 pub use refound::{RefoundLog, UnderWay};
 pub use release::{HandOff, Release};

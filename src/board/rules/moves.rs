@@ -115,12 +115,13 @@ impl Rule for RecordMove {
             Work::Claim(_) => Refusal::new(Code::IntentGone, "a claim moves no branch").err(),
             // What is delivered has been judged when it came to integration.
             Work::Deliver(_) => Ok(()),
-            Work::Merge(_) => self.passed("merge"),
-            Work::Advance(_) => self.passed("advance"),
+            Work::Merge(_) => self.passed(board, "merge"),
+            Work::Advance(_) => self.passed(board, "advance"),
         }
     }
 
     fn change(&self, board: &mut Board, _: &Call) -> Value {
+        board.note_gates(self.gates.as_ref());
         if let Some(intent) = board.rest.intents.iter_mut().find(|intent| intent.id == self.intent) {
             match &mut intent.work {
                 Work::Merge(work) => {
@@ -144,7 +145,8 @@ impl Rule for RecordMove {
 
 impl RecordMove {
     /// Integration moves to no tree that its gates did not let through as that very tree.
-    fn passed(&self, verb: &str) -> Result<(), Refusal> {
+    fn passed(&self, board: &Board, verb: &str) -> Result<(), Refusal> {
+        board.no_gate_is_gone(self.gates.as_ref(), verb)?;
         self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.step.new, verb))
     }
 }
@@ -241,6 +243,37 @@ impl Rule for JudgeIntegration {
         });
         board.rest.integration.red.clone_from(&red);
         json!({ "commit": self.gates.commit, "red": red, "gates": self.gates.results })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+/// A person says that a gate is no longer required.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetireGate {
+    pub gate: String,
+    pub reason: String,
+}
+
+impl Rule for RetireGate {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "retire a gate")?;
+        text_given("--reason", &self.reason)?;
+        if board.rest.integration.gates.contains(&self.gate) {
+            return Ok(());
+        }
+        let known = board.rest.integration.gates.join(", ");
+        Refusal::new(Code::UnknownRecord, format!("no gate `{}` was ever required here", self.gate))
+            .hint(if known.is_empty() { "none was".to_owned() } else { format!("required: {known}") })
+            .err()
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Value {
+        board.rest.integration.gates.retain(|name| name != &self.gate);
+        json!({ "gate": self.gate, "required": board.rest.integration.gates })
     }
 
     fn needs(&self, _: &Board) -> Needs {

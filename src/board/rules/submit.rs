@@ -243,6 +243,7 @@ impl Rule for Submit {
             .filter(|id| found.authors.iter().any(|author| author.eq_ignore_ascii_case(id.as_str())))
             .cloned()
             .collect();
+        board.note_gates(found.gates.as_ref());
         let (head, body) = parts(board, &self.task);
         for id in committers {
             if !head.implementers.contains(&id) {

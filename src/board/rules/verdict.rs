@@ -293,10 +293,20 @@ impl Approve {
 impl Rule for Approve {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         self.check_without_gates(board, call)?;
-        self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.commit, "approve"))
+        board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
+        let Some(gates) = &self.gates else { return Ok(()) };
+        gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
+            // It is not for the reviewer to mend it.
+            Code::GateRed => refusal.hint(format!(
+                "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
+                self.task
+            )),
+            _ => refusal,
+        })
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
+        board.note_gates(self.gates.as_ref());
         let (head, body) = parts(board, &self.task);
         // What an approval does not name, it resolves.
         for issue in &mut body.issues {
@@ -590,6 +600,7 @@ impl Rule for RecordGates {
     }
 
     fn change(&self, board: &mut Board, _: &Call) -> Value {
+        board.note_gates(Some(&self.gates));
         let (_, body) = parts(board, &self.task);
         body.gates = Some(self.gates.clone());
         json!({ "task": self.task, "gates": self.gates.results })

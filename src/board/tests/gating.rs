@@ -130,3 +130,25 @@ fn what_the_gates_say_of_a_review_is_about_what_is_under_review() {
     bench.ok("reviewer-1", record(&under_review));
     assert!(bench.task("t").body().gates.is_some());
 }
+
+#[test]
+fn a_gate_that_was_required_once_is_missed_until_a_person_retires_it() {
+    let mut bench = Bench::with_tasks(&["t", "u"]);
+    bench.hand_in("coder-1", "t");
+    bench.ok("reviewer-1", bench.start_review("t"));
+    let approve = bench.approve("t");
+    bench.ok("reviewer-1", Approve { gates: said(&approve.commit, GateStatus::Pass), ..approve });
+    assert_eq!(bench.board.rest.integration.gates, ["test"]);
+    // Neither another approval nor a merge goes without it, whether it was forgotten or nobody asked at all.
+    bench.ok("reviewer-1", bench.begin_merge("t"));
+    let record = bench.record_move("t");
+    let none = Some(GateReport::empty(Moment::Merge, record.step.new.clone(), commit(90)));
+    for gates in [None, none] {
+        assert_eq!(bench.refused("reviewer-1", RecordMove { gates, ..record.clone() }), Code::GateNotRun);
+    }
+    let retire = RetireGate { gate: "test".to_owned(), reason: "it says nothing new".to_owned() };
+    assert_eq!(bench.refused("reviewer-1", retire.clone()), Code::HumanOnly);
+    bench.ok("human", retire.clone());
+    assert_eq!(bench.refused("human", retire), Code::UnknownRecord);
+    bench.ok("reviewer-1", record);
+}

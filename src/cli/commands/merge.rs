@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::board::{Needs, TaskId};
 use crate::flow::Failure;
 use crate::flow::init::parse_task;
-use crate::flow::merge::{MergeOptions, MergeResult, merge, merge_first};
+use crate::flow::merge::{First, MergeOptions, MergeResult, merge, merge_first};
 
 use super::super::ui::Answer;
 use super::super::{Session, exit};
@@ -91,6 +91,11 @@ fn conflict(id: &TaskId, data: &Value) -> Failure {
     }
 }
 
+/// Whether the next task may fare better: it may be what mends a red head, or run where this one does not.
+fn of_one_task(failure: &Failure) -> bool {
+    ["stale.", "tier0.", "gate."].iter().any(|prefix| failure.code.starts_with(prefix))
+}
+
 fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
     // A request id belongs to one merge; a queue is merged task by task.
     session.ctx.request = None;
@@ -99,7 +104,9 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     let mut text = String::new();
     let mut worst = exit::DONE;
     let mut revision = session.ctx.read(&Needs::Nothing)?.board.revision;
-    while let Some((id, merged)) = merge_first(&session.ctx, options, |task| !tried.contains(task))? {
+    while let Some(First { task: id, merged }) =
+        merge_first(&session.ctx, options, |task| !tried.contains(task))?
+    {
         match merged {
             Ok(merged) => {
                 let reason = merged.data["reason"].as_str().map_or(String::new(), |why| format!(": {why}"));
@@ -114,15 +121,15 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                 outcomes.push(merged.data);
             }
             // What stops one task may not stop the next; what stops all of them does.
-            Err(failure) if failure.code.starts_with("stale.") || failure.code.starts_with("tier0.") => {
+            Err(failure) if of_one_task(&failure) => {
                 text.push_str(&format!("{id}: {}\n", failure.message));
                 outcomes.push(json!({ "task": id, "outcome": "refused", "reason": failure.message }));
                 worst = exit::of(&failure.code);
             }
             Err(failure) if outcomes.is_empty() => return Err(failure),
-            Err(failure) => {
-                let merges = json!({ "merges": outcomes });
-                return Err(failure.with_data(merges, revision));
+            Err(mut failure) => {
+                failure.message = format!("{}; before that:\n{}", failure.message, text.trim_end());
+                return Err(failure.with_data(json!({ "merges": outcomes }), revision));
             }
         }
         tried.insert(id);

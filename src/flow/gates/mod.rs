@@ -58,6 +58,8 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
         .iter()
         .filter(|gate| question.only.map_or(gate.is_asked(question.moment), |only| only.contains(&gate.name)))
         .collect();
+    let elsewhere = config.gates.iter().filter(|gate| gate.is_required() && !asked.contains(gate));
+    report.later = elsewhere.map(|gate| gate.name.clone()).collect();
     if asked.is_empty() {
         return Ok(report);
     }

@@ -16,24 +16,24 @@ pub enum Judged {
     Red(GateReport),
 }
 
-/// Asks the gates about the merged tree. When one is red it is asked about the head alone as well: a task is not sent
-/// back for what somebody else broke.
+/// Asks the gates about the merged tree. When one does not pass it is asked about the head alone as well: a task is not
+/// sent back for what somebody else broke, nor for a machine on which the gate cannot run at all.
 pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) -> Result<Judged, Failure> {
     let report = judge(ctx, &Question { task: Some(task), ..Question::new(Moment::Merge, commit) })?;
     let Some((gate, lacking)) = report.lacking() else { return Ok(Judged::Green(report)) };
-    if lacking != Lacking::Failed {
-        // It says nothing about the work, so the work stays approved.
-        report.check(commit, "merge")?;
-    }
     let only = [gate.to_owned()];
-    let alone = judge(ctx, &Question { only: Some(&only), ..Question::new(Moment::Merge, onto) })?;
+    // What it said of the head at another time is no answer to whether it can run now.
+    let fresh = lacking == Lacking::CouldNotRun;
+    let alone = judge(ctx, &Question { only: Some(&only), fresh, ..Question::new(Moment::Merge, onto) })?;
     match alone.result(gate).map(|result| result.status) {
         Some(GateStatus::Fail) => Err(red_head(ctx, &alone)),
+        Some(GateStatus::Pass) => Ok(Judged::Red(report)),
         Some(GateStatus::CouldNotRun) | None => {
+            // It says nothing about the work, so the work stays approved.
+            report.check(commit, "merge")?;
             alone.check(onto, "merge")?;
             Ok(Judged::Red(report))
         }
-        Some(GateStatus::Pass) => Ok(Judged::Red(report)),
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::board::gates::GateReport;
+use crate::board::gates::{GateReport, GateStatus};
 
 use crate::board::intent::{Intent, MergeWork, RefMove, Work};
 use crate::board::rules::{
@@ -77,7 +77,7 @@ fn merge_alone(
 ) -> Result<Merged, Failure> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let branch = snapshot.board.config().integration_branch.clone();
-    ctx.integration_in_place(&snapshot.board)?;
+    judged::not_foreign(ctx)?;
     not_checked_out(ctx, &branch)?;
     let head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
         Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
@@ -138,19 +138,25 @@ pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
     .hint("the next liza command finishes it; check the disk before relying on it")
 }
 
+/// Whose turn it was, and what came of it.
+pub struct First {
+    pub task: TaskId,
+    pub merged: Result<Merged, Failure>,
+}
+
 /// Merges the first of the queue that is wanted. Which one that is, is seen only when nobody else is merging: whoever
 /// waited may find it merged, or one that is more urgent.
 pub fn merge_first(
     ctx: &Context,
     options: &MergeOptions,
     wanted: impl Fn(&TaskId) -> bool,
-) -> Result<Option<(TaskId, Result<Merged, Failure>)>, Failure> {
+) -> Result<Option<First>, Failure> {
     let alone = one_at_a_time(ctx)?;
     let snapshot = ctx.read_with(needed_for_reviews)?;
     let first = merge_order(&snapshot.board).into_iter().map(|task| task.id.clone()).find(|id| wanted(id));
     Ok(first.map(|task| {
         let merged = merge_alone(ctx, &task, options, &alone);
-        (task, merged)
+        First { task, merged }
     }))
 }
 
@@ -279,7 +285,12 @@ struct Conflict {
 fn red(gates: GateReport) -> Conflict {
     let result = gates.lacking().and_then(|(gate, _)| gates.result(gate));
     let reason = result.map_or(String::new(), |red| {
-        let mut text = format!("Gate `{}` is red on the merged tree", red.name);
+        let mut text = match red.status {
+            GateStatus::CouldNotRun => {
+                format!("Gate `{}` can run on integration and not on the merged tree", red.name)
+            }
+            _ => format!("Gate `{}` is red on the merged tree", red.name),
+        };
         if let Some(reason) = &red.reason {
             text.push_str(&format!(": {reason}"));
         }

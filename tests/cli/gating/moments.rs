@@ -1,10 +1,13 @@
 //! When gates are asked, and what their word does.
 
+use std::process::Stdio;
+
 use serde_json::json;
 
 use super::{asked, ends, gate_with, integration, noting, status, team};
 use crate::merging::Team;
-use crate::support::HUMAN;
+use crate::support::{HUMAN, Ran};
+use crate::team::until;
 
 const NO_BAD_WORD: &str = "! grep -rq BAD --include=*.sh .";
 
@@ -46,13 +49,29 @@ fn an_approval_needs_every_required_gate_on_the_tree_under_review() {
     let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     assert_eq!(error["details"]["lacking"], "could_not_run");
     assert!(error["message"].as_str().unwrap().contains("could not run"), "{error}");
-    // An optional one is shown and stops nothing.
+    // One that is gone from liza.yaml is missing, and so is one that became optional, until a person means it.
+    gate_with(&team, "  []\n");
+    let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
+    assert_eq!(
+        (&error["details"]["gate"], &error["details"]["lacking"]),
+        (&json!("words"), &json!("missing"))
+    );
+    world.write("liza.yaml", "version: 1\n");
+    world.refused(&team.reviewer, &approve, 7, "gate.not_run");
+    std::fs::remove_file(world.path("liza.yaml")).unwrap();
+    world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     gate_with(
         &team,
         &format!(
             "  - name: words\n    command: '{NO_BAD_WORD}'\n    optional: true\n    on: [submit, merge]\n"
         ),
     );
+    world.refused(&team.reviewer, &approve, 7, "gate.not_run");
+    let retire = ["gate", "retire", "words", "--reason", "words are free"];
+    world.refused(&team.reviewer, &retire, 1, "refused.human_only");
+    world.human(&retire).ok();
+    world.refused(&HUMAN, &retire, 1, "refused.unknown_record");
+    // An optional one is shown and stops nothing.
     let data = world.json(&team.reviewer, &approve).ok().data();
     assert_eq!((&data["status"], &data["gates"][0]["status"]), (&json!("APPROVED"), &json!("fail")));
     world.sound();
@@ -184,17 +203,102 @@ fn a_head_moved_by_hand_is_gated_before_it_is_accepted() {
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "by hand"]);
     world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
-    // Somebody has to look at it first, and its gates before that.
-    world.refused(&team.reviewer, &["merge", "t1"], 6, "board.integration_moved");
-    let accept = ["integration", "advance", "integration", "--reason", "it was me"];
-    let error = ends(&team, &HUMAN, &accept, 7, "gate.integration_red");
+    // Its gates are asked first, so that whoever looks knows.
+    let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
     assert!(error["message"].as_str().unwrap().contains("by hand"), "{error}");
+    let accept = ["integration", "advance", "integration", "--reason", "it was me"];
+    ends(&team, &HUMAN, &accept, 7, "gate.integration_red");
     assert_eq!(status(&team, "t1"), "APPROVED");
     assert!(integration(&team)["red"].as_str().unwrap().contains("words"));
+    // What mends it is brought in together with it.
     world.write("by-hand.sh", "echo good\n");
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "mended by hand"]);
-    world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
-    world.human(&accept).ok();
+    world.human(&["integration", "advance", "HEAD", "--reason", "mended"]).ok();
+    assert!(integration(&team)["red"].is_null());
     world.liza(&team.reviewer, &["merge", "t1"]).ok();
+    // A green one stops merging too, until a person says that it is right.
+    world.approved(&team.two, &team.reviewer, "t2", "b.sh", "echo b\n");
+    world.write("more.sh", "echo more\n");
+    world.git(&["checkout", "-q", "--detach", "integration"]);
+    world.git(&["add", "more.sh"]);
+    world.git(&["commit", "-q", "-m", "more by hand"]);
+    world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
+    ends(&team, &team.reviewer, &["merge", "t2"], 6, "board.integration_moved");
+    world.human(&accept).ok();
+    world.liza(&team.reviewer, &["merge", "t2"]).ok();
+    world.sound();
+}
+
+#[test]
+fn what_comes_in_at_once_is_one_step_of_the_history() {
+    let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
+    let world = &team.world;
+    let before = team.head();
+    world.git(&["checkout", "-q", "-b", "up", "integration"]);
+    for (text, message) in [("echo BAD\n", "red"), ("echo good\n", "mended")] {
+        world.write("up.sh", text);
+        world.git(&["add", "up.sh"]);
+        world.git(&["commit", "-q", "-m", message]);
+    }
+    world.human(&["integration", "advance", "up", "--reason", "upstream"]).ok();
+    // The red commit is there, and not on the way that was gated.
+    assert_eq!(world.git(&["rev-parse", "integration^1"]), before);
+    assert_eq!(world.git(&["rev-parse", "integration^2"]), world.git(&["rev-parse", "up"]));
+    world.sound();
+}
+
+#[test]
+fn a_branch_that_moves_while_its_gates_run_is_not_approved() {
+    let team = Team::new();
+    let world = &team.world;
+    let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
+    let (begun, go) = (world.home().join("begun"), world.home().join("go"));
+    let wait = format!(
+        "  - name: slow\n    command: 'touch {}; until test -e {}; do sleep 0.02; done'\n",
+        begun.display(),
+        go.display()
+    );
+    gate_with(&team, &wait);
+    world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
+    let args = ["--json", "review", "approve", "t1", "--commit", &commit];
+    let mut approve = world.liza_command(&team.reviewer, &world.path("."), &args);
+    let approve = approve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    until("the gate runs", || begun.exists());
+    world.write_and_commit(&world.path(".worktrees/t1"), &[("a.sh", "echo something else\n")]);
+    std::fs::write(&go, "").unwrap();
+    let ran = Ran::of(approve.wait_with_output().expect("ended")).exits(3);
+    assert_eq!(ran.code(), "stale.commit");
+    assert_eq!(status(&team, "t1"), "READY_FOR_REVIEW");
+}
+
+#[test]
+fn a_gate_that_cannot_run_on_this_tree_alone_is_the_tasks_doing() {
+    let team = Team::new();
+    let world = &team.world;
+    for id in ["t1", "t2"] {
+        world.approved(&team.one, &team.reviewer, id, &format!("{id}.sh"), "echo\n");
+    }
+    gate_with(&team, "  - name: check\n    command: 'if test -e t1.sh; then exit 127; fi'\n");
+    let ran = world.json(&team.reviewer, &["merge", "--all"]).exits(7);
+    assert_eq!(
+        (status(&team, "t1").as_str(), status(&team, "t2").as_str()),
+        ("INTEGRATION_FAILED", "MERGED")
+    );
+    let reason = world.show("t1")["integration_failure"]["reason"].to_string();
+    assert!(reason.contains("can run on integration and not on the merged tree"), "{reason} {}", ran.stdout);
+}
+
+#[test]
+fn the_queue_goes_on_to_what_mends_a_red_head() {
+    let team = Team::new();
+    let world = &team.world;
+    world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
+    world.approved(&team.two, &team.reviewer, "t2", "LICENCE", "free\n");
+    gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
+    let ran = world.json(&team.reviewer, &["merge", "--all"]).exits(7);
+    assert!(ran.data()["merges"].to_string().contains("licence"), "{}", ran.stdout);
+    assert_eq!((status(&team, "t1").as_str(), status(&team, "t2").as_str()), ("APPROVED", "MERGED"));
+    world.liza(&team.reviewer, &["merge", "--all"]).ok();
+    assert_eq!(status(&team, "t1"), "MERGED");
 }

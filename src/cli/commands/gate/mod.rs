@@ -2,6 +2,7 @@
 
 mod bless;
 mod list;
+mod retire;
 mod run;
 mod show;
 
@@ -21,6 +22,7 @@ pub enum GateCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Bless(bless::BlessArgs),
+    Retire(retire::RetireArgs),
 }
 
 impl GateCommand {
@@ -35,5 +37,6 @@ pub fn run(session: &mut Session, command: GateCommand) -> Result<Answer, Failur
         GateCommand::List(args) => list::run(session, &args),
         GateCommand::Show(args) => show::run(session, &args),
         GateCommand::Bless(args) => bless::run(session, &args),
+        GateCommand::Retire(args) => retire::run(session, &args),
     }
 }
