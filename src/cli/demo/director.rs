@@ -209,7 +209,7 @@ impl Director<'_> {
     fn heed(&mut self, event: Event) -> Result<(), Failure> {
         self.tell(&event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
-        let agent = event.agent.clone();
+        let (agent, text) = (event.agent.clone(), event.text.clone());
         self.story.events.push(event);
         match (kind, task.as_str()) {
             (Kind::Ended, "") if agent.starts_with("planner") && self.story.events.len() < 4 => {
@@ -228,6 +228,13 @@ impl Director<'_> {
                 ));
                 self.stage.show(&self.stage.liza(&["task", "show", &task, "--feedback"])?);
             }
+            (Kind::MergeFailed, _) if text.contains("Gate `") => {
+                self.stage.heading(&format!(
+                    "{task} is green alone, and red together with what was merged meanwhile. Integration does not move:"
+                ));
+                self.stage.show(&self.stage.liza(&["task", "show", &task, "--feedback"])?);
+                self.stage.show("its coder gets this in the next prompt, and integration merged into its branch");
+            }
             (Kind::MergeFailed, _) => {
                 self.stage.heading(&format!(
                     "{task} and another task changed the same place of a shared file. Its coder settles it:"
@@ -235,6 +242,9 @@ impl Director<'_> {
                 self.stage
                     .show("it gets integration merged into its branch, keeps both sides, and submits again");
             }
+            // What the reviewers of these two wait for.
+            (Kind::Submitted, "join") => self.stage.mark("submitted-join")?,
+            (Kind::Merged, "separator") => self.stage.mark("merged-separator")?,
             (Kind::Claimed, "top") => self.see_takeover(&agent)?,
             (Kind::Paused, "") if agent.is_empty() => self.see_pause()?,
             _ => {}

@@ -3,7 +3,12 @@
 . "$PROJECT_ROOT/agents/common.sh"
 task=$LIZA_TASK
 commit=$(git rev-parse HEAD)
-[ "$task" != words ] || await "tried-$task"
+case $task in
+words) await tried-words ;;
+# The demo lets these two meet: both are handed in before either lands, and `separator` lands first.
+separator) await submitted-join ;;
+join) await merged-separator ;;
+esac
 
 # verdict COMMAND…: exit 5 means PAUSE; the next session looks at it again.
 verdict() {
