@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a run has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(15);
+/// How notices begin that are told at every turn: that something is run, was run before, or waits its turn.
+const ROUTINE: [&str; 3] = ["running the validation", "gate ", "somebody else is merging"];
 /// What must not be in the log while PAUSE is set.
 const BEGINNINGS: [&str; 8] =
     ["begin_claim", "submit", "start_review", "approve", "reject", "discuss", "begin_merge", "add_tasks"];
@@ -254,17 +256,24 @@ impl Director<'_> {
 
     /// One short line for what people want to follow.
     fn tell(&self, event: &Event) {
+        let gate_ran = event.text.starts_with("gate ") && event.text.contains(" after ");
         let is_news = match event.event {
             Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
             Kind::Paused | Kind::Resumed => event.agent.is_empty(),
-            Kind::Notice => !event.text.starts_with("running the validation"),
+            Kind::Notice => gate_ran || !ROUTINE.iter().any(|begin| event.text.starts_with(begin)),
             _ => true,
         };
         if is_news {
-            let task = event.task.as_deref().unwrap_or_default();
-            let text = if event.text.is_empty() { String::new() } else { format!("  ({})", event.text) };
+            let task = event.task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
+            let text = match event.text.as_str() {
+                "" => String::new(),
+                // It speaks for itself.
+                said if gate_ran => said.to_owned(),
+                said => format!("  ({said})"),
+            };
+            let what = if gate_ran { "" } else { event.event.word() };
             let who = if event.agent.is_empty() { "liza run" } else { &event.agent };
-            self.stage.ui.narrate(&format!("  {} {} {task}{text}", pad_to(who, 16), event.event.word()));
+            self.stage.ui.narrate(&format!("  {} {what}{task}{text}", pad_to(who, 16)));
         }
     }
 

@@ -164,13 +164,14 @@ impl Stage {
         Err(Failure::new("bug.demo", format!("`liza {}` failed: {why}", args.join(" "))))
     }
 
-    /// Checks out these trees one after the other where nobody works, and runs the tests of each there: what the gate runs.
-    pub fn tests_of<Tree: AsRef<str>>(&self, trees: &[Tree]) -> Result<Vec<Tested>, Failure> {
-        let place = self.markers.join("tested");
+    /// Checks out these trees one after the other in a place of that name where nobody works, and runs the tests of each
+    /// there, as the gate does.
+    pub fn tests_of(&self, name: &str, trees: &[&str]) -> Result<Vec<Tested>, Failure> {
+        let place = self.markers.join(name);
         let text = place.display().to_string();
         self.git(&["worktree", "add", "--quiet", "--detach", "--no-checkout", &text, "integration"])?;
         let tested = trees.iter().map(|tree| {
-            self.git(&["-C", &text, "read-tree", "--reset", "-u", tree.as_ref()])?;
+            self.git(&["-C", &text, "read-tree", "--reset", "-u", tree])?;
             let ran = self.command(Path::new("sh")).arg("tests/run.sh").current_dir(&place).output();
             let ran = ran.map_err(|error| Failure::new("io.failed", format!("sh cannot be run: {error}")))?;
             Ok(Tested { green: ran.status.success(), said: said(&ran.stdout) })

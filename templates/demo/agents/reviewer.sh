@@ -1,5 +1,6 @@
 #!/bin/sh
-# A reviewer: runs the tests and the examples of the spec on exactly what was handed in, and judges by that.
+# A reviewer: tries the examples of the spec on exactly what was handed in, and judges by that. The tests are the gate's:
+# liza ran them when the work was handed in, on a tree of its own, and no approval gets past them.
 . "$PROJECT_ROOT/agents/common.sh"
 task=$LIZA_TASK
 commit=$(git rev-parse HEAD)
@@ -23,12 +24,6 @@ examples() {
     sed -n "/^## $task\$/,/^## /p" specs/wordtool.md | grep '^    '
 }
 
-say "runs the tests"
-if ! sh tests/run.sh; then
-    verdict liza review reject "$task" --commit "$commit" --reason "The tests fail" \
-        --issue "critical:tests/run.sh:1:sh tests/run.sh fails on this commit"
-fi
-
 say "tries the examples of the spec"
 examples | {
     while read -r sign example && read -r expected; do
@@ -50,4 +45,4 @@ if [ $? != 0 ]; then
 fi
 
 say "approves $task"
-verdict liza review approve "$task" --commit "$commit" --summary "tests and examples of the spec hold"
+verdict liza review approve "$task" --commit "$commit" --summary "the examples of the spec hold"
