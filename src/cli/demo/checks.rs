@@ -69,7 +69,8 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
     std::thread::scope(|scope| {
         let history = scope.spawn(|| stage.tests_of("history", &commits));
         let mut checks = seen(stage, story, &status)?;
-        let history = history.join().map_err(|_| Failure::new("bug.demo", "the tests could not be run"))??;
+        let history =
+            history.join().map_err(|_| Failure::new("bug.demo", "the tests could not be run"))??;
         checks.push(gate(stage, story, &history)?);
         checks.push(goal(stage, story, &status, history.first())?);
         Ok(checks)
@@ -249,10 +250,9 @@ fn gate(stage: &Stage, story: &Story, history: &[Tested]) -> Result<Check, Failu
     let tested = stage.tests_of("together", &[alone[0], alone[1], together.trim()])?;
     let red_together = matches!(tested.as_slice(), [one, other, both]
         if one.green && other.green && !both.green && both.said.contains("FAILED  tests/test_join.sh"));
-    let prompted = stage
-        .prompts("join")
-        .iter()
-        .any(|prompt| ["Gate `tests`", GATE_LOG, "tests/test_join.sh"].iter().all(|text| prompt.contains(text)));
+    let prompted = stage.prompts("join").iter().any(|prompt| {
+        ["Gate `tests`", GATE_LOG, "tests/test_join.sh"].iter().all(|text| prompt.contains(text))
+    });
     let green = history.iter().filter(|commit| commit.green).count();
     Ok(Check {
         name: "gate",

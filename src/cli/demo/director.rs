@@ -63,6 +63,7 @@ struct Director<'a> {
     kill: Kill,
     stop: Stop,
     told_parallel: bool,
+    told_gate: bool,
     told_approval: bool,
 }
 
@@ -93,6 +94,7 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
         kill: Kill::NotYet,
         stop: Stop::NotYet,
         told_parallel: false,
+        told_gate: false,
         told_approval: false,
     };
     let outcome = director.watch(&rx);
@@ -176,6 +178,11 @@ fn listen(pipe: impl std::io::Read, tx: &Sender<Wake>) {
     let _ = tx.send(Wake::Ended);
 }
 
+/// Whether a gate has been run to its end, and not only asked.
+fn gate_ran(event: &Event) -> bool {
+    event.event == Kind::Notice && event.text.starts_with("gate ") && event.text.contains(" after ")
+}
+
 fn signal(pid: u32, what: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, what);
@@ -209,6 +216,12 @@ impl Director<'_> {
     }
 
     fn heed(&mut self, event: Event) -> Result<(), Failure> {
+        if !self.told_gate && gate_ran(&event) {
+            self.told_gate = true;
+            self.stage.heading(
+                "Before the branch moves, the gate of liza.yaml runs on what is merged: here, all the tests.",
+            );
+        }
         self.tell(&event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
         let (agent, text) = (event.agent.clone(), event.text.clone());
@@ -234,8 +247,9 @@ impl Director<'_> {
                 self.stage.heading(&format!(
                     "{task} is green alone, and red together with what was merged meanwhile. Integration does not move:"
                 ));
-                self.stage.show(&self.stage.liza(&["task", "show", &task, "--feedback"])?);
-                self.stage.show("its coder gets this in the next prompt, and integration merged into its branch");
+                self.stage.show(self.stage.liza(&["task", "show", &task, "--feedback"])?.trim_end());
+                self.stage
+                    .show("its coder gets this in the next prompt, and integration merged into its branch");
             }
             (Kind::MergeFailed, _) => {
                 self.stage.heading(&format!(
@@ -256,7 +270,7 @@ impl Director<'_> {
 
     /// One short line for what people want to follow.
     fn tell(&self, event: &Event) {
-        let gate_ran = event.text.starts_with("gate ") && event.text.contains(" after ");
+        let gate_ran = gate_ran(event);
         let is_news = match event.event {
             Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
             Kind::Paused | Kind::Resumed => event.agent.is_empty(),

@@ -37,7 +37,8 @@ pub fn files(tasks: u32, coders: u32) -> Vec<(&'static str, String)> {
 fn plan(tasks: u32) -> String {
     let more: Vec<String> =
         (1..=tasks.saturating_sub(SCRIPTED_TASKS)).map(|number| format!("column{number}")).collect();
-    let mut all: Vec<&str> = vec!["top", "count", "upper", "reverse", "separator", "join", "usage", "version"];
+    let mut all: Vec<&str> =
+        vec!["top", "count", "upper", "reverse", "separator", "join", "usage", "version"];
     all.extend(more.iter().map(String::as_str));
     let mut text = PLAN.replace("@ALL@", &all.join(", "));
     for id in &more {

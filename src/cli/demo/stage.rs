@@ -85,7 +85,8 @@ impl Stage {
 
     /// What coders were told about this task, from one session to the next.
     pub fn prompts(&self, task: &str) -> Vec<String> {
-        let rounds = std::fs::read_dir(self.root.join(".liza/runs").join(task)).into_iter().flatten().flatten();
+        let rounds =
+            std::fs::read_dir(self.root.join(".liza/runs").join(task)).into_iter().flatten().flatten();
         let files = rounds.flat_map(|round| std::fs::read_dir(round.path()).into_iter().flatten().flatten());
         let prompts = files.filter(|file| {
             let name = file.file_name().to_string_lossy().into_owned();
