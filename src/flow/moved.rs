@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::board::{Board, CommitId};
+use crate::board::{Board, CommitId, Needs};
+use crate::host::crash;
 
 use super::context::Context;
 use super::failure::Failure;
@@ -47,8 +48,23 @@ pub struct ReflogLine {
 /// Tells whether the integration branch was moved by somebody else. One ref is read; the rest only if it is elsewhere.
 ///
 /// A move that an open intent names is liza's own, not yet on record; one that was given up and yet came true, because
-/// git outlived its killed parent, is so too.
+/// git outlived its killed parent, is so too. The branch is read after the board, so a merge in between looks like somebody
+/// else's move until the board is read again: only a board that stands still accuses anybody.
 pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
+    crash::point("moved.look");
+    let mut fresh: Option<Board> = None;
+    loop {
+        let at = fresh.as_ref().unwrap_or(board);
+        let Some(evidence) = moved_since(ctx, at)? else { return Ok(None) };
+        let now = ctx.store.read(&Needs::Nothing)?.board;
+        if now.revision == at.revision {
+            return Ok(Some(evidence));
+        }
+        fresh = Some(now);
+    }
+}
+
+fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
     let Some(known) = &board.rest.integration.head else { return Ok(None) };
     let branch = &board.config().integration_branch;
     let head = ctx.query()?.head_of_branch(branch)?;

@@ -14,12 +14,10 @@ use crate::store::{Snapshot, StoreError};
 
 use super::context::Context;
 use super::failure::Failure;
-use super::moved::{Evidence, integration_was_moved};
+use super::moved::integration_was_moved;
 
 /// A board that looks damaged is looked at again after this: somebody may be in the middle of saving it.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How often a branch that moves under our eyes is looked at before the next look has to tell.
-const TRIES: usize = 5;
 
 /// What can be seen without reading the board. While it stays the same, only time can make anything due.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,7 +141,7 @@ impl Observer {
             return Ok(alerts::of_damage(&problem, &outside, &ctx.now));
         }
         outside.rolled_back = snapshot.warning.filter(|warning| !warning.starts_with(EDITED_BY_HAND));
-        outside.moved = match moved(ctx, board) {
+        outside.moved = match integration_was_moved(ctx, board) {
             Ok(evidence) => evidence.map(|evidence| Moved {
                 branch: evidence.branch.clone(),
                 to: evidence.to.as_ref().map_or("nowhere", |to| to.as_str()).to_owned(),
@@ -225,21 +223,6 @@ fn broken(board: &Board) -> Option<Problem> {
         message,
         hint: "`liza validate` lists what is wrong; `liza doctor` says what helps".to_owned(),
     })
-}
-
-/// The branch is read after the board, so a merge in between looks like somebody else's move until the board is read again.
-fn moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
-    let mut fresh: Option<Board> = None;
-    for _ in 0..TRIES {
-        let at = fresh.as_ref().unwrap_or(board);
-        let Some(evidence) = integration_was_moved(ctx, at)? else { return Ok(None) };
-        let now = ctx.store.read(&Needs::Nothing)?.board;
-        if now.revision == at.revision {
-            return Ok(Some(evidence));
-        }
-        fresh = Some(now);
-    }
-    Ok(None)
 }
 
 /// The file a person finds when a checkpoint has waited too long.

@@ -568,3 +568,19 @@ pub fn walk(dir: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+#[test]
+fn a_merge_while_somebody_looks_is_not_taken_for_a_move_of_somebody_else() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    let other = world.register("coder", "coder-2");
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
+    world.task("t2", &["b.sh"]);
+    // It has read the board, and not yet the branch.
+    let claim = world.stopped_at(&other, "moved.look", &["task", "claim", "t2"]);
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    go_on(claim).ok();
+    assert_eq!(world.status_of("t2"), "WORKING");
+    world.sound();
+}

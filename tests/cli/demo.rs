@@ -47,7 +47,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
     let place = world.home().join("kept");
     spoil_git(&world);
     let mut command =
-        world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "9", "--keep"]);
+        world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "11", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
     let ran = Ran::of(command.output().expect("liza runs"));
     let data = ran.data();
@@ -59,7 +59,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
         .map(|check| check.to_string())
         .collect();
     assert!(missing.is_empty(), "{missing:?}\n{}", ran.stderr);
-    assert_eq!(data["checks"].as_array().map(Vec::len), Some(9));
+    assert_eq!(data["checks"].as_array().map(Vec::len), Some(10));
     assert_eq!(data["shown"], true);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert_eq!(ran.stderr, "", "quiet means quiet");
@@ -71,7 +71,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
     assert!(std::fs::read_to_string(report).expect("the report").contains("Outcome: complete"));
     std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");
     let verified = world.liza_in(&HUMAN, &place, &["verify"]).ok();
-    assert!(verified.stdout.contains("9 merged"), "{}", verified.stdout);
+    assert!(verified.stdout.contains("11 merged"), "{}", verified.stdout);
 
     // A folder that is there is left alone.
     let before = std::fs::read(place.join(".liza/state.yaml")).expect("the board");
@@ -99,7 +99,7 @@ fn a_demo_that_is_interrupted_ends_everything_it_started() {
 #[test]
 fn a_demo_has_a_smallest_size() {
     let world = World::bare_repo();
-    for args in [["--tasks", "3"], ["--coders", "2"], ["--speed", "-1"], ["--speed", "soon"]] {
+    for args in [["--tasks", "9"], ["--coders", "2"], ["--speed", "-1"], ["--speed", "soon"]] {
         world.human(&["demo", args[0], args[1]]).exits(2);
     }
 }

@@ -20,18 +20,36 @@ fn work_goes_from_task_to_integration() {
     world.sound();
 }
 
-/// The lines of the README's tour, as they stand there.
-fn readme_tour() -> String {
-    let readme =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
-    let start = readme.find("```sh\n").expect("the tour begins") + 6;
-    let end = readme[start..].find("```").expect("the tour ends");
-    readme[start..start + end].to_owned()
+fn readme() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README")
+}
+
+/// The blocks of the README in this language, as they stand there.
+fn readme_blocks(language: &str) -> Vec<String> {
+    let readme = readme();
+    let begins = format!("```{language}\n");
+    let blocks = readme.split(&begins).skip(1);
+    blocks.map(|block| block.split("```").next().expect("an end").to_owned()).collect()
 }
 
 #[test]
 fn the_tour_of_the_readme_runs_as_it_stands() {
     let world = World::bare_repo();
+    let blocks = readme_blocks("sh");
+    let [tour, gates] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let ran = run_lines(&world, tour).ok();
+    assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
+    assert_eq!(world.status_of("greet"), "MERGED");
+    // The gates of the README are for the program of its tour.
+    let before = world.read("liza.yaml");
+    world.write("liza.yaml", &format!("{before}\n{}", readme_blocks("yaml").concat()));
+    let ran = run_lines(&world, gates).ok();
+    assert_eq!(ran.stdout.matches("sh tests/test_greet.sh").count(), 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("pass"), "{}", ran.stdout);
+    world.sound();
+}
+
+fn run_lines(world: &World, lines: &str) -> Ran {
     let liza = std::path::Path::new(env!("CARGO_BIN_EXE_liza"));
     let path = format!(
         "{}:{}",
@@ -39,12 +57,29 @@ fn the_tour_of_the_readme_runs_as_it_stands() {
         std::env::var("PATH").unwrap_or_default()
     );
     let mut shell = world.command("sh", &world.root);
-    shell.args(["-e", "-c", &readme_tour()]).env("PATH", path);
+    shell.args(["-e", "-c", lines]).env("PATH", path);
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
         shell.env(name, "somebody");
     }
-    let ran = Ran::of(shell.output().expect("a shell")).ok();
-    assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
-    assert_eq!(world.status_of("greet"), "MERGED");
-    world.sound();
+    Ran::of(shell.output().expect("a shell"))
+}
+
+#[test]
+fn every_command_that_the_readme_names_is_there_with_its_options() {
+    let world = World::bare_repo();
+    let readme = readme();
+    let prose: String = readme.split("```").step_by(2).collect();
+    let spans = prose.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("liza "));
+    let mut seen = 0;
+    for span in spans {
+        let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let mut help: Vec<&str> = span.split_whitespace().take_while(is_word).collect();
+        help.push("--help");
+        let said = world.human(&help).ok().stdout;
+        for option in span.split_whitespace().filter(|word| word.starts_with("--")) {
+            assert!(said.contains(option), "{span}: {said}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen}");
 }

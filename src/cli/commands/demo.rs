@@ -17,8 +17,8 @@ use super::super::ui::{Answer, Ui};
 /// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
 /// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file
 /// that another task owns, a rejection and its fix, a self-approval refused, a coder killed and its task taken over, a conflict
-/// settled, a pause, and the goal reached. Every one of them is checked in the end; exit 0 means that all of it happened. Needs
-/// nothing but git and sh.
+/// settled, a pause, two tasks that are green alone and red together, which a gate stops before they land, and the goal reached.
+/// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]

@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::flow::Failure;
+use crate::supervise::Kind;
 
-use super::stage::Stage;
+use super::stage::{Stage, Tested};
 use super::story::Story;
 
 /// One of the things shown.
@@ -21,6 +22,9 @@ pub struct Check {
     #[serde(rename = "where")]
     pub place: String,
 }
+
+/// Where the gate that stopped `join` wrote what it said.
+const GATE_LOG: &str = "gate-merge-tests.log";
 
 /// A task with its history, as `liza task show` tells it.
 struct Task(Value);
@@ -43,6 +47,11 @@ impl Task {
         self.0["status"] == "MERGED"
     }
 
+    /// What was handed in at first.
+    fn first_commit(&self) -> &str {
+        self.events("submitted").next().and_then(|line| line["commit"].as_str()).unwrap_or_default()
+    }
+
     fn merge(&self) -> String {
         self.0["merge"]["commit"].as_str().unwrap_or_default().chars().take(7).collect()
     }
@@ -54,16 +63,31 @@ impl Task {
 
 pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
     let status = stage.liza_json(&["status"])?;
+    let commits = stage.git(&["rev-list", "--first-parent", "integration"])?;
+    let commits: Vec<&str> = commits.lines().collect();
+    // The tests of every commit take as long as all else; they are run meanwhile.
+    std::thread::scope(|scope| {
+        let history = scope.spawn(|| stage.tests_of("history", &commits));
+        let mut checks = seen(stage, story, &status)?;
+        let history =
+            history.join().map_err(|_| Failure::new("bug.demo", "the tests could not be run"))??;
+        checks.push(gate(stage, story, &history)?);
+        checks.push(goal(stage, story, &status, history.first())?);
+        Ok(checks)
+    })
+}
+
+/// What the board and the log tell.
+fn seen(stage: &Stage, story: &Story, status: &Value) -> Result<Vec<Check>, Failure> {
     Ok(vec![
-        decomposition(stage, story, &status)?,
+        decomposition(stage, story, status)?,
         parallel(story),
         ownership(story),
         rejection(stage)?,
-        own_approval(stage, &status)?,
+        own_approval(stage, status)?,
         takeover(stage, story)?,
         conflict(stage)?,
         pause(stage, story)?,
-        goal(stage, story, &status)?,
     ])
 }
 
@@ -215,8 +239,42 @@ fn pause(stage: &Stage, story: &Story) -> Result<Check, Failure> {
     })
 }
 
-fn goal(stage: &Stage, story: &Story, status: &Value) -> Result<Check, Failure> {
-    let (green, said) = stage.tests_of_integration()?;
+fn gate(stage: &Stage, story: &Story, history: &[Tested]) -> Result<Check, Failure> {
+    let (first, second) = (Task::of(stage, "separator")?, Task::of(stage, "join")?);
+    let stopped = second.events("integration_failed").next();
+    let reason = stopped.and_then(|line| line["detail"].as_str()).unwrap_or_default();
+    let mended = second.events("claimed").any(|line| line["from"] == "INTEGRATION_FAILED");
+    // Made once more without liza: what each of them handed in, and both together.
+    let alone = [first.first_commit(), second.first_commit()];
+    let together = stage.git(&["merge-tree", "--write-tree", alone[0], alone[1]])?;
+    let tested = stage.tests_of("together", &[alone[0], alone[1], together.trim()])?;
+    let red_together = matches!(tested.as_slice(), [one, other, both]
+        if one.green && other.green && !both.green && both.said.contains("FAILED  tests/test_join.sh"));
+    let prompted = stage.prompts("join").iter().any(|prompt| {
+        ["Gate `tests`", GATE_LOG, "tests/test_join.sh"].iter().all(|text| prompt.contains(text))
+    });
+    let green = history.iter().filter(|commit| commit.green).count();
+    Ok(Check {
+        name: "gate",
+        shown: reason.starts_with("Gate `tests` is red on the merged tree")
+            && story.first(Kind::Merged, "separator") < story.first(Kind::MergeFailed, "join")
+            && red_together
+            && prompted
+            && mended
+            && second.is_merged()
+            && green == history.len(),
+        what: "green alone, red together: stopped",
+        found: format!(
+            "join: {reason}; mended and merged as {}; {green} of {} commits on integration are green",
+            second.merge(),
+            history.len()
+        ),
+        place: "liza task show join; liza gate show join".to_owned(),
+    })
+}
+
+fn goal(stage: &Stage, story: &Story, status: &Value, head: Option<&Tested>) -> Result<Check, Failure> {
+    let (green, said) = head.map_or((false, ""), |head| (head.green, head.said.as_str()));
     let complete = story.answer["data"]["outcome"] == "complete"
         && status["goal_status"].as_str().is_some_and(|text| text.eq_ignore_ascii_case("complete"));
     let verified = stage.liza_json(&["verify"]).is_ok();

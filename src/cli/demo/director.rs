@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How long a run has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(15);
+/// How notices begin that are told at every turn: that something is run, was run before, or waits its turn.
+const ROUTINE: [&str; 3] = ["running the validation", "gate ", "somebody else is merging"];
 /// What must not be in the log while PAUSE is set.
 const BEGINNINGS: [&str; 8] =
     ["begin_claim", "submit", "start_review", "approve", "reject", "discuss", "begin_merge", "add_tasks"];
@@ -61,6 +63,7 @@ struct Director<'a> {
     kill: Kill,
     stop: Stop,
     told_parallel: bool,
+    told_gate: bool,
     told_approval: bool,
 }
 
@@ -91,6 +94,7 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
         kill: Kill::NotYet,
         stop: Stop::NotYet,
         told_parallel: false,
+        told_gate: false,
         told_approval: false,
     };
     let outcome = director.watch(&rx);
@@ -174,6 +178,11 @@ fn listen(pipe: impl std::io::Read, tx: &Sender<Wake>) {
     let _ = tx.send(Wake::Ended);
 }
 
+/// Whether a gate has been run to its end, and not only asked.
+fn gate_ran(event: &Event) -> bool {
+    event.event == Kind::Notice && event.text.starts_with("gate ") && event.text.contains(" after ")
+}
+
 fn signal(pid: u32, what: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process(pid, what);
@@ -207,9 +216,15 @@ impl Director<'_> {
     }
 
     fn heed(&mut self, event: Event) -> Result<(), Failure> {
+        if !self.told_gate && gate_ran(&event) {
+            self.told_gate = true;
+            self.stage.heading(
+                "Before the branch moves, the gate of liza.yaml runs on what is merged: here, all the tests.",
+            );
+        }
         self.tell(&event);
         let (kind, task) = (event.event, event.task.clone().unwrap_or_default());
-        let agent = event.agent.clone();
+        let (agent, text) = (event.agent.clone(), event.text.clone());
         self.story.events.push(event);
         match (kind, task.as_str()) {
             (Kind::Ended, "") if agent.starts_with("planner") && self.story.events.len() < 4 => {
@@ -228,6 +243,14 @@ impl Director<'_> {
                 ));
                 self.stage.show(&self.stage.liza(&["task", "show", &task, "--feedback"])?);
             }
+            (Kind::MergeFailed, _) if text.contains("Gate `") => {
+                self.stage.heading(&format!(
+                    "{task} is green alone, and red together with what was merged meanwhile. Integration does not move:"
+                ));
+                self.stage.show(self.stage.liza(&["task", "show", &task, "--feedback"])?.trim_end());
+                self.stage
+                    .show("its coder gets this in the next prompt, and integration merged into its branch");
+            }
             (Kind::MergeFailed, _) => {
                 self.stage.heading(&format!(
                     "{task} and another task changed the same place of a shared file. Its coder settles it:"
@@ -235,6 +258,9 @@ impl Director<'_> {
                 self.stage
                     .show("it gets integration merged into its branch, keeps both sides, and submits again");
             }
+            // What the reviewers of these two wait for.
+            (Kind::Submitted, "join") => self.stage.mark("submitted-join")?,
+            (Kind::Merged, "separator") => self.stage.mark("merged-separator")?,
             (Kind::Claimed, "top") => self.see_takeover(&agent)?,
             (Kind::Paused, "") if agent.is_empty() => self.see_pause()?,
             _ => {}
@@ -244,17 +270,24 @@ impl Director<'_> {
 
     /// One short line for what people want to follow.
     fn tell(&self, event: &Event) {
+        let gate_ran = gate_ran(event);
         let is_news = match event.event {
             Kind::Started | Kind::Ended | Kind::Ready | Kind::Board => false,
             Kind::Paused | Kind::Resumed => event.agent.is_empty(),
-            Kind::Notice => !event.text.starts_with("running the validation"),
+            Kind::Notice => gate_ran || !ROUTINE.iter().any(|begin| event.text.starts_with(begin)),
             _ => true,
         };
         if is_news {
-            let task = event.task.as_deref().unwrap_or_default();
-            let text = if event.text.is_empty() { String::new() } else { format!("  ({})", event.text) };
+            let task = event.task.as_deref().map(|task| format!(" {task}")).unwrap_or_default();
+            let text = match event.text.as_str() {
+                "" => String::new(),
+                // It speaks for itself.
+                said if gate_ran => said.to_owned(),
+                said => format!("  ({said})"),
+            };
+            let what = if gate_ran { "" } else { event.event.word() };
             let who = if event.agent.is_empty() { "liza run" } else { &event.agent };
-            self.stage.ui.narrate(&format!("  {} {} {task}{text}", pad_to(who, 16), event.event.word()));
+            self.stage.ui.narrate(&format!("  {} {what}{task}{text}", pad_to(who, 16)));
         }
     }
 

@@ -1,9 +1,10 @@
 //! The files of the demo's repository: a small program with its tests and spec, and the agents that will extend it.
 
 /// The name of a file, and its text.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("wordtool", include_str!("../../../templates/demo/project/wordtool")),
     ("lib/text.sh", include_str!("../../../templates/demo/project/lib/text.sh")),
+    ("lib/lines.sh", include_str!("../../../templates/demo/project/lib/lines.sh")),
     ("tests/run.sh", include_str!("../../../templates/demo/project/tests/run.sh")),
     ("tests/check.sh", include_str!("../../../templates/demo/project/tests/check.sh")),
     ("tests/test_unknown.sh", include_str!("../../../templates/demo/project/tests/test_unknown.sh")),
@@ -21,7 +22,7 @@ const PLAN: &str = include_str!("../../../templates/demo/agents/plan.yaml");
 pub const SPEC: &str = "specs/wordtool.md";
 pub const GOAL: &str = "wordtool does the small jobs on text that its spec names";
 /// Tasks that have a part in the demo; all others are there to make it larger.
-pub const SCRIPTED_TASKS: u32 = 8;
+pub const SCRIPTED_TASKS: u32 = 10;
 pub const REVIEWERS: u32 = 2;
 
 /// Every file for a demo of this size.
@@ -36,7 +37,8 @@ pub fn files(tasks: u32, coders: u32) -> Vec<(&'static str, String)> {
 fn plan(tasks: u32) -> String {
     let more: Vec<String> =
         (1..=tasks.saturating_sub(SCRIPTED_TASKS)).map(|number| format!("column{number}")).collect();
-    let mut all: Vec<&str> = vec!["top", "count", "upper", "reverse", "usage", "version"];
+    let mut all: Vec<&str> =
+        vec!["top", "count", "upper", "reverse", "separator", "join", "usage", "version"];
     all.extend(more.iter().map(String::as_str));
     let mut text = PLAN.replace("@ALL@", &all.join(", "));
     for id in &more {

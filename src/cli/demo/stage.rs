@@ -22,6 +22,12 @@ pub struct Cast {
     pub speed: Option<f64>,
 }
 
+/// What the tests of a tree said.
+pub struct Tested {
+    pub green: bool,
+    pub said: String,
+}
+
 pub struct Stage {
     pub root: PathBuf,
     pub cast: Cast,
@@ -75,6 +81,18 @@ impl Stage {
     pub fn mark(&self, name: &str) -> Result<(), Failure> {
         let path = self.markers.join(name);
         std::fs::write(&path, "demo\n").map_err(|error| Failure::io("write", &path, &error))
+    }
+
+    /// What coders were told about this task, from one session to the next.
+    pub fn prompts(&self, task: &str) -> Vec<String> {
+        let rounds =
+            std::fs::read_dir(self.root.join(".liza/runs").join(task)).into_iter().flatten().flatten();
+        let files = rounds.flat_map(|round| std::fs::read_dir(round.path()).into_iter().flatten().flatten());
+        let prompts = files.filter(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            name.starts_with("coder-") && name.ends_with(".prompt.md")
+        });
+        prompts.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
     }
 
     /// A command in the repository. In a process group of its own: Ctrl-C is for the demo to handle.
@@ -147,15 +165,21 @@ impl Stage {
         Err(Failure::new("bug.demo", format!("`liza {}` failed: {why}", args.join(" "))))
     }
 
-    /// Checks out integration where nobody works, and runs its tests there.
-    pub fn tests_of_integration(&self) -> Result<(bool, String), Failure> {
-        let place = self.markers.join("integration");
+    /// Checks out these trees one after the other in a place of that name where nobody works, and runs the tests of each
+    /// there, as the gate does.
+    pub fn tests_of(&self, name: &str, trees: &[&str]) -> Result<Vec<Tested>, Failure> {
+        let place = self.markers.join(name);
         let text = place.display().to_string();
-        self.git(&["worktree", "add", "--quiet", "--detach", &text, "integration"])?;
-        let ran = self.command(Path::new("sh")).arg("tests/run.sh").current_dir(&place).output();
+        self.git(&["worktree", "add", "--quiet", "--detach", "--no-checkout", &text, "integration"])?;
+        let tested = trees.iter().map(|tree| {
+            self.git(&["-C", &text, "read-tree", "--reset", "-u", tree])?;
+            let ran = self.command(Path::new("sh")).arg("tests/run.sh").current_dir(&place).output();
+            let ran = ran.map_err(|error| Failure::new("io.failed", format!("sh cannot be run: {error}")))?;
+            Ok(Tested { green: ran.status.success(), said: said(&ran.stdout) })
+        });
+        let tested = tested.collect();
         self.git(&["worktree", "remove", "--force", &text])?;
-        let ran = ran.map_err(|error| Failure::new("io.failed", format!("sh cannot be run: {error}")))?;
-        Ok((ran.status.success(), said(&ran.stdout)))
+        tested
     }
 
     pub fn heading(&self, text: &str) {

@@ -132,7 +132,13 @@ pub fn feedback(board: &Board, task: &Task) -> String {
         line!(text, "Answer to the questions it was blocked with: {answer}\n");
     }
     if let Some(failure) = &body.integration_failure {
-        line!(text, "Integration failed: {}. Files: {}\n", failure.reason, failure.files.join(", "));
+        line!(text, "Integration failed: {}", failure.reason);
+        list(&mut text, "files", &failure.files);
+        list(&mut text, "failing", &failure.failing);
+        if let Some(log) = &failure.log {
+            line!(text, "log: {log}");
+        }
+        text.push('\n');
     }
     match &body.rejection_feedback {
         Some(feedback) => {

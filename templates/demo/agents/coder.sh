@@ -86,6 +86,10 @@ if [ "$task" = top ] && ! seen at-top; then
     await never
 fi
 
+if was_red_together; then
+    say "sees what is red with all that was merged meanwhile:"
+    sh tests/run.sh
+fi
 say "writes $task"
 write_code
 sh tests/run.sh || exit 1

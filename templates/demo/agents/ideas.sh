@@ -7,6 +7,8 @@ idea() {
     top) intent="top tells the most frequent word" ;;
     upper) intent="upper prints capital letters" ;;
     reverse) intent="reverse prints the last line first" ;;
+    separator) intent="join_lines is told what comes between the lines" ;;
+    join) intent="join prints all lines in one" ;;
     usage) intent="wordtool --help says how it is used" ;;
     version) intent="wordtool --version tells the version" ;;
     readme) intent="the README lists every command" ;;
@@ -15,6 +17,7 @@ idea() {
     subject=$intent
     case $1 in
     upper | reverse) files="commands/$1.sh tests/test_$1.sh lib/text.sh" ;;
+    separator) files="lib/lines.sh tests/test_separator.sh" ;;
     usage | version) files="wordtool tests/test_$1.sh" ;;
     readme) files="README.md" ;;
     *) files="commands/$1.sh tests/test_$1.sh" ;;
@@ -35,6 +38,11 @@ found_wrong() {
     *"the spec says"*) true ;;
     *) false ;;
     esac
+}
+
+# Whether a gate stopped it on the merged tree. What was red there is in the prompt: the gate, its log, the failing tests.
+was_red_together() {
+    grep -q "is red on the merged tree" "$LIZA_PROMPT_FILE" && grep -q "tests/test_$task.sh" "$LIZA_PROMPT_FILE"
 }
 
 # after LINE FILE: puts standard input behind that line.
@@ -58,6 +66,8 @@ write_test() {
     top) test_of "three times" "echo 'to be or not to be to' | sh wordtool top" "3 to" ;;
     upper) test_of "capital letters" "echo 'to be' | sh wordtool upper" "TO BE" ;;
     reverse) test_of "the last first" "printf 'one\ntwo\n' | sh wordtool reverse | tr '\n' ' '" "two one " ;;
+    separator) test_of "a plus between" "printf 'one\ntwo\n' | { . lib/lines.sh && join_lines +; }" "one+two" ;;
+    join) test_of "a comma between" "printf 'one\ntwo\n' | sh wordtool join" "one,two" ;;
     usage) test_of "the first line" "sh wordtool --help | head -n 1" "usage: sh wordtool COMMAND" ;;
     version) test_of "the version" "sh wordtool --version" "wordtool 1" ;;
     column*) test_of "a word of each line" "echo 1 2 3 4 5 6 7 8 9 | sh wordtool $task" "$((${task#column} % 9 + 1))" ;;
@@ -97,6 +107,25 @@ backwards() {
     sed '1!G;h;$!d'
 }
 END
+        ;;
+    separator)
+        cat > lib/lines.sh << 'END'
+# What the commands do with lines.
+
+# join_lines SEPARATOR: all lines in one, with that between them.
+join_lines() {
+    paste -s -d "${1:?what comes between the lines?}" -
+}
+END
+        ;;
+    join)
+        if was_red_together; then
+            subject="join says what comes between the lines"
+            echo 'join_lines ,' > commands/join.sh
+        else
+            # Right here, where join_lines takes no argument. Meanwhile somebody else gives it one.
+            echo join_lines > commands/join.sh
+        fi
         ;;
     usage)
         after "# Options" wordtool << 'END'

@@ -1,9 +1,15 @@
 #!/bin/sh
-# A reviewer: runs the tests and the examples of the spec on exactly what was handed in, and judges by that.
+# A reviewer: tries the examples of the spec on exactly what was handed in, and judges by that. The tests are the gate's:
+# liza ran them when the work was handed in, on a tree of its own, and no approval gets past them.
 . "$PROJECT_ROOT/agents/common.sh"
 task=$LIZA_TASK
 commit=$(git rev-parse HEAD)
-[ "$task" != words ] || await "tried-$task"
+case $task in
+words) await tried-words ;;
+# The demo lets these two meet: both are handed in before either lands, and `separator` lands first.
+separator) await submitted-join ;;
+join) await merged-separator ;;
+esac
 
 # verdict COMMAND…: exit 5 means PAUSE; the next session looks at it again.
 verdict() {
@@ -17,12 +23,6 @@ verdict() {
 examples() {
     sed -n "/^## $task\$/,/^## /p" specs/wordtool.md | grep '^    '
 }
-
-say "runs the tests"
-if ! sh tests/run.sh; then
-    verdict liza review reject "$task" --commit "$commit" --reason "The tests fail" \
-        --issue "critical:tests/run.sh:1:sh tests/run.sh fails on this commit"
-fi
 
 say "tries the examples of the spec"
 examples | {
@@ -45,4 +45,4 @@ if [ $? != 0 ]; then
 fi
 
 say "approves $task"
-verdict liza review approve "$task" --commit "$commit" --summary "tests and examples of the spec hold"
+verdict liza review approve "$task" --commit "$commit" --summary "the examples of the spec hold"

@@ -58,7 +58,10 @@ pub fn run(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
         found["time"].as_str().unwrap_or("?")
     );
     if found["tree"] != serde_json::json!(tree) {
-        text.push_str("this is another tree than the one that stands there now\n");
+        text.push_str(match found["moment"].as_str() {
+            Some("merge") => "this is the tree that integration and the task made together then\n",
+            _ => "this is another tree than the one that stands there now\n",
+        });
     }
     for (name, fields) in found["gates"].as_object().into_iter().flatten() {
         text.push_str(&words(name, fields, fields["required"] == true));
