@@ -24,7 +24,10 @@ pub const CONFLICT: u8 = 11;
 pub const RESTART: u8 = 42;
 /// A bug in liza.
 pub const BUG: u8 = 70;
+/// Ended by a signal, as a shell says it: 128 and its number.
 pub const INTERRUPTED: u8 = 130;
+pub const TERMINATED: u8 = 143;
+pub const HUNG_UP: u8 = 129;
 /// An agent's command could not be started, as a shell says it.
 const NOT_STARTED: u8 = 127;
 
@@ -35,6 +38,8 @@ pub fn of(code: &str) -> u8 {
         "git.not_landed" => return STALE,
         "git.conflict" => return CONFLICT,
         "agent.not_started" => return NOT_STARTED,
+        "signal.terminated" => return TERMINATED,
+        "signal.hangup" => return HUNG_UP,
         _ => {}
     }
     match code.split('.').next().unwrap_or_default() {
@@ -76,6 +81,8 @@ mod tests {
             ("git.conflict", 11),
             ("bug.invariant", 70),
             ("signal.interrupted", 130),
+            ("signal.terminated", 143),
+            ("signal.hangup", 129),
         ] {
             assert_eq!(of(code), exit, "{code}");
         }

@@ -7,17 +7,16 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Pid, Signal};
 
 use crate::provider::Secret;
 
 use super::capture::{Captured, Ear, write_log};
+use super::interruption::Interruption;
 
 /// A transient end (killed, or an exit above 128) is tried again this often.
 pub const RETRIES: u32 = 2;
@@ -74,9 +73,9 @@ pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     let others = if job.held_for.is_some() { crate::host::children() } else { BTreeSet::new() };
     match begin(job) {
         Ok((mut child, ear)) => {
-            let ended = wait(&mut child, job, started + job.timeout, stopped);
-            if job.held_for.is_some() && !matches!(ended, Ended::Exited(_)) {
-                end_strays(&others);
+            let mut ended = wait(&mut child, job, started + job.timeout, stopped);
+            if job.held_for.is_some() && !end_strays(&others) && ended != Ended::Stopped {
+                ended = Ended::Lost("it left processes that cannot be ended".to_owned());
             }
             let (output, stdout) =
                 ear.heard(if job.held_for.is_some() { HELD_DRAIN } else { DRAIN }, job.wanted.is_empty());
@@ -91,6 +90,27 @@ pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     }
 }
 
+/// What starts a program so that nothing of it acts on this board or outlives this process.
+pub fn holder_of(board: &Path) -> Vec<OsString> {
+    vec![
+        crate::host::this_program().into(),
+        crate::host::HOLD.into(),
+        crate::host::HOLD_GATE.into(),
+        board.into(),
+        std::process::id().to_string().into(),
+        "--".into(),
+    ]
+}
+
+/// Does something that starts programs through a holder, and ends what came to this process from one that was killed.
+pub fn leaving_nothing<T>(act: impl FnOnce() -> T) -> T {
+    crate::host::adopt_orphans();
+    let others = crate::host::children();
+    let done = act();
+    end_strays(&others);
+    done
+}
+
 /// The shell command as program and arguments.
 pub fn by_shell(command: &str) -> Vec<OsString> {
     vec!["sh".into(), "-c".into(), command.into()]
@@ -103,9 +123,9 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
         Some(board) => {
             // Whatever a killed holder leaves comes to this process, and is ended by it.
             crate::host::adopt_orphans();
-            let mut command = Command::new(crate::host::this_program());
-            command.arg(crate::host::HOLD).arg(crate::host::HOLD_GATE).arg(board);
-            command.arg(std::process::id().to_string()).arg("--").arg(program).args(args);
+            let mut holder = holder_of(board).into_iter();
+            let mut command = Command::new(holder.next().unwrap_or_default());
+            command.args(holder).arg(program).args(args);
             command
         }
         None => {
@@ -178,6 +198,8 @@ fn kill_group(child: &Child) {
 fn stop_holder(holder: &mut Child) {
     if let Some(pid) = pid_of(holder.id()) {
         let _ = rustix::process::kill_process(pid, Signal::USR1);
+        // It may have been stopped by what it holds.
+        let _ = rustix::process::kill_process(pid, Signal::CONT);
     }
     let deadline = Instant::now() + HOLDER_PATIENCE;
     while Instant::now() < deadline {
@@ -191,48 +213,10 @@ fn stop_holder(holder: &mut Child) {
     }
 }
 
-/// Ends what came to this process from a holder that was killed, and leaves alone what was there before.
-fn end_strays(spared: &BTreeSet<u32>) {
-    let deadline = Instant::now() + HOLDER_PATIENCE;
-    loop {
-        let strays = crate::host::descendants_except(spared);
-        if strays.is_empty() || Instant::now() > deadline {
-            return;
-        }
-        for pid in strays.into_iter().filter_map(pid_of) {
-            let _ = rustix::process::kill_process(pid, Signal::KILL);
-            let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Listens for the signals that ask this process to end, for as long as it lives.
-pub struct Interruption {
-    asked: Arc<AtomicBool>,
-    handlers: Vec<signal_hook::SigId>,
-}
-
-impl Interruption {
-    pub fn listen() -> Self {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let asked = Arc::new(AtomicBool::new(false));
-        let register = |signal| signal_hook::flag::register(signal, Arc::clone(&asked)).ok();
-        let handlers = [SIGINT, SIGTERM, SIGHUP].into_iter().filter_map(register).collect();
-        Self { asked, handlers }
-    }
-
-    pub fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Interruption {
-    fn drop(&mut self) {
-        for handler in self.handlers.drain(..) {
-            signal_hook::low_level::unregister(handler);
-        }
-    }
+/// Ends what came to this process from a holder that was killed or gave up, and leaves alone what was there before. False
+/// if that cannot be done.
+fn end_strays(spared: &BTreeSet<u32>) -> bool {
+    crate::host::end_descendants_except(spared, HOLDER_PATIENCE)
 }
 
 /// How a shell command ended.
@@ -278,7 +262,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
             wanted: check.expect,
             apart: false,
         };
-        let done = execute(&job, &|| asked.is_asked());
+        let done = execute(&job, &|| asked.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
         let ran = said(&done, check.timeout);
         let transient = ran.exit.is_some_and(|code| code > 128) && !ran.interrupted;
@@ -287,7 +271,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
         }
         tries += 1;
         let again = Instant::now() + RETRY_AFTER;
-        while Instant::now() < again && !asked.is_asked() {
+        while Instant::now() < again && asked.signal().is_none() {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -348,7 +332,7 @@ pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: 
         wanted: "",
         apart: false,
     };
-    let done = execute(&job, &|| asked.is_asked());
+    let done = execute(&job, &|| asked.signal().is_some());
     let all = done.output.kept();
     let end = String::from_utf8_lossy(&all[all.len().saturating_sub(300)..]).trim().to_owned();
     (said(&done, timeout), end)
@@ -367,7 +351,7 @@ pub fn answer_of(
     argv.extend(args.iter().map(OsString::from));
     let job =
         Job { argv, dir, env: env.to_vec(), held_for: None, timeout, secrets: &[], wanted: "", apart: false };
-    let done = execute(&job, &|| asked.is_asked());
+    let done = execute(&job, &|| asked.signal().is_some());
     match done.ended {
         Ended::Exited(_) | Ended::Killed(_) => Ok(done.output.kept()),
         Ended::TimedOut => Err(format!("it took longer than {} s", timeout.as_secs())),

@@ -38,6 +38,19 @@ enum Reached {
     Rate(f64),
 }
 
+/// By so much a rate may be below the lines it is made of.
+const ROUNDING: f64 = 0.01;
+
+impl Reached {
+    /// Nothing where there are no lines.
+    fn share(&self) -> Option<f64> {
+        match *self {
+            Self::Lines { found, covered } => (found > 0).then(|| covered as f64 / found as f64),
+            Self::Rate(rate) => Some(rate),
+        }
+    }
+}
+
 fn judge(gate: &Gate, ran: &Ran<'_>, reached: &Reached) -> Said {
     let least = gate.least_coverage();
     let (counts, percent) = match *reached {
@@ -69,7 +82,9 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
     // For records that count lines without naming them.
     let (mut found, mut covered) = (0_u64, 0_u64);
     let mut file: Option<&str> = None;
-    let mut own: (Option<u64>, Option<u64>, bool) = (None, None, false);
+    let mut own: (Option<u64>, Option<u64>, BTreeMap<u64, bool>) = (None, None, BTreeMap::new());
+    // By how much records count themselves worse than the lines they name.
+    let (mut unnamed, mut disowned) = (0_u64, 0_u64);
     for (at, line) in text.lines().enumerate() {
         let wrong = |what: &str| format!("line {}: {what}", at + 1);
         let line = line.trim();
@@ -77,15 +92,23 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
             if file.replace(name).is_some() {
                 return Err(wrong("a record begins inside of another"));
             }
-            own = (None, None, false);
+            own = (None, None, BTreeMap::new());
         } else if line == "end_of_record" {
             let Some(_) = file.take() else { return Err(wrong("a record ends that did not begin")) };
-            if let ((Some(lf), Some(lh)), false) = ((own.0, own.1), own.2) {
-                if lh > lf {
+            let named = own.2.len() as u64;
+            let reached = own.2.values().filter(|hit| **hit).count() as u64;
+            match (own.0, own.1) {
+                (Some(lf), Some(lh)) if lh > lf => {
                     return Err(wrong("more lines are covered than there are"));
                 }
-                found = found.saturating_add(lf);
-                covered = covered.saturating_add(lh);
+                (Some(lf), Some(lh)) if own.2.is_empty() => {
+                    found = found.saturating_add(lf);
+                    covered = covered.saturating_add(lh);
+                }
+                (lf, lh) => {
+                    unnamed = unnamed.saturating_add(lf.unwrap_or(0).saturating_sub(named));
+                    disowned = disowned.saturating_add(reached.saturating_sub(lh.unwrap_or(reached)));
+                }
             }
         } else if let (Some(data), Some(file)) = (line.strip_prefix("DA:"), file) {
             let mut parts = data.split(',');
@@ -97,7 +120,7 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
                 return Err(wrong("a line is told as `DA:LINE,COUNT`"));
             };
             *lines.entry(file).or_default().entry(line).or_default() |= hit > 0.0;
-            own.2 = true;
+            *own.2.entry(line).or_default() |= hit > 0.0;
         } else if let Some(count) = line.strip_prefix("LF:") {
             own.0 = Some(number(count).ok_or_else(|| wrong("`LF` is no number"))?);
         } else if let Some(count) = line.strip_prefix("LH:") {
@@ -113,6 +136,7 @@ fn lcov(bytes: &[u8]) -> Result<Reached, String> {
         found = found.saturating_add(lines.len() as u64);
         covered = covered.saturating_add(lines.values().filter(|hit| **hit).count() as u64);
     }
+    let (found, covered) = (found.saturating_add(unnamed), covered.saturating_sub(disowned));
     Ok(Reached::Lines { found, covered })
 }
 
@@ -142,14 +166,28 @@ fn cobertura(bytes: &[u8]) -> Result<Reached, String> {
     if root != Some("coverage") {
         return Err(format!("its root element is `{}`, not `coverage`", root.unwrap_or_default()));
     }
-    match (valid.zip(covered), rate) {
-        (Some((valid, covered)), _) if covered > valid => {
-            Err("more lines are covered than there are".to_owned())
+    let declared = match valid.zip(covered) {
+        Some((valid, covered)) if covered > valid => {
+            return Err("more lines are covered than there are".to_owned());
         }
-        (Some((found, covered)), _) => Ok(Reached::Lines { found, covered }),
-        _ if found > 0 => Ok(Reached::Lines { found, covered: hit }),
-        (_, Some(rate)) if (0.0..=1.0).contains(&rate) => Ok(Reached::Rate(rate)),
-        _ => Err("it says nothing of lines".to_owned()),
+        Some((found, covered)) => Some(Reached::Lines { found, covered }),
+        None => None,
+    };
+    let counted = (found > 0).then_some(Reached::Lines { found, covered: hit });
+    let rate = rate.filter(|rate| (0.0..=1.0).contains(rate));
+    // What is declared and what is counted may differ; the worse holds. A rate is rounded.
+    let lines = match (declared, counted) {
+        (Some(declared), Some(counted)) if counted.share() < declared.share() => Some(counted),
+        (Some(declared), _) => Some(declared),
+        (None, counted) => counted,
+    };
+    match (lines, rate) {
+        (Some(lines), Some(rate)) if lines.share().is_some_and(|share| rate < share - ROUNDING) => {
+            Ok(Reached::Rate(rate))
+        }
+        (Some(lines), _) => Ok(lines),
+        (None, Some(rate)) => Ok(Reached::Rate(rate)),
+        (None, None) => Err("it says nothing of lines".to_owned()),
     }
 }
 
@@ -201,10 +239,10 @@ mod tests {
     fn cobertura_counts_or_tells_the_rate() {
         let head = "<?xml version=\"1.0\" ?>\n<!DOCTYPE coverage SYSTEM \"http://cobertura.sourceforge.net/xml/coverage-04.dtd\">\n";
         let whole = format!(
-            "{head}<coverage line-rate=\"0.1\" lines-valid=\"200\" lines-covered=\"170\"><packages/></coverage>"
+            "{head}<coverage line-rate=\"0.85\" lines-valid=\"200\" lines-covered=\"170\"><packages/></coverage>"
         );
         check(None, &whole, Pass, Some((200, 170)), "");
-        let lines = "<coverage line-rate=\"0.1\"><packages><package><classes><class><methods><method><lines><line number=\"1\" hits=\"9\"/></lines></method></methods><lines><line number=\"1\" hits=\"9\"/><line number=\"2\" hits=\"0\"/></lines></class></classes></package></packages></coverage>";
+        let lines = "<coverage line-rate=\"0.5\"><packages><package><classes><class><methods><method><lines><line number=\"1\" hits=\"9\"/></lines></method></methods><lines><line number=\"1\" hits=\"9\"/><line number=\"2\" hits=\"0\"/></lines></class></classes></package></packages></coverage>";
         check(None, lines, Fail, Some((2, 1)), "coverage is 50.0 %, at least 80 % is required");
         check(
             None,
@@ -214,6 +252,25 @@ mod tests {
             "coverage is 75.0 %, at least 80 % is required",
         );
         check(Some(75.0), "<coverage line-rate=\"0.75\"/>", Pass, None, "");
+    }
+
+    #[test]
+    fn the_worse_of_what_is_declared_and_what_is_counted_holds() {
+        let lcov = "SF:a\nDA:1,1\nLF:100\nLH:1\nend_of_record\n";
+        check(None, lcov, Fail, Some((100, 1)), "coverage is 1.0 %, at least 80 % is required");
+        let lcov = "SF:a\nDA:1,1\nDA:2,1\nLF:2\nLH:0\nend_of_record\n";
+        check(None, lcov, Fail, Some((2, 0)), "coverage is 0.0 %, at least 80 % is required");
+        let line = "<packages><package><classes><class><lines><line number=\"1\" hits=\"9\"/></lines></class></classes></package></packages>";
+        let xml = |head: &str| format!("<coverage {head}>{line}</coverage>");
+        check(None, &xml("line-rate=\"0.1\""), Fail, None, "coverage is 10.0 %, at least 80 % is required");
+        check(
+            None,
+            &xml("lines-valid=\"10\" lines-covered=\"1\""),
+            Fail,
+            Some((10, 1)),
+            "coverage is 10.0 %, at least 80 % is required",
+        );
+        check(None, &xml("line-rate=\"0.999\""), Pass, Some((1, 1)), "");
     }
 
     #[test]

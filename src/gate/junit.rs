@@ -37,7 +37,10 @@ struct Reading {
     case: Option<Case>,
     /// What the outermost suites say of themselves: a suite that broke down has no case to show for it.
     declared_failed: u64,
+    /// How many they say were run.
+    declared_run: u64,
     declared_at: Option<usize>,
+    skipped: u64,
 }
 
 fn read(bytes: &[u8]) -> Result<Counts, String> {
@@ -51,8 +54,11 @@ fn read(bytes: &[u8]) -> Result<Counts, String> {
     if !matches!(root, Some("testsuites" | "testsuite")) {
         return Err(format!("its root element is `{}`, not `testsuites`", root.unwrap_or_default()));
     }
+    // Of what is declared and what is counted the worse holds: a test without a case says nothing good.
     let missing = reading.declared_failed.saturating_sub(reading.counts.failed);
     reading.counts.add(0, missing);
+    let counted = reading.counts.passed.saturating_add(reading.counts.failed).saturating_add(reading.skipped);
+    reading.counts.add(0, reading.declared_run.saturating_sub(counted));
     Ok(reading.counts)
 }
 
@@ -65,17 +71,37 @@ impl Reading {
                 let name = element.attribute("name").unwrap_or_default();
                 let class = element.attribute("classname").filter(|class| !class.is_empty());
                 let name = class.map_or(name.clone(), |class| format!("{class}::{name}"));
-                self.case = Some(Case { name, failed: false, skipped: false });
+                let mut case = Case { name, failed: false, skipped: false };
+                // Some say it by a word instead of an element below.
+                for word in ["status", "result"].iter().filter_map(|key| element.attribute(key)) {
+                    let word = word.trim().to_ascii_lowercase();
+                    case.failed |= matches!(
+                        word.as_str(),
+                        "failed" | "failure" | "fail" | "error" | "errored" | "broken"
+                    );
+                    case.skipped |= matches!(
+                        word.as_str(),
+                        "skipped" | "disabled" | "ignored" | "notrun" | "not-run" | "suppressed" | "pending"
+                    );
+                }
+                self.case = Some(case);
             }
             "testsuites" | "testsuite" => {
                 self.end_case();
                 if self.declared_at.is_some_and(|at| depth <= at) {
                     self.declared_at = None;
                 }
-                let failed = [element.number("failures"), element.number("errors")];
-                if self.declared_at.is_none() && failed.iter().any(Option::is_some) {
+                let sum = |keys: &[&str]| {
+                    let counts = keys.iter().filter_map(|key| element.number(key));
+                    counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
+                };
+                let (failed, tests) = (sum(&["failures", "errors"]), element.number("tests"));
+                if self.declared_at.is_none() && (failed.is_some() || tests.is_some()) {
                     self.declared_at = Some(depth);
-                    self.declared_failed += failed.into_iter().flatten().sum::<u64>();
+                    self.declared_failed = self.declared_failed.saturating_add(failed.unwrap_or(0));
+                    let not_run = sum(&["skipped", "disabled"]).unwrap_or(0);
+                    let run = tests.unwrap_or(0).saturating_sub(not_run);
+                    self.declared_run = self.declared_run.saturating_add(run);
                 }
             }
             word if above.last() == Some(&"testcase") => {
@@ -93,7 +119,9 @@ impl Reading {
         if case.failed {
             self.counts.add(0, 1);
             self.counts.name(&case.name);
-        } else if !case.skipped {
+        } else if case.skipped {
+            self.skipped += 1;
+        } else {
             self.counts.add(1, 0);
         }
     }
@@ -140,6 +168,36 @@ mod tests {
     fn a_suite_that_broke_down_counts_though_it_has_no_case() {
         let report = r#"<testsuites><testsuite errors="1"><testcase name="a"/></testsuite><testsuite failures="0"><testcase name="b"/></testsuite><testsuite errors="2"/></testsuites>"#;
         check(0, report, Fail, Some((5, 2)), "3 of 5 tests failed, although it exited with 0");
+    }
+
+    #[test]
+    fn the_worse_of_what_is_declared_and_what_is_counted_holds() {
+        let one =
+            |head: &str, case: &str| format!("<testsuite {head}><testcase name=\"a\" {case}/></testsuite>");
+        check(
+            0,
+            &one("tests=\"5\"", ""),
+            Fail,
+            Some((5, 1)),
+            "4 of 5 tests failed, although it exited with 0",
+        );
+        check(0, &one("tests=\"5\" skipped=\"3\" disabled=\"1\"", ""), Pass, Some((1, 1)), "");
+        check(
+            0,
+            &one("tests=\"1\"", "status=\"failed\""),
+            Fail,
+            Some((1, 0)),
+            "1 of 1 test failed, although it exited with 0",
+        );
+        check(
+            0,
+            &one("", "result=\"Error\""),
+            Fail,
+            Some((1, 0)),
+            "1 of 1 test failed, although it exited with 0",
+        );
+        check(0, &one("", "status=\"run\" result=\"completed\""), Pass, Some((1, 1)), "");
+        check(0, &one("tests=\"1\"", "status=\"notrun\""), Fail, Some((0, 0)), "no test was run");
     }
 
     #[test]

@@ -80,20 +80,45 @@ impl Adapter for Nextest {
     }
 }
 
-/// Of `Summary [   0.521s] 179 tests run: 177 passed (1 flaky), 2 failed, 3 skipped`. Whatever was run and did not pass
-/// failed: in time, by a signal, or because it could not be started.
+/// Of `Summary [   0.521s] 179 tests run: 177 passed (1 flaky), 2 failed, 3 skipped`. Whatever was to be run and did not
+/// pass failed: in time, by a signal, because it could not be started, or because the run was given up (`5/9 tests run`).
 fn nextest_summary(line: &str) -> Option<(u64, u64)> {
     let (_, rest) = line.trim_start().strip_prefix("Summary [")?.split_once(']')?;
     let (run, counted) = rest.split_once(" run: ")?;
     let run = run.trim_start().strip_suffix(" tests").or_else(|| run.trim_start().strip_suffix(" test"))?;
-    let run = number(run.split_once('/').map_or(run, |(run, _)| run))?;
-    let passed = counted.split(", ").find_map(|part| {
+    let (begun, all) = run.split_once('/').unwrap_or((run, run));
+    let run = number(begun)?.max(number(all)?);
+    let (mut passed, mut failed) = (0_u64, 0_u64);
+    // What stands in brackets tells more of those before it: `176 passed (1 flaky, 2 slow)`.
+    for part in without_brackets(counted).split(", ") {
         let mut words = part.split_whitespace();
-        let count = number(words.next()?)?;
-        (words.next()? == "passed").then_some(count)
-    });
-    let passed = passed.unwrap_or(0).min(run);
-    Some((passed, run - passed))
+        let Some(count) = words.next().and_then(number) else { continue };
+        match words.next() {
+            Some("passed") => passed = count,
+            Some("failed" | "timed" | "exec" | "errored" | "aborted") => {
+                failed = failed.saturating_add(count)
+            }
+            _ => {}
+        }
+    }
+    let passed = passed.min(run.saturating_sub(failed));
+    Some((passed, failed.max(run - passed)))
+}
+
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0_usize;
+    let outside = |c: &char| {
+        match c {
+            '(' => depth += 1,
+            ')' => {
+                depth = depth.saturating_sub(1);
+                return false;
+            }
+            _ => {}
+        }
+        depth == 0
+    };
+    text.chars().filter(outside).collect()
 }
 
 /// Of `        FAIL [   0.003s] (2/3) my-crate::suite module::name`.
@@ -262,7 +287,13 @@ error: test run failed
         let said = judged(Nextest, Scene { exit: 100, output: killed, ..Scene::default() });
         assert_eq!((said.total, said.failing), (Some(4), vec!["real tests::aborts".to_owned()]));
         let stopped = "     Summary [   0.004s] 5/9 tests run: 4 passed, 1 failed, 0 skipped\n        FAIL [   0.004s] a b";
-        check(Nextest, 100, stopped, Fail, Some((5, 4)), "1 of 5 tests failed");
+        check(Nextest, 100, stopped, Fail, Some((9, 4)), "5 of 9 tests failed");
+        let given_up = "     Summary [   0.004s] 2/5 tests run: 2 passed, 0 skipped";
+        check(Nextest, 0, given_up, Fail, Some((5, 2)), "3 of 5 tests failed, although it exited with 0");
+        let late = "     Summary [   0.004s] 2 tests run: 2 passed (1 slow, 1 leaky), 1 timed out, 0 skipped";
+        check(Nextest, 0, late, Fail, Some((2, 1)), "1 of 2 tests failed, although it exited with 0");
+        let slow = "     Summary [   0.004s] 2 tests run: 2 passed (1 slow, 1 flaky), 0 skipped";
+        check(Nextest, 0, slow, Pass, Some((2, 2)), "");
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl GitError {
 #[derive(Debug)]
 pub struct Git {
     dir: PathBuf,
+    through: Vec<OsString>,
     subcommand: &'static str,
     config: Vec<OsString>,
     emptied: Vec<String>,
@@ -76,6 +77,7 @@ impl Git {
     pub fn acting(dir: &Path, subcommand: &'static str) -> Self {
         Self {
             dir: dir.to_owned(),
+            through: Vec::new(),
             subcommand,
             config: Vec::new(),
             emptied: Vec::new(),
@@ -86,6 +88,13 @@ impl Git {
         .config("core.fsmonitor=false")
         .config("gc.auto=0")
         .config("maintenance.auto=false")
+        .config("advice.graftFileDeprecated=false")
+    }
+
+    /// Has git started by this command, which takes a program and its arguments at its end: it holds what git starts.
+    pub fn through(mut self, command: &[OsString]) -> Self {
+        self.through = command.to_vec();
+        self
     }
 
     /// Sets `key=value` for this call only.
@@ -200,8 +209,15 @@ impl Git {
     }
 
     fn begin(self) -> Result<(Child, Option<JoinHandle<()>>), GitError> {
-        let Self { dir, subcommand, config, emptied, args, env, stdin } = self;
-        let mut command = Command::new("git");
+        let Self { dir, through, subcommand, config, emptied, args, env, stdin } = self;
+        let mut command = match through.split_first() {
+            Some((program, before)) => {
+                let mut command = Command::new(program);
+                command.args(before).arg("git");
+                command
+            }
+            None => Command::new("git"),
+        };
         command.args(config).arg(subcommand).args(args).current_dir(&dir);
         scrub(&mut command);
         isolate_in_tests(&mut command);

@@ -331,7 +331,7 @@ pub(super) fn scratch_dir() -> Result<TempDir, GitError> {
 ///
 /// The copy gets the original's time: git trusts a file's recorded size and time only if the index is younger than the
 /// file, so a copy that looks younger than it is would hide a change made in the same instant.
-fn copy_with_time(from: &Path, to: &Path) -> Result<bool, GitError> {
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> Result<bool, GitError> {
     let mut source = match File::open(from) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),

@@ -19,6 +19,7 @@ pub mod private;
 pub mod query;
 pub mod refs;
 pub mod repo;
+pub mod settings;
 pub mod submodules;
 pub mod tree;
 pub mod worktree;

@@ -1,5 +1,6 @@
 //! Making and removing worktrees. The caller holds the worktree lock: two of these at once would race.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,11 +85,18 @@ impl<'a> Worktrees<'a> {
         self.add_with(path, &["--detach"], commit, owner)
     }
 
-    /// The same for a place where no hook and no setting of the user's has a say, and heals first.
-    pub fn add_private(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+    /// The same for a place where no hook and no setting of the user's has a say, and heals first. Nothing is checked out
+    /// yet. Git is started by `through`.
+    pub fn add_private(
+        &self,
+        path: &Path,
+        commit: &CommitId,
+        owner: &str,
+        through: &[OsString],
+    ) -> Result<(), WorktreeError> {
         self.heal()?;
-        let git = super::private::settled(Git::acting(&self.repo.root, "worktree"));
-        self.add_by(git, path, &["--detach"], commit, owner)
+        let git = super::private::settled(Git::acting(&self.repo.root, "worktree")).through(through);
+        self.add_by(git, path, &["--detach", "--no-checkout"], commit, owner)
     }
 
     fn add_with(

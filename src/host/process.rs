@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::board::Process;
 
@@ -76,8 +79,79 @@ pub fn descendants_of(pid: u32) -> Vec<u32> {
 
 /// The children of this process.
 pub fn children() -> BTreeSet<u32> {
+    if let Some(children) = children_by_thread() {
+        return children;
+    }
     let here = std::process::id();
     parents().into_iter().filter(|(_, parent)| *parent == here).map(|(child, _)| child).collect()
+}
+
+/// The same as the kernel lists them, which is much faster than to look at every process; not every kernel does.
+fn children_by_thread() -> Option<BTreeSet<u32>> {
+    let mut found = BTreeSet::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        let listed = match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(listed) => listed,
+            // A thread that just ended has none.
+            Err(_) if !thread.path().exists() => continue,
+            Err(_) => return None,
+        };
+        found.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Some(found)
+}
+
+/// Ends all that descends from this process, without those that descend from one of these, and without these. False if
+/// some of it is still there after that time.
+///
+/// A process that forks and ends again and again is gone before its number is read somewhere. So its children are read
+/// where that is fastest, and everything is stopped before anything is ended.
+pub fn end_descendants_except(spared: &BTreeSet<u32>, patience: Duration) -> bool {
+    const QUICK_ROUNDS: usize = 200;
+    let deadline = Instant::now() + patience;
+    let signal = |pids: &[Pid], signal: Signal| {
+        for pid in pids {
+            let _ = rustix::process::kill_process(*pid, signal);
+        }
+    };
+    loop {
+        for _ in 0..QUICK_ROUNDS {
+            let own: Vec<Pid> = children().difference(spared).copied().filter_map(pid_of).collect();
+            if own.is_empty() {
+                break;
+            }
+            signal(&own, Signal::STOP);
+            signal(&own, Signal::KILL);
+            for pid in own {
+                let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
+        // Whatever is left of the family comes to this process when those above it end.
+        let mut stopped = BTreeSet::new();
+        for _ in 0..10 {
+            let below: BTreeSet<u32> = descendants_except(spared).into_iter().collect();
+            let new: Vec<Pid> = below.difference(&stopped).copied().filter_map(pid_of).collect();
+            if new.is_empty() {
+                break;
+            }
+            signal(&new, Signal::STOP);
+            stopped.extend(below);
+        }
+        let all: Vec<Pid> = stopped.into_iter().filter_map(pid_of).collect();
+        signal(&all, Signal::KILL);
+        for pid in all {
+            let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+        let left = children().difference(spared).next().is_some();
+        if !left || Instant::now() > deadline {
+            return !left;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
 /// Every living process and its parent.
@@ -117,8 +191,11 @@ fn below(here: u32, spared: &BTreeSet<u32>) -> Vec<u32> {
 }
 
 /// The processes this one descends from, the nearest first, up to the first of its pid namespace. Nothing, if they
-/// cannot be told: there is no /proc, or somebody hides it.
+/// cannot be told: there is no /proc, or somebody hides it or put something else in its place.
 pub fn ancestors() -> Option<Vec<Process>> {
+    if !proc_is_real() {
+        return None;
+    }
     // A parent that ends while it is looked at leaves its child to another one: then the whole walk is made again.
     (0..100).find_map(|_| walk_up())
 }
@@ -208,13 +285,52 @@ pub fn holds_gate_of(pid: u32) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(words.next()?)))
 }
 
+/// Whether somebody who was killed left a holder of a gate of this board, which has not ended yet what it holds.
+pub fn has_orphaned_holder(board: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (here, namespace) = (real(board), pid_namespace());
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.any(|pid| {
+        let orphaned = || {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+            let for_whom = line.split(|byte| *byte == 0).nth(4)?;
+            let for_whom = std::str::from_utf8(for_whom).ok()?.parse::<u32>().ok()?;
+            let seen_from_here = std::fs::read_link(format!("/proc/{pid}/ns/pid")).ok()?;
+            let parent = parent_of(pid)?;
+            Some(parent != for_whom && seen_from_here.as_os_str() == namespace.as_str())
+        };
+        holds_gate_of(pid).is_some_and(|of| real(&of) == here) && orphaned() == Some(true)
+    })
+}
+
 /// Whether the process with this number goes by this name.
 pub fn is_named(pid: u32, name: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim_end() == name)
 }
 
+/// Whether what the kernel says of processes is what is read there: whoever has a mount namespace of his own can put
+/// anything in its place.
+fn proc_is_real() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        const PROCFS: i64 = 0x9fa0;
+        let is_procfs = |path: &str| {
+            rustix::fs::statfs(path)
+                .is_ok_and(|found| i64::try_from(found.f_type).is_ok_and(|kind| kind == PROCFS))
+        };
+        is_procfs("/proc") && is_procfs("/proc/self/stat")
+    }
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
 fn stat_fields(pid: u32) -> Option<Vec<String>> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Another process's may have been put in its place.
+    if stat.split(' ').next()?.parse::<u32>().ok()? != pid {
+        return None;
+    }
     // The command name is in brackets and may contain anything, brackets and blanks too.
     let after = stat.rsplit_once(')')?.1;
     Some(after.split_whitespace().map(str::to_owned).collect())

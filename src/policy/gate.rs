@@ -23,13 +23,13 @@ pub struct Gate {
     pub adapter: AdapterKind,
     /// When it is asked beside the moments that are never left out: a required gate judges before every approval and
     /// every merge, whatever stands here.
-    #[serde(default = "at_merge")]
+    #[serde(default = "at_merge", deserialize_with = "one_or_more")]
     pub on: Vec<On>,
     /// Its word is shown and stops nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     /// Seconds until it is stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
     /// Variables it gets beside the common ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -129,6 +129,35 @@ pub struct Gating {
 
 fn at_merge() -> Vec<On> {
     vec![On::Merge]
+}
+
+/// One moment need not stand in a list.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<On>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "`on` is `submit`, `merge`, or a list of these")]
+    enum Moments {
+        One(On),
+        More(Vec<On>),
+    }
+    Ok(match Moments::deserialize(from)? {
+        Moments::One(on) => vec![on],
+        Moments::More(all) => all,
+    })
+}
+
+fn seconds<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "`timeout` is a whole number of seconds, such as 90")]
+    enum Seconds {
+        Of(u64),
+    }
+    let Seconds::Of(seconds) = Seconds::deserialize(from)?;
+    Ok(Some(seconds))
+}
+
+/// A key whose list is commented out, as `liza init` proposes gates, is an empty list.
+pub(super) fn list_or_nothing<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Gate>, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
 }
 
 fn is_zero(count: &u32) -> bool {

@@ -24,7 +24,7 @@ pub struct ProjectConfig {
     #[serde(default = "default_protected")]
     pub protected: Vec<PathPattern>,
     /// Checks that a tree must pass, in the order they are run.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::gate::list_or_nothing")]
     pub gates: Vec<Gate>,
     #[serde(default)]
     pub gating: Gating,

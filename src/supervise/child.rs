@@ -4,12 +4,13 @@
 //! sets free still descends from the runner, and all of it dies with its runner: it is started through `liza __hold`,
 //! which stands in between, asks the kernel to be told of the runner's death, and then ends what is below it.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
@@ -115,21 +116,10 @@ pub fn end_remains(of: &Running) -> usize {
 
 /// Ends all that descends from this process.
 pub fn end_descendants() -> usize {
-    let mut ended = 0;
-    let deadline = Instant::now() + Duration::from_secs(5);
-    loop {
-        let left = crate::host::descendants();
-        for pid in left.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw) {
-            if rustix::process::kill_process(pid, Signal::KILL).is_ok() {
-                ended += 1;
-            }
-        }
-        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
-        if left.is_empty() || Instant::now() > deadline {
-            return ended;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let found = crate::host::descendants().len();
+    crate::host::end_descendants_except(&BTreeSet::new(), Duration::from_secs(5));
+    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
+    found
 }
 
 /// Stands between a process and the command it starts: as a child subreaper it keeps whatever the command sets free, and

@@ -8,6 +8,7 @@ use signal_hook::low_level::pipe;
 
 /// Calls back for each signal that asks this process to end. The thread lives as long as the process.
 pub fn forward(to: impl Fn(i32) + Send + Clone + 'static) -> std::io::Result<()> {
+    crate::flow::interruption::leave_to_others();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         let to = to.clone();
         forward_one(signal, move || to(signal))?;

@@ -9,6 +9,7 @@ use crate::board::{Board, CommitId, Credentials};
 use crate::flow::capture::{Captured, write_log};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
+use crate::flow::interruption::Interruption;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
 use crate::gate::{Ran, Said};
 use crate::git::private::leads_inside;
@@ -171,7 +172,10 @@ pub fn ask(
             wanted: "",
             apart: true,
         };
-        let done = shell::execute(&job, &|| attention.is_called());
+        let done = {
+            let _we_decide = Interruption::listen();
+            shell::execute(&job, &|| attention.is_called())
+        };
         if done.ended == Ended::Stopped {
             attention.check()?;
         }
@@ -218,6 +222,7 @@ pub fn ask(
 
 /// Waits before a further try, and no longer than anybody wants it to.
 fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
+    let _we_decide = Interruption::listen();
     let until = Instant::now() + RETRY_AFTER;
     while Instant::now() < until {
         attention.check()?;
@@ -228,9 +233,16 @@ fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
 
 /// Where it runs, or why it cannot.
 fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, String> {
-    let in_words = |failure: Failure| failure.message;
+    let in_words = |failure: Failure| one_line(&failure.message);
+    let place = shared.place().map_err(in_words)?;
+    let path = place.ready().map_err(in_words)?.to_owned();
+    if let Some(report) = asking.gate.report.as_ref().filter(|report| place.is_tracked(report)) {
+        return Err(format!(
+            "its report `{report}` is a file that git tracks, so what stands there says nothing about this run"
+        ));
+    }
+    // What the gate before left is gone by now.
     shared.ctx.check_disk().map_err(in_words)?;
-    let path = shared.place().and_then(Place::ready).map_err(in_words)?.to_owned();
     if let Some(report) = &asking.gate.report {
         // One that was there before says nothing about this run.
         let file = report_in(&path, report)?;
@@ -242,6 +254,17 @@ fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, Stri
         }
     }
     Ok(path)
+}
+
+/// What git complains about is long and gives advice; here its cause is enough.
+fn one_line(message: &str) -> String {
+    let advice = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with("hint:");
+    let mut lines = message.lines().filter(|line| !advice(line));
+    let first = lines.next().unwrap_or_default();
+    match lines.find(|line| line.starts_with("fatal:") || line.starts_with("error:")) {
+        Some(cause) if !first.contains("fatal:") => format!("{}: {}", shown_line(first), shown_line(cause)),
+        _ => shown_line(first).into_owned(),
+    }
 }
 
 fn report_in(tree: &Path, report: &str) -> Result<PathBuf, String> {
@@ -319,6 +342,13 @@ fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<V
 fn disturbance(disturbed: &Disturbed) -> String {
     match disturbed {
         Disturbed::Gone => "it removed the directory it ran in, or made it unusable".to_owned(),
+        Disturbed::Settings(names) => {
+            let named = names.iter().take(NAMED).map(|name| shown_line(name).into_owned());
+            format!(
+                "it changed settings of the repository: {}; look at them before git is used here again",
+                list_words(named)
+            )
+        }
         Disturbed::HeadMoved(to) => format!("it moved the tree it was to judge to {}", to.short()),
         Disturbed::Changed(files) => {
             let named = files.iter().take(NAMED).map(|file| shown_line(file).into_owned());

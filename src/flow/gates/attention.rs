@@ -3,26 +3,21 @@
 use crate::board::{SwitchKind, TaskId};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
-use crate::flow::shell::Interruption;
+use crate::flow::interruption;
 
 pub struct Attention<'a> {
     ctx: &'a Context,
     task: Option<&'a TaskId>,
-    interruption: Interruption,
 }
 
 impl<'a> Attention<'a> {
     pub fn new(ctx: &'a Context, task: Option<&'a TaskId>) -> Self {
-        Self { ctx, task, interruption: Interruption::listen() }
+        Self { ctx, task }
     }
 
     pub fn check(&self) -> Result<(), Failure> {
-        if self.interruption.is_asked() {
-            return Err(Failure::new(
-                "signal.interrupted",
-                "interrupted while the gates ran; their word is not known",
-            )
-            .hint("run the command again"));
+        if interruption::signal().is_some() {
+            return Err(interruption::failure("while the gates ran; their word is not known"));
         }
         let Some(reason) = self.aborted() else { return Ok(()) };
         let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -33,7 +28,7 @@ impl<'a> Attention<'a> {
 
     /// Whether the gate is to end now.
     pub fn is_called(&self) -> bool {
-        self.interruption.is_asked() || self.aborted().is_some()
+        interruption::signal().is_some() || self.aborted().is_some()
     }
 
     /// A pause lets a gate come to its end; an abort does not. A board that cannot be looked at stops nothing.

@@ -47,8 +47,11 @@ const TOOLCHAINS: [&str; 38] = [
     "npm_config_cache",
 ];
 
-/// What differs from caller to caller and decides nothing.
-const WITHOUT_WEIGHT: [&str; 4] = ["TERM", "SHELL", "XDG_RUNTIME_DIR", "LIZA_GATE_COMMIT"];
+/// What differs from caller to caller and should decide nothing is the same for every gate.
+const FIXED: [(&str, &str); 2] = [("TERM", "dumb"), ("SHELL", "/bin/sh")];
+
+/// It names the commit, and a gate judges the tree.
+const WITHOUT_WEIGHT: &str = "LIZA_GATE_COMMIT";
 
 /// All that a gate is handed over, by name. Who somebody is and where git works is never part of it, whoever names it.
 pub fn handed_over(
@@ -65,6 +68,12 @@ pub fn handed_over(
     let configured = gate.environment.iter().map(|(name, value)| (name.into(), value.into()));
     let mut all: Vec<(OsString, OsString)> = of_caller.chain(configured).collect();
     all.retain(|(name, _)| !name.to_str().is_some_and(is_own));
+    for (name, value) in FIXED {
+        if !gate.environment.contains_key(name) {
+            all.retain(|(own, _)| own != name);
+            all.push((name.into(), value.into()));
+        }
+    }
     all.push(("LIZA_GATE".into(), (&gate.name).into()));
     all.push(("LIZA_GATE_COMMIT".into(), commit.into()));
     all.sort();
@@ -73,5 +82,5 @@ pub fn handed_over(
 
 /// The part of it that can decide what a gate says.
 pub fn with_weight(handed: &[(OsString, OsString)]) -> impl Iterator<Item = &(OsString, OsString)> {
-    handed.iter().filter(|(name, _)| !name.to_str().is_some_and(|name| WITHOUT_WEIGHT.contains(&name)))
+    handed.iter().filter(|(name, _)| name != WITHOUT_WEIGHT)
 }

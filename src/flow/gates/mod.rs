@@ -11,6 +11,7 @@ mod environment;
 mod place;
 pub mod record;
 mod reuse;
+mod seen;
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ use crate::wire::{Limits, read_foreign};
 use super::prune;
 
 /// Another way of running gates makes other words of them.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const LARGEST: usize = 64 * 1024;
 /// So many words are kept.
 const MOST: usize = 2_000;
@@ -49,6 +49,7 @@ pub fn key_of<'e>(
         "expected": expected,
         "at_most": gate.at_most,
         "at_least": gate.at_least,
+        "flaky_retries": gate.flaky_retries,
     });
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {

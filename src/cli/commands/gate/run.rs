@@ -23,7 +23,7 @@ use super::super::super::{Session, exit, view};
 #[derive(Args)]
 pub struct RunArgs {
     /// The task: what it submitted, or the head of its branch
-    #[arg(required_unless_present = "tree", conflicts_with = "tree")]
+    #[arg(conflicts_with = "tree")]
     pub task: Option<String>,
     /// A branch or commit instead
     #[arg(long, value_name = "REV")]
@@ -66,13 +66,17 @@ pub(super) fn subject(
     rev: Option<&str>,
 ) -> Result<(Option<TaskId>, CommitId), Failure> {
     if let Some(rev) = rev {
-        let commit = ctx.query()?.resolve(rev)?.ok_or_else(|| {
+        let commit = ctx.resolve_here(rev)?.ok_or_else(|| {
             Failure::usage(format!("there is no commit `{rev}`"))
                 .hint("name a branch, a tag or a commit of this repository")
         })?;
         return Ok((None, commit));
     }
-    let id = parse_task(task.unwrap_or_default())?;
+    let Some(task) = task else {
+        return Err(Failure::usage("it is not said what is meant: a task, or a commit with `--tree REV`")
+            .hint("for example `liza gate run t1` or `liza gate run --tree HEAD`"));
+    };
+    let id = parse_task(task)?;
     let snapshot = ctx.read(&Needs::task(&id))?;
     let archived = ctx.store.archived_beside(&snapshot.board, &id)?;
     let Some(task) = snapshot.board.task(&id).or(archived.as_ref()) else {

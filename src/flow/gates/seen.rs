@@ -1,0 +1,113 @@
+//! Whether the files of a tree are as they were, told by the files themselves: what a gate does to git's index decides
+//! nothing.
+
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use crate::git::private::{Entry, Kind};
+
+/// Clocks of file systems go in steps. A change that was made in the same step as the one before does not show in its
+/// times.
+const STEP: Duration = Duration::from_millis(100);
+
+/// What the kernel says of a file without its content being read. The time of its last change cannot be set by anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Outside {
+    device: u64,
+    inode: u64,
+    mode: u32,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// What somebody who reads it finds: nothing, if there is nothing.
+pub type Inside = Option<(u32, blake3::Hash)>;
+
+struct Seen {
+    outside: Option<Outside>,
+    /// Only where the times cannot be relied on.
+    inside: Option<Inside>,
+}
+
+/// All tracked files as they were once.
+pub struct Snapshot(Vec<Seen>);
+
+impl Snapshot {
+    /// How they are now.
+    pub fn take(root: &Path, entries: &[Entry]) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let sure = now.saturating_sub(STEP);
+        let sure = (sure.as_secs().cast_signed(), i64::from(sure.subsec_nanos()));
+        let seen = |entry: &Entry| {
+            let path = root.join(&entry.path);
+            let outside = outside(&path);
+            let recent = outside.is_some_and(|outside| outside.changed >= sure);
+            Seen { outside, inside: recent.then(|| inside(&path)) }
+        };
+        Self(entries.iter().filter(|entry| entry.kind != Kind::Submodule).map(seen).collect())
+    }
+
+    /// Those that may be others now: each was changed, or touched.
+    pub fn suspects<'e>(&self, root: &Path, entries: &'e [Entry]) -> Vec<&'e Entry> {
+        let files = entries.iter().filter(|entry| entry.kind != Kind::Submodule);
+        let differs = |(entry, seen): &(&Entry, &Seen)| {
+            let path = root.join(&entry.path);
+            match &seen.inside {
+                Some(before) => inside(&path) != *before,
+                None => outside(&path) != seen.outside,
+            }
+        };
+        files.zip(&self.0).filter(differs).map(|(entry, _)| entry).collect()
+    }
+}
+
+fn outside(path: &Path) -> Option<Outside> {
+    let meta = path.symlink_metadata().ok()?;
+    Some(Outside {
+        device: meta.dev(),
+        inode: meta.ino(),
+        mode: meta.mode(),
+        size: meta.size(),
+        modified: (meta.mtime(), meta.mtime_nsec()),
+        changed: (meta.ctime(), meta.ctime_nsec()),
+    })
+}
+
+/// Kind, whether it can be run, and content.
+pub fn inside(path: &Path) -> Inside {
+    let meta = path.symlink_metadata().ok()?;
+    let kind = meta.mode() & 0o170_100;
+    if meta.is_symlink() {
+        let target = std::fs::read_link(path).ok()?;
+        return Some((kind & 0o170_000, blake3::hash(target.as_os_str().as_encoded_bytes())));
+    }
+    if !meta.is_file() {
+        return Some((kind, blake3::hash(b"")));
+    }
+    let mut hasher = blake3::Hasher::new();
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Some((kind, hasher.finalize())),
+            Ok(count) => hasher.update(&buffer[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => return None,
+        };
+    }
+}
+
+/// Whether every path of the commit is there and is what the commit says.
+pub fn is_whole(root: &Path, entries: &[Entry]) -> bool {
+    entries.iter().all(|entry| {
+        let Ok(meta) = root.join(&entry.path).symlink_metadata() else { return false };
+        match entry.kind {
+            Kind::File { runs } => meta.is_file() && (meta.mode() & 0o100 != 0) == runs,
+            Kind::Link => meta.is_symlink(),
+            Kind::Submodule => meta.is_dir(),
+        }
+    })
+}

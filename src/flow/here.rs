@@ -1,0 +1,27 @@
+//! What somebody means by the name of a commit, where he stands: `HEAD` in a worktree is that worktree's.
+
+use std::path::{Path, PathBuf};
+
+use crate::board::CommitId;
+use crate::git::{Git, checkouts};
+
+use super::context::Context;
+use super::failure::Failure;
+
+impl Context {
+    /// The commit that `rev` names for whoever types it here.
+    pub fn resolve_here(&self, rev: &str) -> Result<Option<CommitId>, Failure> {
+        let linked = std::env::current_dir().ok().and_then(|cwd| self.linked_worktree_at(&cwd));
+        let Some(worktree) = linked else { return Ok(self.query()?.resolve(rev)?) };
+        let git = Git::reading(&worktree, "rev-parse").args(["--verify", "--quiet"]).end_of_options();
+        let output = git.arg(format!("{rev}^{{commit}}")).output()?;
+        let line = String::from_utf8_lossy(&output.stdout);
+        Ok(CommitId::new(line.trim()).ok().filter(|_| output.status.success()))
+    }
+
+    /// The worktree of this repository, other than its main one, that a directory is in.
+    fn linked_worktree_at(&self, cwd: &Path) -> Option<PathBuf> {
+        let top = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+        checkouts::check_sound(&self.repo, top).is_ok().then(|| top.to_owned())
+    }
+}
