@@ -262,14 +262,15 @@ def part_secrets(options):
 # Each would make a file `canary` if a shell, or anything like it, ever read it.
 PAYLOADS = [
     "$(touch canary)", "`touch canary`", "; touch canary", "& touch canary", "&& touch canary", "|| touch canary", "| touch canary",
-    "x; touch canary #", "'; touch canary; '", "\"; touch canary; \"", "'$(touch canary)'", "\"$(touch canary)\"", "\\$(touch canary)",
-    "$(touch${IFS}canary)", "`touch${IFS}canary`", ";touch<>canary", ">canary", "<x >canary", ">>canary", "2>canary", "a>canary b",
-    "{touch,canary}", "$((touch canary))", "${x:-$(touch canary)}", "${x=`touch canary`}", "$(eval 'touch canary')", "!touch canary",
+    "x; touch canary #", "'; touch canary; '", "\"; touch canary; \"", "'$(touch canary)'", "\"$(touch canary)\"", "\\\\$(touch canary)",
+    "$(touch${IFS}canary)", "`touch${IFS}canary`", ";touch<>canary", ">canary", "</dev/null >canary", ">>canary", "2>canary", "a>canary b",
+    "{touch,canary}", "$( (touch canary) )", "${x:-$(touch canary)}", "${x=`touch canary`}", "$(eval 'touch canary')", "!touch canary",
     "--upload-pack=touch canary", "--exec=touch canary", "-c core.fsmonitor='touch canary'", "-oProxyCommand=touch canary",
     "{{ touch canary }}", "{% touch canary %}", "%(touch canary)", "~$(touch canary)", "*;touch canary;*", "[$(touch canary)]",
     "@$(touch canary)", "ext::sh -c touch% canary", "$'\\n'touch canary", "\ttouch canary", "x) touch canary ;; (",
 ]
-NAMEABLE = re.compile(r"^[^/\x00-\x1f]+$")
+# Neither separators nor what is unseen may be part of a name.
+NAMEABLE = re.compile(r"^[^/\\\x00-\x1f]+$")
 
 
 def canaries(world):
@@ -296,6 +297,13 @@ def part_metacharacters(options):
         return json.loads(ran.stdout).get("data") or {}
 
     def check(number):
+        try:
+            work_on(number)
+        except Failed:
+            world.must("task", "abandon", f"t{number}", "--reason", "it has failed")
+            raise
+
+    def work_on(number):
         text = PAYLOADS[number]
         task, name = f"t{number}", text if NAMEABLE.match(text) else f"x{number}"
         output = f"running 1 test\ntest {text} ... FAILED\n\nfailures:\n    {text}\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
@@ -339,7 +347,7 @@ def part_metacharacters(options):
     try:
         # A control: whoever hands them to a shell gets the file from most of them.
         for text in PAYLOADS:
-            for line in (f"true {text}", f"true '{text}'", f"true \"{text}\"", text):
+            for line in (f"true {text}", f"false {text}", f"true '{text}'", f"true \"{text}\"", text):
                 subprocess.run(["bash", "-c", line], cwd=world.out, env=world.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, timeout=10, check=False)
                 if found := canaries(world):
@@ -372,8 +380,9 @@ def board_of(world):
                 continue
             with open(path if os.path.isfile(path) else os.devnull, "rb") as file:
                 found[os.path.relpath(path, world.root)] = file.read()
-    for what in (["for-each-ref"], ["worktree", "list", "--porcelain"], ["config", "--list", "--local"]):
-        found[what[0]] = world.git(*what)
+    # The place of the gate itself moves, and what is submitted is kept before it is judged.
+    for what, own in ((["for-each-ref"], "refs/liza/submitted/check/"), (["worktree", "list"], "/.gates/"), (["config", "--list", "--local"], None)):
+        found[what[0]] = [line for line in world.git(*what).splitlines() if not (own and own in line)]
     found["hooks"] = sorted(os.listdir(world.path(".git/hooks")))
     found["checkout"] = world.checkout()
     return found
@@ -420,7 +429,7 @@ def ways_of(world, act):
     if not os.path.exists(link):
         subprocess.run(["cp", liza, copy], check=True)
         os.symlink(liza, link)
-        os.symlink(f"{root}/.liza", f"{world.home}/linked-board")
+        os.symlink(root, f"{world.home}/linked")
     deep = f"'{liza}' --json {act}"
     for _ in range(3):
         deep = "sh -c '" + deep.replace("'", "'\\''") + "; :'"
@@ -437,7 +446,7 @@ def ways_of(world, act):
         "without variables": f"unset LIZA_GATE LIZA_GATE_COMMIT HOME PATH; cd '{root}' && '{liza}' --json {act}",
         "other variables": f"cd '{root}' && LIZA_GATE= LIZA_AGENT_ID= LIZA_CLAIM= '{liza}' --json {act}",
         "--board": f"cd / && '{liza}' --board '{root}/.liza' --json {act}",
-        "--board by a link": f"cd / && '{liza}' --board '{world.home}/linked-board' --json {act}",
+        "--board by a link": f"cd / && '{liza}' --board '{world.home}/linked/.liza' --json {act}",
         "LIZA_DIR": f"cd / && LIZA_DIR='{root}/.worktrees/../.liza' '{liza}' --json {act}",
         "GIT_DIR": f"cd / && GIT_DIR='{root}/.git' GIT_WORK_TREE='{root}' LIZA_DIR='{root}/.liza' '{liza}' --json {act}",
         "from another worktree": f"cd '{root}/.worktrees/working' && '{liza}' --json {act}",
@@ -464,12 +473,20 @@ def ways_of(world, act):
         ways |= {
             "unshare -p": f"cd '{root}' && unshare -p -f '{liza}' --json {act}",
             "unshare -p with /proc": f"cd '{root}' && unshare -p -f --mount-proc '{liza}' --json {act}",
-            "unshare -p, a token": f"cd '{root}' && {token} unshare -p -f --mount-proc '{liza}' --json {act}",
             "unshare -U": f"cd '{root}' && unshare -U -r -p -f --mount-proc '{liza}' --json {act}",
             "no /proc": f"cd '{root}' && unshare -m sh -c \"mount -t tmpfs none /proc && '{liza}' --json {act}\"",
-            "no /proc, a token": f"cd '{root}' && {token} unshare -m sh -c \"mount -t tmpfs none /proc && '{liza}' --json {act}\"",
         }
     return ways
+
+
+def known_ways(world, act):
+    """Ways that do get through, and are said to (decision 0021): a token, shown where no ancestor can be seen."""
+    shown = f"cd '{world.root}' && LIZA_AGENT_ID=reviewer-1 LIZA_AGENT_TOKEN_FILE='{world.root}/.liza/tokens/reviewer-1'"
+    return {
+        "another pid namespace": f"{shown} unshare -p -f --mount-proc '{world.binary}' --json {act}",
+        "a user namespace": f"{shown} unshare -U -r -p -f --mount-proc '{world.binary}' --json {act}",
+        "no /proc": f"{shown} unshare -m sh -c \"mount -t tmpfs none /proc && '{world.binary}' --json {act}\"",
+    }
 
 
 def rebel(world, act):
@@ -487,7 +504,7 @@ def quoted(words):
 def part_nobody(options):
     """Whatever a gate or a validation starts acts for nobody: not one byte of the board changes."""
     world = GateWorld(options)
-    figures = {"attempts": 0}
+    figures = {"attempts": 0, "known": []}
 
     def prepare():
         commits = {"submitted": world.submitted("submitted", {"s.txt": "s\n"}), "reviewing": world.submitted("reviewing", {"r.txt": "r\n"})}
@@ -555,9 +572,15 @@ def part_nobody(options):
             for act in ("note hacked",) if options.quick else ("note hacked", "merge approved", "pause"):
                 ways = ways_of(world, act)
                 tried(kind, list(ways.values()), list(ways))
+        elif which == "known":
+            world.restore("ready")
+            ways = known_ways(world, "note hacked")
+            world.gates(*[{"name": f"actor-{number}", "command": way, "optional": True} for number, way in enumerate(ways.values())])
+            said = world.judged()
+            figures["known"] = [name for number, name in enumerate(ways) if said[f"actor-{number}"]["status"] == "pass"]
+            world.sound()
         else:
             world.restore("ready")
-            world.gates({"name": "actor", "command": f"( {rebel(world, 'note hacked')} ) >> '{world.out}/rebel' 2>&1"})
             put(os.path.join(world.out, "rebel"), "")
             put(os.path.join(world.home, "rebel.sh"), f"exec >> '{world.out}/rebel' 2>&1\n{rebel(world, 'note hacked')}\n")
             world.gates({"name": "actor", "command": ["sh", f"{world.home}/rebel.sh"]})
@@ -583,8 +606,9 @@ def part_nobody(options):
         commits = prepare()
         acts = acts_on(world, commits)
         failed = each("nobody, control", acts if not options.quick else acts[::6], live)
-        kinds = [("gate", "commands"), ("gate", "ways"), ("gate", "rebel"), ("validation", "commands"), ("validation", "ways")]
-        failed += each("nobody", kinds, check, lambda: f"{figures['attempts']} attempts, {len(acts)} commands, {len(ways_of(world, 'x'))} ways")
+        kinds = [("gate", "commands"), ("gate", "ways"), ("gate", "rebel"), ("gate", "known"), ("validation", "commands"), ("validation", "ways")]
+        failed += each("nobody", kinds, check, lambda: f"{figures['attempts']} attempts, {len(acts)} commands, {len(ways_of(world, 'x'))} ways; "
+                       f"a token gets through from {', '.join(figures['known']) or 'nowhere'}, as documented")
         world.restore("ready")
         world.must("note", "a person is a person")
         world.sound()
