@@ -142,6 +142,7 @@ fn new_task(id: &str, number: usize) -> NewTask {
             ],
             outside: vec![PathPattern::new("docs/").expect("a path")],
         },
+        checklist: Vec::new(),
         owns: Vec::new(),
         depends_on: Vec::new(),
         priority: 0,

@@ -74,7 +74,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Value, u6
     crash::point("bundle.built");
     let question = Question { task: Some(task), ..Question::new(Moment::Bundle, &built.commit) };
     let gates = judge(ctx, &question)?;
-    gates.check(&built.tree, "apply the bundle")?;
+    gates.check(&built.commit, "apply the bundle")?;
     // The gates may have taken long: whoever lost the task meanwhile, or changed the worktree, is heard now.
     let snapshot = ctx.read(&Needs::task(task))?;
     allowed(ctx, &snapshot.board, |board, call| {

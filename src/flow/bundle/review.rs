@@ -60,7 +60,7 @@ pub fn review(
         let built = build(ctx, bundle, &base, &applied.changes, own)?;
         let question = Question { task: own, ..Question::new(Moment::Bundle, &built.commit) };
         let gates = judge(ctx, &question)?;
-        if let Err(refusal) = gates.check(&built.tree, "review the bundle") {
+        if let Err(refusal) = gates.check(&built.commit, "review the bundle") {
             code = Some(refusal.code.as_str());
             reasons.push(refusal.message);
         }
