@@ -90,6 +90,17 @@ def kill(pid):
         return False
 
 
+def stands_still(process, seconds=60):
+    """Waits until it has come to the point at which it stops."""
+    end = time.time() + seconds
+    while time.time() < end and process.poll() is None:
+        with open(f"/proc/{process.pid}/stat") as file:
+            if file.read().rsplit(")", 1)[1].split()[0] == "T":
+                return
+        time.sleep(0.005)
+    raise Failed("it never came to that point")
+
+
 class Mergers:
     """Several that merge at once, shot at: the mergers themselves, the holders of their gates, and the gates."""
 
@@ -392,8 +403,12 @@ def part_killgates(options):
                 raise Failed(f"exit {code} instead of a kill")
             note("killed at a point" if code == 137 else "point not reached")
         else:
-            started = world.start(*args, env=env)
-            time.sleep(where)
+            point, after = where if isinstance(where, tuple) else (None, where)
+            started = world.start(*args, env={**env, **({"LIZA_STOP_AT": point} if point else {})})
+            if point:
+                stands_still(started.process)
+                started.kill(signal.SIGCONT)
+            time.sleep(after)
             over = started.process.poll() is not None
             started.kill()
             code = started.end()
@@ -416,7 +431,7 @@ def part_killgates(options):
             if asks not in (1, 2) or asks == 2 and not again:
                 raise Failed(f"gate {number + 1} was asked {asks} times")
         if known and again:
-            note("passes taken again", )
+            note("passes taken again")
         world.gone(10)
         world.sound_board()
 
@@ -432,6 +447,9 @@ def part_killgates(options):
             jobs += [(kind, point) for point in points]
             jobs += [(kind, f"{point}:{nth}") for point in COMMITS for nth in ((1,) if kind in ("submit", "approve") else (1, 2, 3))][::3 if options.quick else 1]
             jobs += [(kind, round(chance.uniform(0, whole[kind] * 1.1), 3)) for _ in range(5 if options.quick else 50)]
+            # The moments between the gates' word and the branch are short: stopped at their beginning, killed soon after.
+            jobs += [(kind, (point, round(chance.uniform(0, 0.06), 4))) for point in points if not point.endswith((".begun", ".validated"))
+                     for _ in range(1 if options.quick else 8)]
         return each("killgates", jobs, check, lambda: words_of(seen))
     finally:
         world.close()
@@ -445,6 +463,7 @@ class BundleWorld(GateWorld):
         chance = random.Random(7)
         self.files = {f"work/f{number}.txt": "".join(f"{chance.random()}\n" for _ in range(100)) for number in range(60)}
         self.files["work/large.txt"] = "".join(f"{chance.random()} {number}\n" for number in range(120_000))
+        self.gates({"name": "check", "command": "test -e work/large.txt"})
         self.written(self.begun("t1", ["work/"]), self.files)
         self.save("create")
         path = self.data("bundle", "create", "t1", who="coder-1")["path"]
@@ -453,7 +472,6 @@ class BundleWorld(GateWorld):
         self.must("task", "abandon", "t1", "--reason", "only its bundle is wanted")
         self.worktree = self.begun("t2", ["work/"], who="coder-2")
         self.base = self.git("rev-parse", "task/t2")
-        self.gates({"name": "check", "command": "test -e work/large.txt"})
         self.save("apply")
 
     def wanted(self, commit):
@@ -472,6 +490,9 @@ def part_bundles(options):
         full = dict(world.env, LIZA_AGENT_ID=who, LIZA_AGENT_TOKEN=world.tokens[who], **(env or {}))
         process = subprocess.Popen([world.binary, *args], cwd=world.root, env=full, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
+        if "LIZA_STOP_AT" in full:
+            stands_still(process)
+            process.send_signal(signal.SIGCONT)
         try:
             process.wait(where)
         except subprocess.TimeoutExpired:
@@ -540,6 +561,8 @@ def part_bundles(options):
         act = create if kind == "create" else apply
         if isinstance(where, str):
             act(60, False, {"LIZA_CRASH_AT": where})
+        elif isinstance(where, tuple):
+            act(where[1], group, {"LIZA_STOP_AT": where[0]})
         else:
             act(where, group)
 
@@ -554,6 +577,10 @@ def part_bundles(options):
         jobs += [("apply", point, False) for point in ("bundle.built", "bundle.judged", "bundle.moved", "bundle.brought")]
         jobs += [(kind, round(chance.uniform(0, whole[kind] * 1.05), 3), number % 2 == 1) for kind in ("create", "apply")
                  for number in range(6 if options.quick else 50)]
+        # The moments that matter are short: it stands still at their beginning, goes on, and is killed soon after.
+        jobs += [(kind, (point, round(chance.uniform(0, most), 4)), number % 4 != 0)
+                 for kind, point, most in (("create", "bundle.making", 0.1), ("apply", "bundle.judged", 0.1), ("apply", "bundle.moved", 0.2))
+                 for number in range(4 if options.quick else 40)]
         return each("bundles", jobs, check, lambda: words_of(seen))
     finally:
         world.close()
