@@ -17,12 +17,14 @@ use crate::flow::claim::worktree_of;
 use crate::flow::gates::{Question, judge};
 use crate::git::content::{self, Filters};
 use crate::git::tree::{blob_of, bring_along, is_on_branch, restore_files};
-use crate::git::{Expected, refs};
+use crate::git::{Expected, Query, locks, refs};
 use crate::host::crash;
+use crate::store::files::read_whole;
 use crate::wire::bundle::Change;
 
 use super::super::context::Context;
 use super::super::failure::Failure;
+use super::super::leftovers::git_dir;
 use super::{BUNDLE_TRAILER, Loaded, build, examine, files_of, shown_path, told};
 
 /// A task's own place: its branch and worktree, at one commit.
@@ -275,11 +277,15 @@ fn finish(
     let behind = content::status(&place.worktree, Filters::Run)?;
     // Behind a branch that went on since, only somebody's own changes can be.
     if commit == &place.head && !behind.is_empty() {
-        let paths: Vec<String> = behind.iter().map(|found| found.path.clone()).collect();
+        let mut paths: Vec<String> = behind.iter().map(|found| found.path.clone()).collect();
+        // One that differs from the index and from the commit is told twice.
+        paths.dedup();
         let foreign = not_ours(ctx, loaded, place, parent, &paths)?;
         if !foreign.is_empty() {
             return Err(dirty(task, &foreign));
         }
+        // A git that died with the command has left its lock.
+        locks::clear_dead(&place.worktree, &git_dir(ctx, &place.worktree));
         if bring_along(&place.worktree, parent, &place.head).is_err() {
             // Some files follow already. Every one that differs was seen to be as before or as afterwards.
             restore_files(&place.worktree, &place.head, &paths)?;
@@ -308,7 +314,11 @@ fn not_ours(
         let ours = changed.contains(path)
             && match blob_of(&place.worktree, path) {
                 Ok(None) => true,
-                Ok(now) => now == query.blob_id(parent, path)? || now == query.blob_id(&place.head, path)?,
+                Ok(now) => {
+                    now == query.blob_id(parent, path)?
+                        || now == query.blob_id(&place.head, path)?
+                        || is_half_written(query, place, path)?
+                }
                 Err(_) => false,
             };
         if !ours {
@@ -316,6 +326,13 @@ fn not_ours(
         }
     }
     Ok(foreign)
+}
+
+/// Whether a file is the beginning of what it is to be: git was killed while it wrote it, and nothing of anybody's is in it.
+fn is_half_written(query: &Query, place: &Place, path: &str) -> Result<bool, Failure> {
+    let Some(whole) = query.file_at(&place.head, path)? else { return Ok(false) };
+    let now = read_whole(&place.worktree.join(path), whole.len() as u64);
+    Ok(now.is_ok_and(|(now, _)| whole.starts_with(&now)))
 }
 
 fn record_once(

@@ -147,6 +147,25 @@ fn whenever_it_dies_the_next_time_ends_it() {
 }
 
 #[test]
+fn a_git_that_died_with_it_leaves_half_a_file_and_a_lock() {
+    let (scene, bundle, worktree) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
+    put(&worktree, "work/new.txt", b"ne");
+    put(&scene.world.root, ".git/worktrees/t2/index.lock", b"");
+    // What is neither before nor after nor on its way is somebody's.
+    put(&worktree, "work/a.txt", b"mine\n");
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert_eq!(error["details"]["paths"], json!(["work/a.txt"]), "{error}");
+    assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), b"mine\n");
+    put(&worktree, "work/a.txt", TEXT.as_bytes());
+    scene.world.json(&scene.other, &args).ok();
+    assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n");
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+}
+
+#[test]
 fn an_ignored_file_is_not_written_over() {
     let (scene, bundle, worktree) = ready();
     put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\nnew.txt\n");
