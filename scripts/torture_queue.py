@@ -164,13 +164,13 @@ def queued(world, many):
     for number in range(many):
         task, part = f"t{number:02}", number % 30
         if part == 0:
-            files, end = {"shared.txt": shared(number // 30, "first")}, ("MERGED", None)
+            files, end = {"shared.txt": shared(number // 30 * 3, "first")}, ("MERGED", None)
         elif part <= 5:
-            files, end = {"shared.txt": shared(number // 30, f"also {task}")}, ("BLOCKED", "shared.txt")
+            files, end = {"shared.txt": shared(number // 30 * 3, f"also {task}")}, ("BLOCKED", "shared.txt")
         elif part <= 9:
             files, end = {f"limit/{task}": "x\n"}, (("MERGED", None) if number == 6 else ("INTEGRATION_FAILED", "check"))
         elif part <= 17:
-            files, end = {"shared.txt": shared(5 + (part - 10) * 6 + number // 30 * 2, f"by {task}")}, ("MERGED", None)
+            files, end = {"shared.txt": shared(8 + (part - 10) * 6 + number // 30 * 3, f"by {task}")}, ("MERGED", None)
         else:
             files, end = {f"{task}.txt": "alone\n"}, ("MERGED", None)
         # The first of each kind is the most urgent, so it is known who wins.

@@ -152,6 +152,8 @@ pub fn merge_first(
     wanted: impl Fn(&TaskId) -> bool,
 ) -> Result<Option<First>, Failure> {
     let alone = one_at_a_time(ctx)?;
+    // What one that died here had landed is approved on the board no longer than until somebody looks.
+    super::recover::recover(ctx)?;
     let snapshot = ctx.read_with(needed_for_reviews)?;
     let first = merge_order(&snapshot.board).into_iter().map(|task| task.id.clone()).find(|id| wanted(id));
     Ok(first.map(|task| {

@@ -86,6 +86,24 @@ fn a_red_or_conflicting_task_does_not_stop_the_queue() {
     assert_eq!(outcomes, ["t1=merged", "t2=integration_failed", "t3=merged"]);
 }
 
+#[test]
+fn the_queue_goes_on_wherever_another_died() {
+    for point in ["merge.begun", "merge.gated", "merge.recorded", "merge.moved", "merge.synced"] {
+        let team = Team::new();
+        let world = &team.world;
+        for id in ["t1", "t2", "t3"] {
+            world.approved(&team.one, &team.reviewer, id, &format!("{id}.sh"), "echo\n");
+        }
+        // The second of its merges.
+        let at = format!("{point}:2");
+        world.json_env(&team.reviewer, &["merge", "--all"], &[("LIZA_CRASH_AT", &at)]).exits(-1);
+        world.json(&team.reviewer, &["merge", "--all"]).ok();
+        assert_eq!(merged_order(&team).len(), 3, "{point}");
+        assert!(["t1", "t2", "t3"].iter().all(|id| status(&team, id) == "MERGED"), "{point}");
+        world.sound();
+    }
+}
+
 /// Thirty tasks from one base share a file; five of them want its first line their own way, and three break the tree
 /// only together with a fourth.
 #[test]
