@@ -56,7 +56,7 @@ for file in $files; do
     set -- "$@" --file "$file"
 done
 liza task checkpoint "$task" --intent "$intent" --risks "none beyond its own files" \
-    --validate "sh tests/run.sh" --expect "all tests passed" "$@" || exit
+    --validate "$run_tests" --expect "all tests passed" "$@" || exit
 
 # The claim of a task that could not be integrated has merged integration into its branch; what git could not settle is
 # waiting here. Both sides only added something at the end of a file: both additions stay.
@@ -88,11 +88,11 @@ fi
 
 if was_red_together; then
     say "sees what is red with all that was merged meanwhile:"
-    sh tests/run.sh
+    $run_tests
 fi
 say "writes $task"
 write_code
-sh tests/run.sh || exit 1
+$run_tests || exit 1
 git add -A && git commit -q -m "$subject" || exit 1
 
 case $task in

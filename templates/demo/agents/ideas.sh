@@ -22,6 +22,11 @@ idea() {
     readme) files="README.md" ;;
     *) files="commands/$1.sh tests/test_$1.sh" ;;
     esac
+    # What the coder runs again and again: its own test. All of them are the gate's.
+    case $1 in
+    readme) run_tests="sh tests/run.sh" ;;
+    *) run_tests="sh tests/run.sh tests/test_$1.sh" ;;
+    esac
 }
 
 # test_of NAME COMMAND EXPECTED: writes a test of one check.
