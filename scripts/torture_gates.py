@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import time
 
@@ -20,6 +21,7 @@ class GateWorld(TeamWorld):
 
     def __init__(self, options, *gates):
         super().__init__(options)
+        self.keep = options.keep
         # What our gates sleep for: nobody else's processes have this word.
         self.mark = str(random.SystemRandom().randrange(10**8, 10**9))
         self.gates(*gates)
@@ -80,6 +82,16 @@ class GateWorld(TeamWorld):
         self.must("review", "claim", task, who="reviewer-1")
         self.must("review", "approve", task, "--commit", commit, "--summary", "fine", who="reviewer-1")
         return commit
+
+    def close(self):
+        if not self.keep:
+            return super().close()
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        print(f"  kept: {self.home}", flush=True)
 
     def sound_board(self):
         self.sound()
@@ -357,7 +369,7 @@ def part_metacharacters(options):
                     break
         few = random.Random(options.seed).sample(range(len(PAYLOADS)), 8) if options.quick else range(len(PAYLOADS))
         failed = each("metacharacters", few, check,
-                      lambda: f"{done['commands']} commands; {len(live)} of the {len(PAYLOADS)} payloads run in a shell")
+                      lambda: f"seed {options.seed}, {done['commands']} commands; {len(live)} of the {len(PAYLOADS)} payloads run in a shell")
         world.sound_board()
         if len(live) < 30:
             print(f"  FAILED metacharacters: only {len(live)} payloads do anything at all", flush=True)
