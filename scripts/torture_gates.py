@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import time
 
@@ -20,6 +21,7 @@ class GateWorld(TeamWorld):
 
     def __init__(self, options, *gates):
         super().__init__(options)
+        self.keep = options.keep
         # What our gates sleep for: nobody else's processes have this word.
         self.mark = str(random.SystemRandom().randrange(10**8, 10**9))
         self.gates(*gates)
@@ -80,6 +82,16 @@ class GateWorld(TeamWorld):
         self.must("review", "claim", task, who="reviewer-1")
         self.must("review", "approve", task, "--commit", commit, "--summary", "fine", who="reviewer-1")
         return commit
+
+    def close(self):
+        if not self.keep:
+            return super().close()
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        print(f"  kept: {self.home}", flush=True)
 
     def sound_board(self):
         self.sound()
@@ -267,7 +279,7 @@ PAYLOADS = [
     "{touch,canary}", "$( (touch canary) )", "${x:-$(touch canary)}", "${x=`touch canary`}", "$(eval 'touch canary')", "!touch canary",
     "--upload-pack=touch canary", "--exec=touch canary", "-c core.fsmonitor='touch canary'", "-oProxyCommand=touch canary",
     "{{ touch canary }}", "{% touch canary %}", "%(touch canary)", "~$(touch canary)", "*;touch canary;*", "[$(touch canary)]",
-    "@$(touch canary)", "ext::sh -c touch% canary", "$'\\n'touch canary", "\ttouch canary", "x) touch canary ;; (",
+    "x@$(touch canary)", "ext::sh -c touch% canary", "$'\\n'touch canary", "\ttouch canary", "x) touch canary ;; (",
 ]
 # Neither separators nor what is unseen may be part of a name.
 NAMEABLE = re.compile(r"^[^/\\\x00-\x1f]+$")
@@ -327,7 +339,7 @@ def part_metacharacters(options):
         said("bundle", "review", bundle, f"--answer=1=no: {text}", f"--answer=2=no: {text}", who="reviewer-2")
         world.must("review", "claim", task, who="reviewer-1")
         if number % 2:
-            world.must("review", "reject", task, "--commit", commit, f"--reason={text}", f"--issue=major:p{number}/{name}:1:{text}",
+            world.must("review", "reject", task, "--commit", commit, f"--reason={text}", f"--issue=major:{f'cases/{task}.out' if ':' in name else f'p{number}/{name}'}:1:{text}",
                        "--answer", f"1=no: {text}", who="reviewer-1")
             said("agent", "run", "--role", "coder", "--task", task, "--explain")
         else:
@@ -357,7 +369,7 @@ def part_metacharacters(options):
                     break
         few = random.Random(options.seed).sample(range(len(PAYLOADS)), 8) if options.quick else range(len(PAYLOADS))
         failed = each("metacharacters", few, check,
-                      lambda: f"{done['commands']} commands; {len(live)} of the {len(PAYLOADS)} payloads run in a shell")
+                      lambda: f"seed {options.seed}, {done['commands']} commands; {len(live)} of the {len(PAYLOADS)} payloads run in a shell")
         world.sound_board()
         if len(live) < 30:
             print(f"  FAILED metacharacters: only {len(live)} payloads do anything at all", flush=True)
@@ -409,7 +421,7 @@ def acts_on(world, commits):
         (None, ["integration", "advance", "by-hand", "--reason", "hacked"]), (None, ["deliver", "--to", "release"]),
         (None, ["agent", "register", "--role", "code_reviewer", "--id", "evil"]), (None, ["agent", "retire", "coder-2"]),
         ("coder-1", ["anomaly", "retry_loop", "--task", "working", "--detail", "count=3", "--detail", "error_pattern=x"]),
-        ("coder-1", ["discover", "hacked", "--task", "working", "--severity", "low", "--urgency", "deferred"]),
+        ("coder-1", ["discover", "hacked", "--task", "working", "--severity", "minor", "--urgency", "deferred"]),
         (None, ["spec-change", "hacked", "--spec", "specs/vision.md"]), (None, ["archive", "--all"]), (None, ["hooks", "install"]),
         (None, ["lock", "release", "working", "--reason", "hacked"]), (None, ["status", "--force-unlock", "working"]),
         (None, ["uninstall", "--yes"]), (None, ["gc", "--keep-days", "0"]), (None, ["worktree", "prune"]), (None, ["doctor", "--fix"]),
@@ -605,7 +617,9 @@ def part_nobody(options):
     try:
         commits = prepare()
         acts = acts_on(world, commits)
-        failed = each("nobody, control", acts if not options.quick else acts[::6], live)
+        # Nobody uninstalls what is in use.
+        possible = [act for act in acts if act[1][0] != "uninstall"]
+        failed = each("nobody, control", possible if not options.quick else possible[::6], live)
         kinds = [("gate", "commands"), ("gate", "ways"), ("gate", "rebel"), ("gate", "known"), ("validation", "commands"), ("validation", "ways")]
         failed += each("nobody", kinds, check, lambda: f"{figures['attempts']} attempts, {len(acts)} commands, {len(ways_of(world, 'x'))} ways; "
                        f"a token gets through from {', '.join(figures['known']) or 'nowhere'}, as documented")

@@ -204,12 +204,11 @@ def part_queue(options):
                 raise Failed(f"{commits} commits on integration, {merged} tasks merged")
             world.nothing_left()
             figures.append(f"seed {seed}: {merged} of {many} merged in {time.time() - began:.0f} s, {words_of(mergers.done)}")
-            world.close()
         except Failed:
-            print(f"  queue, seed {seed}: {words_of(mergers.done)}" + (f"; kept: {world.home}" if options.keep else ""), flush=True)
-            if not options.keep:
-                world.close()
+            print(f"  queue, seed {seed}: {words_of(mergers.done)}", flush=True)
             raise
+        finally:
+            world.close()
 
     return each("queue", range(options.seed, options.seed + options.rounds), check, lambda: "; ".join(figures))
 
@@ -329,7 +328,7 @@ def part_moved(options):
         merge_all(0)
         whole = time.time() - began
         jobs = [(kind, round(chance.uniform(0, whole * 1.1), 3)) for kind in kinds for _ in range(2 if options.quick else 12)]
-        return each("moved", jobs, check, lambda: words_of(seen))
+        return each("moved", jobs, check, lambda: f"seed {options.seed}: {words_of(seen)}")
     finally:
         world.close()
 
@@ -450,7 +449,7 @@ def part_killgates(options):
             # The moments between the gates' word and the branch are short: stopped at their beginning, killed soon after.
             jobs += [(kind, (point, round(chance.uniform(0, 0.06), 4))) for point in points if not point.endswith((".begun", ".validated"))
                      for _ in range(1 if options.quick else 8)]
-        return each("killgates", jobs, check, lambda: words_of(seen))
+        return each("killgates", jobs, check, lambda: f"seed {options.seed}: {words_of(seen)}")
     finally:
         world.close()
 
@@ -581,7 +580,7 @@ def part_bundles(options):
         jobs += [(kind, (point, round(chance.uniform(0, most), 4)), number % 4 != 0)
                  for kind, point, most in (("create", "bundle.making", 0.1), ("apply", "bundle.judged", 0.1), ("apply", "bundle.moved", 0.2))
                  for number in range(4 if options.quick else 40)]
-        return each("bundles", jobs, check, lambda: words_of(seen))
+        return each("bundles", jobs, check, lambda: f"seed {options.seed}: {words_of(seen)}")
     finally:
         world.close()
 

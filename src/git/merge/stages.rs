@@ -213,6 +213,8 @@ pub(in crate::git) fn segments_of(
     let size = [base, ours, theirs].into_iter().map(longest_marker).max().unwrap_or(0).max(7) + 1;
     let size = u16::try_from(size)
         .map_err(|_| git2::Error::from_str("a line is one long run of marker characters"))?;
+    // The library is made ready by whatever opens something, and merging texts alone opens nothing.
+    let _ready = git2::Config::new()?;
     let mut options = MergeFileOptions::new();
     options.style_diff3(true).marker_size(size).our_label("o").ancestor_label("b").their_label("t");
     let inputs = [base, ours, theirs].map(|bytes| {
