@@ -91,6 +91,25 @@ pub fn signal() -> Option<i32> {
     i32::try_from(listening().asked.load(Ordering::SeqCst)).ok().filter(|signal| *signal != 0)
 }
 
+/// Does something that may take long and asks nobody: meanwhile a signal ends this process, as it would if nobody listened.
+pub fn as_usual<T>(act: impl FnOnce() -> T) -> T {
+    let one = listening();
+    let handled = one.handled.load(Ordering::SeqCst);
+    if !handled {
+        one.nobody.store(true, Ordering::SeqCst);
+        // One that came before is not to wait for it either.
+        if let Some(signal) = signal() {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    }
+    let done = act();
+    let listeners = one.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+    if *listeners > 0 {
+        one.nobody.store(false, Ordering::SeqCst);
+    }
+    done
+}
+
 /// What a command answers that was ended by it: each signal has an exit code of its own.
 pub fn failure(what: &str) -> Failure {
     let (code, word) = match signal() {

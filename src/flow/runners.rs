@@ -142,5 +142,7 @@ pub(super) fn is_orphan(dir: &Path, ancestors: &[Process]) -> bool {
     // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
     // itself, such as git and its hooks.
     let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
-    !crate::host::is_runner(child) && !crate::host::is_named(child, "git")
+    let own_git = crate::host::is_program(child, "git")
+        && (crate::host::is_in_group_of(child, run.pid) || !gates_run(dir));
+    !crate::host::is_runner(child) && !own_git
 }

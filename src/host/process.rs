@@ -304,9 +304,16 @@ pub fn has_orphaned_holder(board: &Path) -> bool {
     })
 }
 
-/// Whether the process with this number goes by this name.
-pub fn is_named(pid: u32, name: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|found| found.trim_end() == name)
+/// Whether the process with this number runs the program of this name: that very file, not something called so.
+pub fn is_program(pid: u32, name: &str) -> bool {
+    let found = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    found.is_some() && found == program(name).and_then(|path| path.canonicalize().ok())
+}
+
+/// Whether the process with this number is in the process group of the other one.
+pub fn is_in_group_of(pid: u32, other: u32) -> bool {
+    let group = |pid: u32| stat_fields(pid).and_then(|fields| fields.get(2).cloned());
+    group(pid).is_some() && group(pid) == group(other)
 }
 
 /// Whether what the kernel says of processes is what is read there: whoever has a mount namespace of his own can put

@@ -147,6 +147,7 @@ pub fn ask(
     asking: &Asking<'_>,
     attention: &Attention<'_>,
 ) -> Result<GateOutcome, Failure> {
+    let _we_decide = Interruption::listen();
     let gate = asking.gate;
     let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
     let root = shared.ctx.root().to_owned();
@@ -172,10 +173,7 @@ pub fn ask(
             wanted: "",
             apart: true,
         };
-        let done = {
-            let _we_decide = Interruption::listen();
-            shell::execute(&job, &|| attention.is_called())
-        };
+        let done = shell::execute(&job, &|| attention.is_called());
         if done.ended == Ended::Stopped {
             attention.check()?;
         }
@@ -222,7 +220,6 @@ pub fn ask(
 
 /// Waits before a further try, and no longer than anybody wants it to.
 fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
-    let _we_decide = Interruption::listen();
     let until = Instant::now() + RETRY_AFTER;
     while Instant::now() < until {
         attention.check()?;

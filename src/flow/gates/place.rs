@@ -8,6 +8,7 @@ use crate::board::CommitId;
 use crate::flow::accounts::GATES;
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
+use crate::flow::interruption::as_usual;
 use crate::flow::{runners, shell};
 use crate::git::private::{self, Entry, Private};
 use crate::git::settings::Settings;
@@ -104,8 +105,7 @@ impl<'a> Place<'a> {
     /// Brings it to the commit; where that cannot be done, it is made anew.
     fn settle(&mut self) -> Result<(), Failure> {
         self.used = false;
-        if !self.settle_there().unwrap_or(false) {
-            // What was there is cleaned or gone, so that only what is needed counts.
+        if !as_usual(|| self.settle_there()).unwrap_or(false) {
             self.make()?;
         }
         self.untouched = Snapshot::take(&self.path, &self.entries);
@@ -123,6 +123,10 @@ impl<'a> Place<'a> {
     }
 
     fn make(&self) -> Result<(), Failure> {
+        as_usual(|| self.make_anew())
+    }
+
+    fn make_anew(&self) -> Result<(), Failure> {
         let ctx = self.ctx;
         let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
         let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
@@ -138,7 +142,7 @@ impl<'a> Place<'a> {
 
     /// Takes away what the last gate left, and looks what the repository says.
     pub fn ready(&mut self) -> Result<&Path, Failure> {
-        if self.used && self.with(|place| place.clean(self.keep)).is_err() {
+        if self.used && as_usual(|| self.with(|place| place.clean(self.keep))).is_err() {
             self.settle()?;
         }
         if self.with(|place| place.hand_over_index()).is_err() {

@@ -69,12 +69,16 @@ fn a_pause_lets_gates_run() {
 
 #[test]
 fn a_signal_ends_it_with_everything_it_started() {
-    for name in ["-INT", "-TERM", "-HUP"] {
+    for (name, code, exit) in [
+        ("-INT", "signal.interrupted", 130),
+        ("-TERM", "signal.terminated", 143),
+        ("-HUP", "signal.hangup", 129),
+    ] {
         let (world, word) = endless();
         let child = started(&world, &word);
         signal(&child, name);
-        let ran = ended(child).exits(130);
-        assert_eq!(ran.code(), "signal.interrupted", "{name}");
+        let ran = ended(child).exits(exit);
+        assert_eq!(ran.code(), code, "{name}");
         assert_eq!(alive(&word), Vec::<String>::new(), "{name}");
         works_again(&world);
     }
@@ -91,7 +95,7 @@ fn a_signal_is_heard_while_a_further_try_is_waited_for() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("it was tried", || count.exists());
     signal(&child, "-TERM");
-    assert_eq!(ended(child).exits(130).code(), "signal.interrupted");
+    assert_eq!(ended(child).exits(143).code(), "signal.terminated");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Gates through the binary: scripts as gates, on real repositories.
 
+mod deceit;
 mod ends;
 mod nobody;
 mod outcomes;

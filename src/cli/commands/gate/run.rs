@@ -74,7 +74,7 @@ pub(super) fn subject(
     }
     let Some(task) = task else {
         return Err(Failure::usage("it is not said what is meant: a task, or a commit with `--tree REV`")
-            .hint("for example `liza gate run t1` or `liza gate run --tree HEAD`"));
+            .hint("for example `t1`, or `--tree HEAD`"));
     };
     let id = parse_task(task)?;
     let snapshot = ctx.read(&Needs::task(&id))?;

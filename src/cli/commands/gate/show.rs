@@ -23,7 +23,7 @@ const LARGEST_LOG: u64 = 64 * 1024 * 1024;
 #[derive(Args)]
 pub struct ShowArgs {
     /// The task
-    #[arg(required_unless_present = "tree", conflicts_with = "tree")]
+    #[arg(conflicts_with = "tree")]
     pub task: Option<String>,
     /// A branch or commit instead
     #[arg(long, value_name = "REV")]
