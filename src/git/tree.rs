@@ -221,7 +221,10 @@ pub fn settle(
     }
     let is_file = |path: &&String| worktree.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
     let files: Vec<&String> = paths.iter().filter(is_file).collect();
-    let listed: String = files.iter().map(|path| format!("{path}\n")).collect();
+    // A quote at its beginning would make git take the name for a quoted one.
+    let plain =
+        |path: &&String| if path.starts_with('"') { format!("./{path}\n") } else { format!("{path}\n") };
+    let listed: String = files.iter().map(plain).collect();
     // As git would store them, and as they are: attributes may make the two differ.
     let hashed = |how: &[&str]| -> Result<Vec<CommitId>, GitError> {
         let git = Git::reading(worktree, "hash-object").arg("--stdin-paths").args(how);

@@ -328,7 +328,9 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<(), Failur
 /// What git complains of first.
 fn in_one_line(error: &GitError) -> String {
     let text = error.to_string();
-    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let said = |line: &&str| !line.trim().is_empty();
+    let fatal = text.lines().find(|line| line.starts_with("fatal:"));
+    let first = fatal.or_else(|| text.lines().find(said)).unwrap_or_default().trim();
     crate::text::shown_line(&crate::text::clipped(first, 300)).into_owned()
 }
 

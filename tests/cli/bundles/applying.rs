@@ -352,7 +352,9 @@ fn files_that_cannot_follow_take_the_branch_back() {
         new("work/fine"), new("work/x.bad"), new("work/b.txt/below"),
     ]));
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
-    let error = scene.world.refused(&scene.other, &args, 3, "stale.worktree");
+    let ran = scene.world.json(&scene.other, &args).exits(3);
+    assert_eq!(ran.code(), "stale.worktree", "{}", ran.stdout);
+    let error = ran.json()["error"].clone();
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("branch and files are as before") && !message.contains('\n'), "{error}");
     assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
