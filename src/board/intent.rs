@@ -44,6 +44,8 @@ pub enum Work {
     Advance(MoveWork),
     /// Integration is being brought to another branch.
     Deliver(MoveWork),
+    /// A patch bundle is being applied to the branch of a task.
+    Apply(ApplyWork),
 }
 
 impl Work {
@@ -53,6 +55,7 @@ impl Work {
             Self::Claim(_) => None,
             Self::Merge(work) => work.step.as_ref(),
             Self::Advance(work) | Self::Deliver(work) => work.step.as_ref(),
+            Self::Apply(work) => Some(&work.step),
         }
     }
 
@@ -62,6 +65,7 @@ impl Work {
             Self::Merge(_) => "merge",
             Self::Advance(_) => "integration advance",
             Self::Deliver(_) => "deliver",
+            Self::Apply(_) => "bundle apply",
         }
     }
 }
@@ -128,6 +132,22 @@ pub struct MoveWork {
     pub step: Option<RefMove>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<GateReport>,
+}
+
+/// A bundle whose commit is made and judged; the branch is about to move, and then the files of the worktree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyWork {
+    /// The claim it is applied under.
+    pub epoch: u64,
+    pub worktree: String,
+    pub bundle: String,
+    /// Where the bundle's file is.
+    pub path: String,
+    /// Of whom a record says that he had a hand in what the bundle changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementers: Vec<AgentId>,
+    pub step: RefMove,
 }
 
 /// Exactly one move of a branch.

@@ -41,7 +41,7 @@ use shape::{Reading, Shape};
 pub enum PathError {
     #[error("it names nothing (the pattern for the whole repository is `**`)")]
     Empty,
-    #[error("it is longer than 4096 bytes")]
+    #[error("it is longer than 4095 bytes")]
     TooLong,
     #[error("a name in it is longer than 255 bytes")]
     NameTooLong,
@@ -72,14 +72,14 @@ pub enum PathError {
 /// Links on the way are another matter, and one for whoever opens the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct RepoPath(#[schemars(length(min = 1, max = 4096))] String);
+pub struct RepoPath(#[schemars(length(min = 1, max = 4095))] String);
 
 /// A pattern of paths, in its one canonical text: `./a//b` is `a/b`, and `a/**` is `a/`.
 ///
 /// Equal patterns stand for equal sets; two that differ may still do so (`a/**/*` and `a/`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct PathPattern(#[schemars(length(min = 1, max = 4096))] String);
+pub struct PathPattern(#[schemars(length(min = 1, max = 4095))] String);
 
 impl RepoPath {
     /// Checks `text` and makes it a path, without `./` and doubled slashes.
@@ -159,6 +159,21 @@ pub fn any_overlap<'p>(
         let overlaps =
             |ours: &[Shape]| ours.iter().any(|one| readings.iter().any(|other| one.collides(other)));
         ours.iter().find(|(_, ours)| overlaps(ours)).map(|(pattern, _)| (*pattern, theirs))
+    })
+}
+
+/// Finds a file of whose path a task with these patterns would be in the way, or be disturbed: names are names here,
+/// whatever characters are in them, and case is ignored.
+pub fn any_over<'p>(
+    patterns: &'p [PathPattern],
+    files: &'p [RepoPath],
+) -> Option<(&'p PathPattern, &'p RepoPath)> {
+    let ours: Vec<(&PathPattern, Vec<Shape>)> =
+        patterns.iter().map(|pattern| (pattern, pattern.readings())).collect();
+    files.iter().find_map(|file| {
+        let readings = [Reading::IgnoringCase, Reading::SpelledOut].map(|way| Shape::of_file(&file.0, way));
+        let over = |ours: &[Shape]| ours.iter().any(|one| readings.iter().any(|other| one.collides(other)));
+        ours.iter().find(|(_, ours)| over(ours)).map(|(pattern, _)| (*pattern, file))
     })
 }
 

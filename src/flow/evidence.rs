@@ -68,20 +68,15 @@ fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {
     }
 }
 
+/// Kept on the board, which every command reads.
+const MOST_AUTHORS: usize = 500;
+
 /// Names and mailbox names of everybody who wrote or committed the work, merges of integration left out.
 pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>, Failure> {
     let mut found: Vec<String> = Vec::new();
     for commit in ctx.query()?.commits_between(base, head)? {
         if commit.parents.len() > 1 {
             continue;
-        }
-        // Whoever made a bundle that was applied had a hand in it, whoever applied it.
-        for line in ctx.query()?.message_of(&commit.id)?.lines() {
-            if let Some(author) = line.strip_prefix(super::bundle::AUTHOR_TRAILER)
-                && !found.iter().any(|known| known == author)
-            {
-                found.push(author.to_owned());
-            }
         }
         for who in [&commit.author.identity, &commit.committer.identity] {
             let mailbox = who.email.split('@').next().unwrap_or_default();
@@ -93,6 +88,16 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
         }
     }
     found.sort();
-    found.truncate(100);
+    // One that is left out could review his own work.
+    if found.len() > MOST_AUTHORS {
+        return Err(Failure::new(
+            "refused.limit",
+            format!(
+                "the commits of this branch name {} people; at most {MOST_AUTHORS} are taken",
+                found.len()
+            ),
+        )
+        .hint("make fewer commits of it (`git rebase -i`), or hand it in as several tasks"));
+    }
     Ok(found)
 }

@@ -1,7 +1,9 @@
 //! Ending what a dead process began: forward if its effect is there, back if it is not.
 
 use crate::board::intent::{Intent, MergeWork, RefMove, Work};
-use crate::board::rules::{CancelClaim, CancelMerge, CancelMove, FinishMerge, FinishMove, TakeOver};
+use crate::board::rules::{
+    CancelApply, CancelClaim, CancelMerge, CancelMove, FinishApply, FinishMerge, FinishMove, TakeOver,
+};
 use crate::board::{Needs, Process, Transition};
 use crate::store::StoreError;
 
@@ -31,7 +33,15 @@ pub fn recover(ctx: &Context) -> Result<usize, Failure> {
             Err(error) => return Err(error.into()),
         }
         crate::host::crash::point("recover.taken");
-        let outcome = end(ctx, &intent, &owner)?;
+        let outcome = match end(ctx, &intent, &owner) {
+            Ok(outcome) => outcome,
+            // A worktree that cannot follow now stops nothing else; the next command tries again.
+            Err(failure) if matches!(intent.work, Work::Apply(_)) => {
+                ctx.narrate(format!("a bundle apply that was left half done waits: {}", failure.message));
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
         match ctx.commit_as_liza(outcome.transition) {
             Ok(_) => {
                 ended += 1;
@@ -42,6 +52,16 @@ pub fn recover(ctx: &Context) -> Result<usize, Failure> {
         }
     }
     Ok(ended)
+}
+
+/// Ends what a dead process left half done on this task, before anybody looks at its worktree.
+pub fn before(ctx: &Context, task: &crate::board::TaskId) -> Result<(), Failure> {
+    let snapshot = ctx.store.read(&Needs::Nothing)?;
+    let dead = snapshot.board.intent_of(task).is_some_and(|intent| !crate::host::lives(&intent.owner));
+    if dead && ctx.acts_for_somebody().is_ok() {
+        recover(ctx)?;
+    }
+    Ok(())
 }
 
 struct Ending {
@@ -88,6 +108,16 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending, Failur
                 ended(cancel.into(), "cancelled: the branch had not moved; merge again")
             }
         },
+        Work::Apply(work) if contains(ctx, &work.step.branch, &work.step.new)? => {
+            super::bundle::follow(ctx, work)?;
+            sync(ctx)?;
+            let finish = FinishApply { intent: intent.id, owner: owner.clone() };
+            ended(finish.into(), "finished: the branch had moved already, and the files follow")
+        }
+        Work::Apply(_) => ended(
+            CancelApply { intent: intent.id, owner: owner.clone(), reason: reason.clone() }.into(),
+            "cancelled: the branch had not moved; apply the bundle again",
+        ),
         Work::Advance(work) | Work::Deliver(work) => match &work.step {
             Some(step) if contains(ctx, &step.branch, &step.new)? => {
                 sync(ctx)?;

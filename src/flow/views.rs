@@ -21,10 +21,6 @@ use super::failure::Failure;
 
 /// A gate file is a few lines for each gate; what is larger was not written by liza.
 const LARGEST_GATE_FILE: u64 = 1 << 20;
-const BUNDLE_ENDING: &str = ".patchbundle.json";
-/// What is larger is not opened just to see whose it is; nor are more of them than these.
-const LARGEST_BUNDLE: u64 = 8 << 20;
-const MOST_BUNDLES: usize = 200;
 /// A team changes the board many times a second; nobody reads the files that often.
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
@@ -51,7 +47,7 @@ fn whole(ctx: &Context) -> Result<Whole, Failure> {
     let board = ctx.read(&Needs::Everything)?.board;
     let world = ctx.store.surroundings(&board)?;
     let (archived, left_out) = ctx.store.all_archived(&board)?;
-    let graph = work_graph(&board, &archived, &world, &ctx.now, &bundles(ctx));
+    let graph = work_graph(&board, &archived, &world, &ctx.now);
     let table = LockTable { revision: board.revision, time: ctx.now.wall, locks: locks(&board, &ctx.now) };
     Ok(Whole { board, graph, table, left_out })
 }
@@ -155,26 +151,4 @@ fn gates_of(ctx: &Context, task: &TaskId) -> Option<Map<String, Value>> {
             None
         }
     }
-}
-
-/// The last patch bundle of each task, as the bundles below `.liza/bundles` name their tasks.
-fn bundles(ctx: &Context) -> BTreeMap<TaskId, String> {
-    let entries = std::fs::read_dir(ctx.store.layout().bundles()).into_iter().flatten().flatten();
-    let mut files: Vec<(std::time::SystemTime, std::path::PathBuf)> = entries
-        .filter(|entry| entry.file_name().to_string_lossy().ends_with(BUNDLE_ENDING))
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    files.sort();
-    let newest = files.into_iter().rev().take(MOST_BUNDLES).rev();
-    let mut found = BTreeMap::new();
-    for (_, path) in newest {
-        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
-        let Ok((bytes, _)) = read_whole(&path, LARGEST_BUNDLE) else { continue };
-        let limits = Limits::of_bytes(bytes.len());
-        let Ok(bundle) = read_foreign_value(&bytes, limits) else { continue };
-        if let Some(task) = bundle["task"].as_str().and_then(|id| TaskId::new(id).ok()) {
-            found.insert(task, format!("{}/bundles/{name}", crate::store::layout::DIRECTORY));
-        }
-    }
-    found
 }

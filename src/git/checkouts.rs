@@ -97,11 +97,24 @@ fn head_branch(git_dir: &Path) -> Option<String> {
 /// A rebase or bisect in progress detaches HEAD but comes back to the branch, so it counts. A worktree whose directory
 /// was deleted does not, unless it is locked: then it may only be away, on a disk not mounted.
 pub fn branch_checked_out_at(repo: &Repo, branch: &str) -> Result<Option<PathBuf>, GitError> {
+    branch_checked_out_beside(repo, branch, None)
+}
+
+/// As [`branch_checked_out_at`], one worktree left out: the one that is brought along.
+pub fn branch_checked_out_beside(
+    repo: &Repo,
+    branch: &str,
+    own: Option<&Path>,
+) -> Result<Option<PathBuf>, GitError> {
+    let own = own.map(real_or_same);
     if is_on(&repo.common_dir, branch) {
         return Ok(Some(repo.root.clone()));
     }
     for checkout in list(repo)? {
         let Some(path) = checkout.path else { continue };
+        if own.as_ref() == Some(&real_or_same(&path)) {
+            continue;
+        }
         if is_on(&checkout.admin_dir, branch) && (checkout.locked.is_some() || path.exists()) {
             return Ok(Some(path));
         }

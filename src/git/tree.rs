@@ -1,10 +1,15 @@
 //! Trees without a checkout: what is at a path, what two commits differ by, and a new tree out of an old one.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
+use super::checkouts;
 use super::command::{Git, GitError};
 use super::commit::parse_id;
 use super::content::scratch_dir;
+use super::locks;
 use super::query::{EntryKind, Query, QueryError};
 use super::repo::Repo;
 use crate::board::CommitId;
@@ -43,7 +48,7 @@ impl Query {
     /// What is at a path of a commit, without following anything.
     pub fn entry_at(&self, commit: &CommitId, path: &str) -> Result<Entry, QueryError> {
         let tree = self.tree_object(commit)?;
-        let found = match tree.get_path(std::path::Path::new(path)) {
+        let found = match tree.get_path(Path::new(path)) {
             Ok(found) => found,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(Entry::Absent),
             Err(source) => return Err(QueryError::Read { what: format!("`{path}` at {commit}"), source }),
@@ -70,7 +75,7 @@ impl Query {
         let what = || format!("`{dir}` at {commit}");
         let read = |source| QueryError::Read { what: what(), source };
         let tree = self.tree_object(commit)?;
-        let entry = tree.get_path(std::path::Path::new(dir)).map_err(read)?;
+        let entry = tree.get_path(Path::new(dir)).map_err(read)?;
         let below = self.tree_by_id(entry.id())?;
         let mut found = Vec::new();
         below
@@ -178,14 +183,14 @@ pub enum EditError {
 }
 
 /// Whether a commit made in this worktree would move that branch.
-pub fn is_on_branch(worktree: &std::path::Path, branch: &str) -> Result<bool, GitError> {
+pub fn is_on_branch(worktree: &Path, branch: &str) -> Result<bool, GitError> {
     let output = Git::reading(worktree, "symbolic-ref").args(["--quiet", "HEAD"]).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end() == format!("refs/heads/{branch}"))
 }
 
 /// Brings index and files of a worktree from one commit to another, the branch being there already. Refused by git, with
 /// nothing changed, where a file is not as in `from`; what git does not track stays.
-pub fn bring_along(worktree: &std::path::Path, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+pub fn bring_along(worktree: &Path, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
     // Times may have changed without the content, and git would take that for a change.
     let _ = Git::acting(worktree, "update-index").args(["-q", "--refresh"]).output()?;
     let moved = Git::acting(worktree, "read-tree")
@@ -195,48 +200,116 @@ pub fn bring_along(worktree: &std::path::Path, from: &CommitId, to: &CommitId) -
     moved.run().map(|_| ())
 }
 
-/// The blob that the present content of a worktree's file would be, through git's own filters; none if nothing is there.
-pub fn blob_of(worktree: &std::path::Path, path: &str) -> Result<Option<CommitId>, GitError> {
-    match worktree.join(path).symlink_metadata() {
-        Ok(meta) if meta.is_file() => {}
-        Ok(_) => return Err(GitError::unexpected("hash-object", format!("`{path}`, which is no file"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(GitError::io(&worktree.join(path))(error)),
-    }
-    let id = Git::reading(worktree, "hash-object").args(["--", path]).run_line()?;
-    parse_id("hash-object", &id).map(Some)
+/// The lock that git takes on the index of a worktree, if it is there: another git is at work, or one died.
+pub fn index_lock(worktree: &Path) -> Result<Option<PathBuf>, GitError> {
+    let path = Git::reading(worktree, "rev-parse").args(["--git-path", "index.lock"]).run_line()?;
+    let path = worktree.join(path);
+    Ok(path.symlink_metadata().is_ok().then_some(path))
 }
 
-/// Puts these files of a worktree as they are in the commit checked out. The caller has seen that nothing is lost.
-pub fn restore_files(
-    worktree: &std::path::Path,
-    commit: &CommitId,
-    paths: &[String],
-) -> Result<(), GitError> {
-    Git::acting(worktree, "read-tree").end_of_options().arg(commit.as_str()).run()?;
-    let present = Git::reading(worktree, "ls-files")
-        .env("GIT_LITERAL_PATHSPECS", "1")
-        .args(["-z", "--"])
-        .args(paths)
-        .run()?;
-    if !present.is_empty() {
-        Git::acting(worktree, "checkout-index")
-            .args(["-f", "-u", "-z", "--stdin"])
-            .stdin(present.clone())
-            .run()?;
+/// Brings index and files of a worktree to `to`, from whatever lies between `from` and there: of the paths by which the two
+/// differ, every file that is as in one of them, or missing. What is neither is somebody's: it stays, and is named.
+pub fn settle(
+    repo: &Repo,
+    query: &Query,
+    worktree: &Path,
+    from: &CommitId,
+    to: &CommitId,
+) -> Result<Vec<String>, EditError> {
+    // A git that died with the command has left its lock.
+    if let [record] = &checkouts::recorded_at(repo, worktree)?[..] {
+        locks::clear_dead(worktree, &record.admin_dir);
     }
-    let kept: std::collections::BTreeSet<&[u8]> = present.split(|&byte| byte == 0).collect();
-    for path in paths.iter().filter(|path| !kept.contains(path.as_bytes())) {
-        let file = worktree.join(path);
-        match std::fs::remove_file(&file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(GitError::io(&file)(error));
-            }
+    let mut paths: BTreeSet<String> = BTreeSet::new();
+    for found in differences(repo, from, to)? {
+        paths.extend(found.renamed_from);
+        paths.insert(found.path);
+    }
+    let is_file = |path: &&String| worktree.join(path).symlink_metadata().is_ok_and(|meta| meta.is_file());
+    let files: Vec<&String> = paths.iter().filter(is_file).collect();
+    // A quote at its beginning would make git take the name for a quoted one.
+    let plain =
+        |path: &&String| if path.starts_with('"') { format!("./{path}\n") } else { format!("{path}\n") };
+    let listed: String = files.iter().map(plain).collect();
+    // As git would store them, and as they are: attributes may make the two differ.
+    let hashed = |how: &[&str]| -> Result<Vec<CommitId>, GitError> {
+        let git = Git::reading(worktree, "hash-object").arg("--stdin-paths").args(how);
+        let text = git.stdin(listed.clone().into_bytes()).run_line()?;
+        text.lines().map(|line| parse_id("hash-object", line)).collect()
+    };
+    let (stored, bare) = (hashed(&[])?, hashed(&["--no-filters"])?);
+    let mut theirs = Vec::new();
+    for (path, now) in files.into_iter().zip(stored.iter().zip(&bare)) {
+        let known = [query.blob_id(from, path)?, query.blob_id(to, path)?];
+        let is_known = known.iter().flatten().any(|known| known == now.0 || known == now.1);
+        if !is_known && !is_half_written(query, worktree, to, path)? {
+            theirs.push(path.clone());
+        }
+    }
+    for path in &theirs {
+        paths.remove(path);
+    }
+    Git::acting(worktree, "read-tree").end_of_options().arg(to.as_str()).run()?;
+    let (mut written, mut gone) = (Vec::new(), Vec::new());
+    for path in paths {
+        if query.blob_id(to, &path)?.is_some() { written.push(path) } else { gone.push(path) }
+    }
+    // Gone first, and the directories they leave empty: a file may come where a directory was, and the other way round.
+    for path in gone {
+        match worktree.join(&path).symlink_metadata() {
+            Ok(meta) if meta.is_file() => remove(worktree, &path)?,
+            Ok(meta) if !meta.is_dir() => theirs.push(path),
             _ => {}
         }
     }
+    // Git would write over whatever stands there.
+    let (free, taken): (Vec<String>, Vec<String>) =
+        written.into_iter().partition(|path| is_free(worktree, path));
+    theirs.extend(taken);
+    if !free.is_empty() {
+        let listed: String = free.iter().map(|path| format!("{path}\0")).collect();
+        Git::acting(worktree, "checkout-index")
+            .args(["-f", "-u", "-z", "--stdin"])
+            .stdin(listed.into_bytes())
+            .run()?;
+    }
     let _ = Git::acting(worktree, "update-index").args(["-q", "--refresh"]).output()?;
+    theirs.sort();
+    Ok(theirs)
+}
+
+/// Whether a file is the beginning of what it is to be: git was killed while it wrote it, and nothing of anybody's is in it.
+fn is_half_written(query: &Query, worktree: &Path, to: &CommitId, path: &str) -> Result<bool, EditError> {
+    let Some(whole) = query.file_at(to, path)? else { return Ok(false) };
+    Ok(std::fs::read(worktree.join(path)).is_ok_and(|now| whole.starts_with(&now)))
+}
+
+fn remove(worktree: &Path, path: &str) -> Result<(), GitError> {
+    let file = worktree.join(path);
+    std::fs::remove_file(&file).map_err(GitError::io(&file))?;
+    let above = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+    for dir in above {
+        if std::fs::remove_dir(worktree.join(dir)).is_err() {
+            break;
+        }
+    }
     Ok(())
+}
+
+/// Whether a file can be written there without taking anything else away.
+fn is_free(worktree: &Path, path: &str) -> bool {
+    let ends = path.match_indices('/').map(|(end, _)| end);
+    let is_way = |part: &str| match worktree.join(part).symlink_metadata() {
+        Ok(meta) => meta.is_dir(),
+        Err(_) => true,
+    };
+    let mut ways = ends.map(|end| &path[..end]);
+    ways.all(is_way)
+        && match worktree.join(path).symlink_metadata() {
+            Ok(meta) if meta.is_dir() => std::fs::remove_dir(worktree.join(path)).is_ok(),
+            Ok(meta) => meta.is_file(),
+            Err(_) => true,
+        }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct WorkNode {
     pub tags: Vec<String>,
     pub status: NodeState,
     pub assigned_to: Option<AgentId>,
-    /// The last patch bundle made of it, relative to the root of the repository.
+    /// The last patch bundle made of it or applied to it; relative to the root of the repository, if it is in there.
     pub patch_bundle: Option<String>,
     /// The last verdict on it.
     pub review_result: Option<ReviewResult>,
@@ -120,14 +120,8 @@ impl GraphReport {
     }
 }
 
-/// Makes the graph. All bodies must be loaded; `bundles` has the last patch bundle of each task.
-pub fn work_graph(
-    board: &Board,
-    archived: &[Task],
-    world: &World,
-    now: &Stamp,
-    bundles: &BTreeMap<TaskId, String>,
-) -> WorkGraph {
+/// Makes the graph. All bodies must be loaded.
+pub fn work_graph(board: &Board, archived: &[Task], world: &World, now: &Stamp) -> WorkGraph {
     let scene = Scene::new(board, world, now);
     let all: HashMap<&TaskId, &Task> =
         archived.iter().chain(&board.tasks).map(|task| (&task.id, task)).collect();
@@ -135,12 +129,12 @@ pub fn work_graph(
         .iter()
         .chain(&board.tasks)
         .filter(|task| task.status != Status::Superseded)
-        .map(|task| node(task, scene.node_state(task), &all, bundles.get(&task.id)))
+        .map(|task| node(task, scene.node_state(task), &all))
         .collect();
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
 }
 
-fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>, bundle: Option<&String>) -> WorkNode {
+fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
     let body = task.body();
     let outputs = if body.expected_outputs.is_empty() {
         task.owns.iter().map(ToString::to_string).collect()
@@ -157,7 +151,7 @@ fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>, bundle: O
         tags: body.tags.clone(),
         status,
         assigned_to: task.assigned_to.clone(),
-        patch_bundle: bundle.cloned(),
+        patch_bundle: body.patch_bundle.clone(),
         review_result: body.reviews.last().map(ReviewResult::from),
         task_status: task.status,
     }
@@ -197,7 +191,7 @@ mod tests {
     use crate::board::testing::{Bench, id, new_task, plan_of};
 
     fn graph_of(bench: &Bench) -> WorkGraph {
-        work_graph(&bench.board, &[], &bench.world, &bench.now, &BTreeMap::new())
+        work_graph(&bench.board, &[], &bench.world, &bench.now)
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod base64;
 mod check;
 mod lines;
 mod make;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +22,7 @@ use crate::board::task::Risk;
 use crate::board::time::Wall;
 use crate::board::{CommitId, TaskId};
 
-use super::{Limits, read_foreign, read_foreign_value, to_json_pretty};
+use super::{Limits, read_foreign, to_json_pretty};
 
 pub use apply::{Applied, Change, Found, Tree, apply};
 pub use check::{check, is_id};
@@ -39,6 +40,7 @@ pub const MOST_HUNKS: usize = 100_000;
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
     /// 1
+    #[schemars(extend("const" = 1))]
     pub version: u32,
     pub metadata: Metadata,
     pub patches: Vec<Patch>,
@@ -50,6 +52,9 @@ pub struct Bundle {
     /// The task it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// Everybody who worked on that task, for people to read: who counts as one is on the board.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implementers: Vec<String>,
     /// The commit it was made against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_commit: Option<CommitId>,
@@ -224,24 +229,21 @@ pub fn read(bytes: &[u8]) -> Result<Bundle, Vec<Problem>> {
     if !is_object && std::str::from_utf8(bytes).is_ok() {
         return Err(vec![Problem::new(Kind::Format, "it is no JSON object")]);
     }
-    let limits = Limits::of_bytes(LARGEST);
-    let bundle: Bundle = match read_foreign(bytes, limits) {
+    let scan::Scan { version, too_many } = scan::scan(bytes);
+    // A bundle of another version is called that, and not one with strange keys.
+    if let Some(version) = version.filter(|version| *version != u64::from(VERSION)) {
+        return Err(vec![Problem::new(Kind::Format, other_version(&version.to_string()))]);
+    }
+    if too_many {
+        let message = format!("it has more than {} values", scan::MOST_VALUES);
+        return Err(vec![Problem::new(Kind::Limit, message)]);
+    }
+    let bundle: Bundle = match read_foreign(bytes, Limits::of_bytes(LARGEST)) {
         Ok(bundle) => bundle,
-        Err(error) => return Err(vec![misread(bytes, limits, &error.to_string())]),
+        Err(error) => return Err(vec![Problem::new(Kind::Format, error.to_string())]),
     };
     let problems = check(&bundle);
     if problems.is_empty() { Ok(bundle) } else { Err(problems) }
-}
-
-/// A bundle of another version is called that, and not one with strange keys.
-fn misread(bytes: &[u8], limits: Limits, message: &str) -> Problem {
-    let version = read_foreign_value(bytes, limits).ok().and_then(|value| value.get("version")?.as_u64());
-    match version {
-        Some(version) if version != u64::from(VERSION) => {
-            Problem::new(Kind::Format, other_version(&version.to_string()))
-        }
-        _ => Problem::new(Kind::Format, message),
-    }
 }
 
 fn other_version(version: &str) -> String {

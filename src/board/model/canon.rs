@@ -83,6 +83,7 @@ fn project_intent(board: &Board, task: &Task, now: &Stamp, out: &mut DefaultHash
             project_former(board, &work.former, now, out);
         }
         Work::Merge(work) => (work.former_status, work.resolved.is_some(), work.step.is_some()).hash(out),
+        Work::Apply(work) => work.implementers.hash(out),
         Work::Advance(_) | Work::Deliver(_) => {}
     }
 }

@@ -8,8 +8,8 @@ use super::PathError;
 use super::spelling::has_two_spellings;
 use crate::text::is_unseen;
 
-/// The limit of Linux for a path; git refuses longer ones as well.
-const LONGEST_PATH: usize = 4096;
+/// The limit of Linux for a path, the zero behind it taken off; git refuses longer ones as well.
+const LONGEST_PATH: usize = 4095;
 
 /// No common file system takes a longer name. It also bounds the work of comparing two patterns.
 const LONGEST_NAME: usize = 255;

@@ -105,6 +105,18 @@ impl Shape {
         Self(path.split('/').map(|name| Part::Name(name.chars().map(Glyph::Char).collect())).collect())
     }
 
+    /// As [`Self::of_path`], in this reading.
+    pub fn of_file(path: &str, reading: Reading) -> Self {
+        let name = |name: &str| {
+            let glyphs = name.chars().flat_map(|c| match c {
+                '*' | '?' => vec![Glyph::Char(c)],
+                _ => glyphs_of(c.encode_utf8(&mut [0; 4]), reading),
+            });
+            Part::Name(glyphs.collect())
+        };
+        Self(path.split('/').map(name).collect())
+    }
+
     /// Whether something fits both shapes.
     pub fn meets(&self, other: &Self) -> bool {
         common(&self.0, &other.0, Part::meets).is_some()

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::board::call::Call;
 use crate::board::history::Event;
-use crate::board::ids::{AgentId, CommitId, TaskId};
-use crate::board::paths::{PathPattern, any_overlap};
+use crate::board::ids::{AgentId, Role, TaskId};
+use crate::board::paths::{RepoPath, any_over};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
 use crate::board::task::{Status, Task};
@@ -30,11 +30,12 @@ pub struct PathHeld {
 
 /// The live tasks, other than the bundle's own, whose paths these files touch: one file of each.
 pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[String]) -> Vec<PathHeld> {
-    let patterns: Vec<PathPattern> = files.iter().filter_map(|file| PathPattern::new(file).ok()).collect();
+    // A file is a name and no pattern, whatever characters are in it.
+    let paths: Vec<RepoPath> = files.iter().filter_map(|file| RepoPath::new(file).ok()).collect();
     let others = board.tasks.iter().filter(|task| Some(&task.id) != own && task.is_live(now));
     others
         .filter_map(|task| {
-            let (owned, file) = any_overlap(&task.owns, &patterns)?;
+            let (owned, file) = any_over(&task.owns, &paths)?;
             Some(PathHeld {
                 file: file.as_str().to_owned(),
                 task: task.id.clone(),
@@ -91,8 +92,7 @@ impl BundleEntry {
     }
 }
 
-/// A bundle was made of the task's work, or one was applied to its branch. Noted after the effect; a second time changes
-/// little more than the history.
+/// A bundle was made of the task's work. Noted after its file is there; a second time changes little more than the history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordBundle {
@@ -100,41 +100,34 @@ pub struct RecordBundle {
     pub id: String,
     /// Where its file is.
     pub path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub applied: Option<BundleApplied>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BundleApplied {
-    pub commit: CommitId,
-    /// Who made it: had a hand in the work from now on.
-    pub author: String,
+    /// Of its bytes: a file with this checksum is surely the one that was made here.
+    pub blake3: String,
 }
 
 impl Rule for RecordBundle {
-    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
-        find(board, &self.task)?;
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
         text_given("the bundle's id", &self.id)?;
-        text_given("the bundle's path", &self.path)
+        text_given("the bundle's path", &self.path)?;
+        let by = call.by.id();
+        let holds = task.assigned_to.as_ref() == Some(&by) || task.was_implemented_by(&by);
+        if holds || call.by.is_human() || call.by.has_role(board, &Role::planner()) {
+            return Ok(());
+        }
+        Refusal::new(
+            Code::Role,
+            format!("`{by}` never worked on task `{}`, so it cannot make the bundle of it", task.id),
+        )
+        .hint("ask whoever works on it, or the planner, for `liza bundle create`")
+        .detail("task", task.id.as_str())
+        .err()
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let author = self.applied.as_ref().and_then(|applied| {
-            board.rest.agents.keys().find(|id| id.as_str().eq_ignore_ascii_case(&applied.author)).cloned()
-        });
-        let (head, body) = parts(board, &self.task);
+        let (_, body) = parts(board, &self.task);
         body.patch_bundle = Some(self.path.clone());
-        if let Some(id) = author
-            && !head.was_implemented_by(&id)
-        {
-            head.implementers.push(id);
-        }
-        let line = match &self.applied {
-            Some(applied) => entry(call, Event::BundleApplied).epoch(head.epoch).commit(&applied.commit),
-            None => entry(call, Event::BundleMade),
-        };
-        body.history.push(line.detail(self.id.clone()));
+        let detail = format!("{} {}", self.id, self.blake3);
+        body.history.push(entry(call, Event::BundleMade).detail(detail));
         json!({ "task": self.task, "bundle": self.id, "path": self.path })
     }
 
@@ -152,17 +145,24 @@ pub struct ReviewBundle {
     /// The task it was made of, if that is on the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// Everybody else of whom a record says that he had a hand in what it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hands: Vec<String>,
     pub approved: bool,
+    /// Where the verdict is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 impl Rule for ReviewBundle {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         reviews(board, call, &format!("review the bundle `{}`", self.id))?;
         let by = call.by.id();
-        if by.as_str().eq_ignore_ascii_case(&self.author) {
+        let is_caller = |name: &String| by.as_str().eq_ignore_ascii_case(name);
+        if is_caller(&self.author) || self.hands.iter().any(is_caller) {
             return Refusal::new(
                 Code::Tier0SelfApproval,
-                format!("`{by}` made the bundle `{}`, so `{by}` may not review it", self.id),
+                format!("`{by}` had a hand in the bundle `{}`, so `{by}` may not review it", self.id),
             )
             .hint("another agent or another person has to do it; this is recorded as a Tier 0 violation")
             .err();
@@ -179,7 +179,7 @@ impl Rule for ReviewBundle {
             let (_, body) = parts(board, task);
             body.history.push(entry(call, Event::BundleReviewed).detail(format!("{}: {verdict}", self.id)));
         }
-        json!({ "bundle": self.id, "verdict": verdict })
+        json!({ "bundle": self.id, "verdict": verdict, "path": self.path })
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -234,6 +234,9 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!((&found[0].task, found[0].holder.as_ref()), (&id("t2"), Some(&agent("coder-2"))));
         assert_eq!(held(&bench, None).len(), 2);
+        // A star in the name of a file is a letter like others.
+        let literal = [file_of("t1").replace('a', "*").replace("t1", "t?")];
+        assert_eq!(paths_held(&bench.board, &bench.now, None, &literal), []);
     }
 
     #[test]
@@ -244,17 +247,20 @@ mod tests {
             id: "PB-1".to_owned(),
             author: author.to_owned(),
             task: task.map(id),
+            hands: vec!["Reviewer-2".to_owned()],
             approved: true,
+            path: None,
         };
-        let applied = BundleApplied { commit: commit(7), author: "Reviewer-2".to_owned() };
         let record = RecordBundle {
             task: id("t1"),
             id: "PB-1".to_owned(),
             path: ".liza/bundles/PB-1.patchbundle.json".to_owned(),
-            applied: Some(applied),
+            blake3: "0".repeat(64),
         };
         bench.ok("reviewer-1", review("coder-1", Some("t1")));
         bench.ok("human", review("coder-1", None));
+        let stranger = bench.call(bench.actor("coder-2"));
+        assert_eq!(record.check(&bench.board, &stranger).expect_err("refused").code, Code::Role);
         bench.ok("coder-1", record);
         assert_eq!(
             bench.task("t1").body().patch_bundle.as_deref(),

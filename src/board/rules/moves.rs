@@ -113,6 +113,7 @@ impl Rule for RecordMove {
         call.check_switches(intent.task.as_ref())?;
         match intent.work {
             Work::Claim(_) => Refusal::new(Code::IntentGone, "a claim moves no branch").err(),
+            Work::Apply(_) => Refusal::new(Code::IntentGone, "the move of this work is on record").err(),
             // What is delivered has been judged when it came to integration.
             Work::Deliver(_) => Ok(()),
             Work::Merge(_) => self.passed(board, "merge"),
@@ -132,7 +133,7 @@ impl Rule for RecordMove {
                     work.step = Some(self.step.clone());
                     work.gates.clone_from(&self.gates);
                 }
-                Work::Claim(_) => {}
+                Work::Claim(_) | Work::Apply(_) => {}
             }
         }
         json!({ "intent": self.intent })

@@ -24,14 +24,15 @@ pub enum BundleCommand {
 
 /// Make a .patchbundle.json file from what a task's branch changes
 ///
-/// It stands in .liza/bundles under the next free number of the day, unless --out names a place.
+/// It stands in .liza/bundles under the next free number of the day, and also where --out says. Work that is not committed is
+/// not in it.
 ///
 /// Example: liza bundle create t1
 #[derive(Args)]
 pub struct CreateArgs {
     /// The task
     pub task: String,
-    /// Where to write it; nothing may be there yet
+    /// Where to write it as well; nothing may be there yet
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -56,7 +57,7 @@ pub struct CheckArgs {
 
 /// Judge somebody else's bundle: format, gates in a private tree, and every item of its checklist
 ///
-/// The verdict, approve or reject, is kept beside the bundle. No task changes its state.
+/// The verdict, approve or reject, is kept in .liza/bundles. No task changes its state.
 ///
 /// Example: liza bundle review t1.patchbundle.json --answer "1=yes"
 #[derive(Args)]
@@ -112,7 +113,11 @@ fn create(session: &mut Session, args: &CreateArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.task)?;
     session.seal_request()?;
     let (data, revision) = bundle::create(&session.ctx, &id, args.out.as_deref())?;
-    let told = format!("{}: {}{}", text(&data, "bundle"), text(&data, "path"), files(&data));
+    let left_out = match data["uncommitted"].as_array().map_or(0, Vec::len) {
+        0 => String::new(),
+        count => format!("\n{count} files of the worktree are not committed, and so not in it"),
+    };
+    let told = format!("{}: {}{}{left_out}", text(&data, "bundle"), text(&data, "path"), files(&data));
     Ok(Answer::new(data, told).at(revision))
 }
 
@@ -157,10 +162,20 @@ fn answer(given: &str) -> Result<(usize, bool, String), Failure> {
     })
 }
 
+/// A request is about the file as it was, not about its name.
+fn seal_bytes(session: &mut Session, bytes: &[u8]) {
+    if let Some(request) = &mut session.ctx.request {
+        let both = format!("{}{}", request.digest, crate::wire::bundle::checksum(bytes));
+        request.digest = crate::wire::bundle::checksum(both.as_bytes());
+    }
+}
+
 fn review(session: &mut Session, args: &ReviewArgs) -> Result<Answer, Failure> {
     let loaded = bundle::load(&args.file)?;
     let given = session.input.texts(&args.answer)?;
     let answers = given.iter().map(|given| answer(given)).collect::<Result<Vec<_>, _>>()?;
+    session.seal_request()?;
+    seal_bytes(session, &loaded.bytes);
     let (data, revision) = bundle::review(&session.ctx, &loaded, args.onto.as_deref(), &answers)?;
     let next = data["next"].as_str().map(|next| format!("\nnext: {next}")).unwrap_or_default();
     let told = format!("approve {} (kept in {}){next}", text(&data, "bundle"), text(&data, "path"));
@@ -171,6 +186,7 @@ fn apply(session: &mut Session, args: &ApplyArgs) -> Result<Answer, Failure> {
     let loaded = bundle::load(&args.file)?;
     let task = parse_task(&args.task)?;
     session.seal_request()?;
+    seal_bytes(session, &loaded.bytes);
     let (data, revision) = bundle::apply(&session.ctx, &loaded, &task)?;
     let how = if data["already_applied"] == true { "was applied already" } else { "is applied" };
     let told = format!(

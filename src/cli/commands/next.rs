@@ -28,17 +28,21 @@ pub struct NextArgs {
     /// As what
     #[arg(long)]
     pub role: String,
-    /// Wait this long for work to appear
+    /// Wait this long for work to appear, a day at most
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
 }
+
+/// In seconds.
+const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
     let role = role(session, &args.role)?;
     super::known_role(session, &role)?;
     session.seal_request()?;
     session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
-    let deadline = Instant::now() + Duration::from_secs(args.wait);
+    // Nobody waits longer than a day for one answer; and a clock has its end.
+    let deadline = Instant::now() + Duration::from_secs(args.wait.min(LONGEST_WAIT));
     // Watched before the first look, so that nothing slips in between.
     let mut watch = (args.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.dir()));
     if let Some(why) = watch.as_ref().and_then(DirectoryWatch::is_polling) {

@@ -451,6 +451,7 @@ fn submit(session: &mut Session, args: &SubmitArgs) -> Result<Answer, Failure> {
     let id = parse_task(&args.id)?;
     session.seal_request()?;
     not_in_a_former_place(session, &id)?;
+    crate::flow::recover::before(&session.ctx, &id)?;
     let (data, revision) = crate::flow::submit::submit(&session.ctx, &id)?;
     let text =
         format!("{id} is READY_FOR_REVIEW at {}; somebody else reviews it", text_of(&data, "review_commit"));

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::board::rules::RecordBundle;
-use crate::board::{Board, CommitId, Needs, Task, TaskId};
+use crate::board::transition::Rule;
+use crate::board::{Board, Call, CommitId, Needs, Task, TaskId};
 use crate::flow::claim::integration_head;
-use crate::git::EntryKind;
+use crate::git::content::{self, Filters};
 use crate::git::tree::{Difference, Entry, differences};
+use crate::git::{EntryKind, checkouts};
 use crate::policy::gate::{AdapterKind, Gate};
 use crate::store::files::publish_new;
 use crate::wire::bundle::{self, Bundle, ENDING, ExpectedChecks, LARGEST, Metadata, Patch, Side, VERSION};
@@ -21,7 +23,8 @@ use super::{shown_path, tree_with};
 pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, u64), Failure> {
     if let Some((outcome, revision)) = ctx.answered()? {
         let path = ctx.root().join(outcome["path"].as_str().unwrap_or_default());
-        return Ok((told_of(&super::load(&path)?.bundle, &path), revision));
+        let bundle = super::load(&path)?.bundle;
+        return Ok((told_of(&bundle, &given(out)?.unwrap_or(path)), revision));
     }
     let snapshot = ctx.read(&Needs::task(id))?;
     // Asked first: whoever is none of the board's people may not make one either.
@@ -31,6 +34,17 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
         return Err(Failure::new("refused.unknown_task", format!("there is no task `{id}` on this board"))
             .hint("`liza task list` shows every task"));
     };
+    let on_board = snapshot.board.task(id).is_some();
+    let record = |bundle: &Bundle, path: &Path, bytes: &[u8]| RecordBundle {
+        task: id.clone(),
+        id: bundle.metadata.id.clone(),
+        path: shown_path(ctx, path),
+        blake3: bundle::checksum(bytes),
+    };
+    let elsewhere = given(out)?;
+    if let Some(out) = &elsewhere {
+        may_lie_at(ctx, out)?;
+    }
     let (base, head) = range(ctx, &snapshot.board, task)?;
     let mut bundle = describe(ctx, task, &base, &head)?;
     bundle.patches = patches(ctx, &base, &head)?;
@@ -40,15 +54,65 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     }
     bundle.metadata.touched_modules = modules(&bundle.patches);
     proven(ctx, &bundle, &base)?;
-    let path = publish(ctx, &mut bundle, out)?;
-    let shown = shown_path(ctx, &path);
-    let data = told_of(&bundle, &path);
-    if archived.is_some() && snapshot.board.task(id).is_none() {
+    let left_out = uncommitted(ctx, task)?;
+    let (path, bytes) = publish(ctx, &mut bundle, elsewhere.as_deref())?;
+    let mut data = told_of(&bundle, elsewhere.as_deref().unwrap_or(&path));
+    if !left_out.is_empty() {
+        data["uncommitted"] = json!(left_out);
+    }
+    let note = record(&bundle, &path, &bytes);
+    let actor = snapshot.board.identify(&ctx.credentials)?;
+    let world = crate::board::World::default();
+    // Whoever only looks at the work may have a bundle of it; the task names those of whoever works on it.
+    let may_note = on_board && note.check(&snapshot.board, &Call::new(actor, &ctx.now, &world)).is_ok();
+    if !may_note {
+        ctx.narrate(
+            "the bundle is not noted on the task: that is for whoever works on it, a planner or a person",
+        );
         return Ok((data, snapshot.board.revision));
     }
-    let record = RecordBundle { task: id.clone(), id: bundle.metadata.id, path: shown, applied: None };
-    let committed = ctx.commit(record)?;
+    let committed = ctx.commit(note)?;
     Ok((data, committed.board.revision))
+}
+
+fn given(out: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    out.map(|out| std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))).transpose()
+}
+
+/// Git's and liza's own directories are no place for it, nor is somebody's worktree.
+fn may_lie_at(ctx: &Context, out: &Path) -> Result<(), Failure> {
+    let dir = out.parent().map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
+    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let own = [
+        real(ctx.repo.common_dir.clone()),
+        real(ctx.root().join(".git")),
+        real(ctx.store.dir().to_owned()),
+        real(ctx.worktrees_dir()),
+    ];
+    match own.iter().find(|own| dir.as_ref().is_some_and(|dir| dir.starts_with(own))) {
+        None => Ok(()),
+        Some(own) => Err(Failure::new(
+            "refused.value",
+            format!("--out {} lies in {}, which is not for files of people", out.display(), own.display()),
+        )
+        .hint("name a place outside of it, or leave --out away; nothing was written")),
+    }
+}
+
+/// What lies in the worktree and is in no commit, and so is not in the bundle either.
+fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>, Failure> {
+    let body = task.body();
+    let Some(attempt) = body.attempt().filter(|_| body.merge.is_none()) else { return Ok(Vec::new()) };
+    let worktree = ctx.root().join(&attempt.worktree);
+    if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
+        return Ok(Vec::new());
+    }
+    let found: Vec<String> =
+        content::status(&worktree, Filters::Run)?.into_iter().map(|found| found.path).collect();
+    if !found.is_empty() {
+        ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
+    }
+    Ok(found)
 }
 
 fn told_of(bundle: &Bundle, path: &Path) -> Value {
@@ -99,6 +163,7 @@ fn describe(ctx: &Context, task: &Task, base: &CommitId, head: &CommitId) -> Res
             false => body.checklist.clone(),
         },
         task: Some(task.id.clone()),
+        implementers: task.implementers.iter().map(ToString::to_string).collect(),
         base_commit: Some(base.clone()),
         base_tree: Some(query.tree_of(base)?),
         result_tree: Some(query.tree_of(head)?),
@@ -212,31 +277,37 @@ fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<(), Failure
     .detail("problems", super::list(&applied.problems)))
 }
 
-/// Puts the file where nothing is, whole; its number is the next that nobody has.
-fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<PathBuf, Failure> {
+/// Puts the file where nothing is, whole; its number is the next that nobody has. What is to lie elsewhere lies here too: so
+/// its number is taken, and the board names a file that stays.
+fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(PathBuf, Vec<u8>), Failure> {
     let dir = ctx.store.layout().bundles();
     crate::store::files::make_private_dirs(&dir)?;
+    let taken = |out: &Path| {
+        Failure::new("refused.value", format!("{} is there already", out.display()))
+            .hint("name a file that is not there yet; nothing was written over")
+    };
+    if let Some(out) = out.filter(|out| out.symlink_metadata().is_ok()) {
+        return Err(taken(out));
+    }
     let day: String = ctx.now.wall.to_string().chars().take(10).filter(char::is_ascii_digit).collect();
     for number in 1_u32.. {
         bundle.metadata.id = format!("PB-{day}-{number:03}");
-        let usual = dir.join(format!("{}{ENDING}", bundle.metadata.id));
-        if usual.symlink_metadata().is_ok() {
+        let path = dir.join(format!("{}{ENDING}", bundle.metadata.id));
+        if path.symlink_metadata().is_ok() {
             continue;
         }
         let bytes = bundle::write(bundle);
-        let path = match out {
-            Some(out) => std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))?,
-            None => usual,
-        };
         crate::host::crash::point("bundle.making");
-        if publish_new(&path, &bytes)? {
-            crate::host::crash::point("bundle.made");
-            return Ok(path);
+        if !publish_new(&path, &bytes)? {
+            continue;
         }
-        if out.is_some() {
-            return Err(Failure::new("refused.value", format!("{} is there already", path.display()))
-                .hint("name a file that is not there yet; nothing was written over"));
+        crate::host::crash::point("bundle.made");
+        if let Some(out) = out
+            && !publish_new(out, &bytes)?
+        {
+            return Err(taken(out));
         }
+        return Ok((path, bytes));
     }
     Err(Failure::new("bug.bundle", "no number is free"))
 }

@@ -3,6 +3,7 @@
 
 mod apply;
 mod create;
+mod hands;
 mod review;
 
 use std::io::Read;
@@ -19,7 +20,7 @@ use crate::wire::bundle::{self, Applied, Bundle, Change, Found, Kind, LARGEST, P
 use super::context::Context;
 use super::failure::Failure;
 
-pub use apply::apply;
+pub use apply::{apply, follow};
 pub use create::create;
 pub use review::{Answered, review};
 
@@ -167,7 +168,12 @@ fn build(
 ) -> Result<Built, Failure> {
     let tree = tree_with(ctx, onto, changes)?;
     let base_tree = ctx.query()?.tree_of(onto)?;
-    if bundle.base_tree.as_ref() == Some(&base_tree)
+    // One that does not say what it was made against claims its outcome for any base.
+    let made_against = match (&bundle.base_tree, &bundle.base_commit) {
+        (None, Some(commit)) if ctx.query()?.has_commit(commit) => Some(ctx.query()?.tree_of(commit)?),
+        (tree, _) => tree.clone(),
+    };
+    if made_against.is_none_or(|made_against| made_against == base_tree)
         && let Some(wanted) = bundle.result_tree.as_ref().filter(|wanted| **wanted != tree)
     {
         let what = format!("it gives the tree {tree}, and says it gives {wanted}");
@@ -206,8 +212,8 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
 }
 
 const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
-/// Whoever made a bundle had a hand in the work it was applied to.
-pub const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
+/// For people: whose bundle it is by its own account. Who counts as an implementer is on the board.
+const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
 
 /// The commit that somebody means.
 pub fn named(ctx: &Context, rev: &str) -> Result<CommitId, Failure> {
@@ -227,4 +233,12 @@ pub fn report(bundle: &Bundle, onto: &CommitId, applied: &Applied) -> Value {
 /// A path as the board and people are told it.
 fn shown_path(ctx: &Context, path: &Path) -> String {
     path.strip_prefix(ctx.root()).unwrap_or(path).display().to_string()
+}
+
+fn listed(found: &[String]) -> String {
+    let mut text = found.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+    if found.len() > 20 {
+        text.push_str(&format!(" and {} more", found.len() - 20));
+    }
+    text
 }

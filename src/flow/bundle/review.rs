@@ -1,6 +1,6 @@
 //! Judging a bundle: format, fit, gates in a private tree, and a checklist of which every item is answered.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,13 +11,13 @@ use crate::board::{Board, CommitId, Needs, Status, TaskId};
 use crate::flow::claim::integration_head;
 use crate::flow::gates::{Question, judge};
 use crate::policy::gate::{AdapterKind, Gate};
-use crate::store::files::publish_new;
-use crate::wire::bundle::{Bundle, ENDING, checksum};
-use crate::wire::to_json_pretty;
+use crate::store::files::{make_private_dirs, publish_new, read_whole};
+use crate::wire::bundle::{Bundle, LARGEST, checksum};
+use crate::wire::{Limits, read_foreign_value, to_json_pretty};
 
 use super::super::context::Context;
 use super::super::failure::Failure;
-use super::{Loaded, build, examine, report, told};
+use super::{Loaded, build, examine, hands, report, shown_path};
 
 /// What a reviewer says to one item of the checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,27 +28,34 @@ pub struct Answered {
     pub text: String,
 }
 
-/// Judges the bundle and keeps the verdict beside it. A rejection is an answer with its reasons, and a failure to a script.
+/// Judges the bundle and keeps the verdict in `.liza/bundles`. A rejection is an answer with its reasons, and a failure to a script.
 pub fn review(
     ctx: &Context,
     loaded: &Loaded,
     onto: Option<&str>,
     answers: &[(usize, bool, String)],
 ) -> Result<(Value, u64), Failure> {
+    if let Some((outcome, revision)) = ctx.answered()? {
+        return kept_before(ctx, &outcome, revision);
+    }
     ctx.check_disk()?;
     let bundle = &loaded.bundle;
-    let snapshot = match &bundle.task {
-        Some(task) => ctx.read(&Needs::task(task))?,
-        None => ctx.read(&Needs::Nothing)?,
-    };
+    let snapshot = ctx.read(&Needs::Everything)?;
     let own = bundle.task.as_ref().filter(|task| snapshot.board.task(task).is_some());
-    let verdict = |approved: bool| ReviewBundle {
-        id: bundle.metadata.id.clone(),
-        author: bundle.metadata.author.clone(),
-        task: own.cloned(),
-        approved,
+    let verdict = |approved: bool, tree: Option<&CommitId>, path: Option<&Path>| {
+        let mut hands: Vec<String> = bundle.implementers.clone();
+        let recorded = hands::recorded(ctx, &snapshot.board, bundle, tree)?;
+        hands.extend(recorded.iter().map(ToString::to_string));
+        Ok::<_, Failure>(ReviewBundle {
+            id: bundle.metadata.id.clone(),
+            author: bundle.metadata.author.clone(),
+            task: own.cloned(),
+            hands,
+            approved,
+            path: path.map(|path| shown_path(ctx, path)),
+        })
     };
-    ctx.would_allow(&snapshot.board, &verdict(true).into())?;
+    ctx.would_allow(&snapshot.board, &verdict(true, None, None)?.into())?;
     let checklist = answered(&bundle.reviewer_checklist, answers)?;
     let base = base(ctx, &snapshot.board, bundle, onto)?;
     let applied = examine(ctx, &snapshot.board, bundle, &base, own)?;
@@ -56,10 +63,13 @@ pub fn review(
     let mut code = None;
     let mut judged = None;
     let mut commit = None;
+    let mut tree = None;
     if applied.problems.is_empty() {
         let built = build(ctx, bundle, &base, &applied.changes, own)?;
-        let question = Question { task: own, ..Question::new(Moment::Bundle, &built.commit) };
-        let gates = judge(ctx, &question)?;
+        // Whatever it says of itself: whoever made the very tree it leads to is not the one to judge it.
+        ctx.would_allow(&snapshot.board, &verdict(true, Some(&built.tree), None)?.into())?;
+        // Asked for no task: what a task's own gates said last is about what it handed in.
+        let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
         if let Err(refusal) = gates.check(&built.commit, "review the bundle") {
             code = Some(refusal.code.as_str());
             reasons.push(refusal.message);
@@ -67,6 +77,7 @@ pub fn review(
         reasons.extend(unmet(bundle, &ctx.project_config()?.gates, &gates));
         judged = Some(gates);
         commit = Some(built.commit);
+        tree = Some(built.tree);
     } else {
         code = Some(if applied.problems.iter().all(|problem| problem.kind.is_conflict()) {
             "git.conflict"
@@ -83,23 +94,46 @@ pub fn review(
     let reviewer = snapshot.board.identify(&ctx.credentials)?.id();
     let mut data = json!({
         "bundle": bundle.metadata.id, "blake3": checksum(&loaded.bytes), "reviewer": reviewer,
-        "verdict": if approved { "approve" } else { "reject" }, "reasons": reasons, "base": base, "commit": commit,
+        "verdict": if approved { "approve" } else { "reject" }, "code": code, "reasons": reasons, "base": base,
+        "commit": commit, "problems": report(bundle, &base, &applied)["problems"],
         "gates": judged, "checklist": checklist, "time": ctx.now.wall,
     });
-    let committed = ctx.commit(verdict(approved))?;
-    let path = keep(ctx, loaded, &data)?;
-    data["path"] = json!(path);
-    data["problems"] = report(bundle, &base, &applied)["problems"].clone();
-    data["next"] = json!(approved.then(|| next(ctx, &snapshot.board, bundle, own)).transpose()?.flatten());
-    if approved {
-        return Ok((data, committed.board.revision));
-    }
-    let told = match applied.problems.is_empty() {
-        false => told(&loaded.path, &applied.problems),
-        true => Failure::new(code.unwrap_or("refused.bundle"), format!("reject: {}", reasons.join("; ")))
-            .hint(format!("the verdict is kept in {}; nothing was applied", path.display())),
+    data["next"] = json!(match &tree {
+        Some(tree) if approved => next(ctx, &snapshot.board, tree, own)?,
+        _ => None,
+    });
+    // The file first: a verdict on the board is one that can be read.
+    let path = keep(ctx, bundle, &data)?;
+    let committed = ctx.commit(verdict(approved, tree.as_ref(), Some(&path))?)?;
+    crate::host::crash::point("bundle.review_noted");
+    answer(data, &path, committed.board.revision)
+}
+
+/// What was answered to this request before, as its file has it.
+fn kept_before(ctx: &Context, outcome: &Value, revision: u64) -> Result<(Value, u64), Failure> {
+    let path = ctx.root().join(outcome["path"].as_str().unwrap_or_default());
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Failure::new("io.read", format!("the verdict {} cannot be read: {why}", path.display()))
+            .hint("`liza task show` has what was noted of it; review the bundle again without --request-id")
     };
-    Err(told.with_data(data, committed.board.revision))
+    let (bytes, _) = read_whole(&path, LARGEST as u64).map_err(|error| unreadable(&error))?;
+    let data = read_foreign_value(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| unreadable(&error))?;
+    answer(data, &path, revision)
+}
+
+/// An approval is an answer, a rejection a failure that says why.
+fn answer(mut data: Value, path: &Path, revision: u64) -> Result<(Value, u64), Failure> {
+    data["path"] = json!(path);
+    if data["verdict"] == "approve" {
+        return Ok((data, revision));
+    }
+    let reasons: Vec<&str> =
+        data["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let code = data["code"].as_str().unwrap_or("refused.bundle");
+    let told = Failure::new(code, format!("reject: {}", reasons.join("; ")))
+        .hint(format!("the verdict is kept in {}; nothing was applied", path.display()))
+        .detail("problems", data["problems"].clone());
+    Err(told.with_data(data, revision))
 }
 
 /// Every item has its answer, and every answer its item.
@@ -179,15 +213,13 @@ fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
     reasons
 }
 
-/// Beside the bundle, whole; an earlier verdict stays.
-fn keep(ctx: &Context, loaded: &Loaded, data: &Value) -> Result<PathBuf, Failure> {
-    let name = loaded.path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(ENDING).unwrap_or(&name);
+/// Whole, under the next free number; an earlier verdict stays.
+fn keep(ctx: &Context, bundle: &Bundle, data: &Value) -> Result<PathBuf, Failure> {
+    let dir = ctx.store.layout().bundles();
+    make_private_dirs(&dir)?;
     let text = format!("{}\n", to_json_pretty(data));
     for number in 1_u32.. {
-        let name =
-            if number == 1 { format!("{stem}.review.json") } else { format!("{stem}.review-{number}.json") };
-        let path = loaded.path.with_file_name(name);
+        let path = dir.join(format!("{}.review-{number}.json", bundle.metadata.id));
         if publish_new(&path, text.as_bytes())? {
             crate::host::crash::point("bundle.reviewed");
             ctx.narrate(format!("the verdict is kept in {}", path.display()));
@@ -201,7 +233,7 @@ fn keep(ctx: &Context, loaded: &Loaded, data: &Value) -> Result<PathBuf, Failure
 fn next(
     ctx: &Context,
     board: &Board,
-    bundle: &Bundle,
+    built: &CommitId,
     own: Option<&TaskId>,
 ) -> Result<Option<String>, Failure> {
     let Some(task) = own.and_then(|id| board.task(id)) else { return Ok(None) };
@@ -210,6 +242,6 @@ fn next(
     };
     let tree = ctx.query()?.tree_of(commit)?;
     let id = &task.id;
-    Ok((bundle.result_tree.as_ref() == Some(&tree))
+    Ok((*built == tree)
         .then(|| format!("liza review claim {id} && liza review approve {id} --commit {commit}")))
 }

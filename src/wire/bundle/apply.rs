@@ -6,7 +6,7 @@ use crate::text::quoted;
 
 use super::lines::{Lines, count, split};
 use super::make::mode;
-use super::{Bundle, Kind, Patch, Problem, base64, checksum};
+use super::{Bundle, Hunk, Kind, Patch, Problem, base64, checksum};
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -204,10 +204,19 @@ fn text(patch: &Patch, source: &str, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
         let start = usize::try_from(hunk.start_line.saturating_sub(1)).unwrap_or(usize::MAX);
         let there = start.checked_add(wanted.len()).and_then(|end| old.lines.get(start..end));
         let Some(there) = there.filter(|_| start >= taken) else {
-            return Err(at(format!("the file has only {} lines", old.lines.len())));
+            return Err(at(match past_end(hunk, &wanted, &old.lines, start) {
+                Some(why) => why,
+                None => {
+                    let place = elsewhere(&wanted, &old.lines);
+                    format!("the file has only {} lines{place}", old.lines.len())
+                }
+            }));
         };
         if there != wanted {
-            return Err(at(difference(there, &wanted)));
+            return Err(at(match past_end(hunk, &wanted, &old.lines, start) {
+                Some(why) => why,
+                None => format!("{}{}", difference(there, &wanted), elsewhere(&wanted, &old.lines)),
+            }));
         }
         new.extend(&old.lines[taken..start]);
         new.extend(instead);
@@ -223,6 +232,25 @@ fn text(patch: &Patch, source: &str, bytes: &[u8]) -> Result<Vec<u8>, Problem> {
         return Err(Problem::of(Kind::Format, source, what));
     }
     Ok(Lines { unfinished: unfinished && !new.is_empty(), lines: new }.bytes())
+}
+
+/// The usual slip: a line feed at the end, which asks for one more line that is empty.
+fn past_end(hunk: &Hunk, wanted: &[&str], lines: &[&str], start: usize) -> Option<String> {
+    let (last, before) = wanted.split_last()?;
+    let there = lines.get(start..start.checked_add(before.len())?)?;
+    (last.is_empty() && hunk.old_text.ends_with('\n') && there == before).then(|| {
+        "old_text ends with a line feed, and so asks for an empty line behind its lines; the lines of a bundle are joined by line feeds, with none at the end"
+            .to_owned()
+    })
+}
+
+/// Where the lines are instead, if they are anywhere.
+fn elsewhere(wanted: &[&str], lines: &[&str]) -> String {
+    let found = (!wanted.is_empty()).then(|| lines.windows(wanted.len()).position(|there| there == wanted));
+    match found.flatten() {
+        Some(at) => format!("; what it expects begins at line {}", at + 1),
+        None => String::new(),
+    }
 }
 
 fn difference(there: &[&str], wanted: &[&str]) -> String {

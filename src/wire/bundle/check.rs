@@ -1,6 +1,6 @@
 //! What can be told from a bundle alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::board::AgentId;
 use crate::board::paths::RepoPath;
@@ -61,17 +61,20 @@ fn about(bundle: &Bundle) -> Vec<Problem> {
             quoted(&metadata.id)
         ));
     }
-    if metadata.author.trim().is_empty()
-        || metadata.author.len() > LONGEST_NAME
-        || metadata.author.chars().any(is_unseen)
-    {
+    let is_name =
+        |name: &String| !name.trim().is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(is_unseen);
+    if !is_name(&metadata.author) {
         wrong(format!("its author is not a name of 1 to {LONGEST_NAME} visible characters"));
+    }
+    if !bundle.implementers.iter().all(is_name) {
+        wrong(format!("one of its implementers is not a name of 1 to {LONGEST_NAME} visible characters"));
     }
     if metadata.intent.trim().is_empty() || metadata.intent.len() > LONGEST_TEXT {
         wrong(format!("its intent is not a text of 1 to {LONGEST_TEXT} bytes"));
     }
     let lists = [
         ("touched_modules", &metadata.touched_modules),
+        ("implementers", &bundle.implementers),
         ("reviewer_checklist", &bundle.reviewer_checklist),
         ("expected_checks.gates", &bundle.expected_checks.gates),
     ];
@@ -206,7 +209,15 @@ fn among(bundle: &Bundle, problems: &mut Vec<Problem>) {
     }
     let stays: BTreeSet<&str> =
         bundle.patches.iter().filter(|patch| !patch.deleted).map(|patch| patch.file.as_str()).collect();
+    let mut folded: BTreeMap<String, &str> = BTreeMap::new();
     for path in &stays {
+        if let Some(twin) = folded.insert(path.to_lowercase(), path) {
+            let what = format!(
+                "it differs from {} in case only, and many file systems tell them not apart",
+                quoted(twin)
+            );
+            problems.push(Problem::of(Kind::Path, path, what));
+        }
         for (at, _) in path.match_indices('/') {
             if stays.contains(&path[..at]) {
                 problems.push(Problem::of(

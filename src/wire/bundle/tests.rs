@@ -63,6 +63,7 @@ fn bundle(patches: Vec<Patch>) -> Bundle {
         patches,
         expected_checks: ExpectedChecks::default(),
         reviewer_checklist: Vec::new(),
+        implementers: Vec::new(),
         task: None,
         base_commit: None,
         base_tree: None,

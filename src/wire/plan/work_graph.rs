@@ -74,13 +74,20 @@ pub struct GraphConfig {
 #[serde(untagged)]
 pub enum Edge {
     Pair(TaskId, TaskId),
-    Named { from: TaskId, to: TaskId },
+    Named(NamedEdge),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedEdge {
+    pub from: TaskId,
+    pub to: TaskId,
 }
 
 impl Edge {
     fn ends(&self) -> (&TaskId, &TaskId) {
         match self {
-            Self::Pair(from, to) | Self::Named { from, to } => (from, to),
+            Self::Pair(from, to) | Self::Named(NamedEdge { from, to }) => (from, to),
         }
     }
 }
@@ -155,7 +162,13 @@ impl PlannedGraph {
             if task.done_when.is_empty() {
                 task.done_when = self.defaults.done_when.clone();
             }
-            extend(&mut task.scope.inside, &self.defaults.scope.inside);
+            // What every node may change belongs to none: one without a path of its own would own it.
+            if task.owns.is_empty() {
+                task.owns.clone_from(&task.scope.inside);
+            }
+            if !task.owns.is_empty() {
+                extend(&mut task.scope.inside, &self.defaults.scope.inside);
+            }
             extend(&mut task.scope.outside, &self.defaults.scope.outside);
             tasks.push(task);
         }
@@ -170,6 +183,11 @@ impl PlannedGraph {
             if !task.depends_on.contains(from) {
                 task.depends_on.push(from.clone());
             }
+        }
+        if let (Some(one), Some(other)) = (self.max_parallel, self.config.max_parallel)
+            && one != other
+        {
+            return Err(wrong("config.max_parallel", format!("it is {other}, and max_parallel is {one}")));
         }
         Ok(Planned {
             tasks,
@@ -420,5 +438,30 @@ mod tests {
         assert_eq!(planned.remarks.len(), 3);
         assert!(planned.remarks[0].contains("coder-7"));
         assert_eq!(planned.max_parallel, Some(2));
+    }
+
+    #[test]
+    fn what_every_node_may_change_is_owned_by_none() {
+        let text = r#"{"defaults":{"scope":{"in":["tests/"]}},"nodes":[
+            {"id":"a","description":"d","outputs":["trace-hash"]},
+            {"id":"b","description":"d","scope":{"in":["b/"]}},
+            {"id":"c","description":"d","outputs":["c/"]}]}"#;
+        let planned = read(text).expect("a plan");
+        let paths = |paths: &[PathPattern]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let seen: Vec<_> =
+            planned.tasks.iter().map(|task| (paths(&task.owns), paths(&task.scope.inside))).collect();
+        let none: Vec<String> = Vec::new();
+        let of = |dir: &str| (vec![dir.to_owned()], vec![dir.to_owned(), "tests/".to_owned()]);
+        assert_eq!(seen, [(none.clone(), none), of("b/"), of("c/")]);
+    }
+
+    #[test]
+    fn contradictions_and_unknown_keys_are_refused() {
+        for text in [
+            r#"{"nodes":[{"id":"a","description":"d"}],"max_parallel":2,"config":{"max_parallel":3}}"#,
+            r#"{"nodes":[{"id":"a","description":"d"},{"id":"b","description":"d"}],"edges":[{"from":"a","to":"b","kind":"x"}]}"#,
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 }

@@ -124,7 +124,7 @@ fn a_second_time_changes_nothing_and_says_so() {
 
 #[test]
 fn whenever_it_dies_the_next_time_ends_it() {
-    for point in ["bundle.built", "bundle.judged", "bundle.moved", "bundle.brought"] {
+    for point in ["bundle.built", "bundle.judged", "bundle.begun", "bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
         // Ignored files are the user's own business, before and after.
@@ -218,10 +218,10 @@ fn a_worktree_that_followed_half_way_is_brought_along() {
     put(&worktree, "work/new.txt", b"new\n");
     // What is neither before nor afterwards is somebody's, and stays.
     put(&worktree, "work/mine", b"mine\n");
-    scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    let again = scene.world.json(&scene.other, &args).ok().data();
+    assert_eq!(again["already_applied"], json!(true), "{again}");
     assert_eq!(std::fs::read(worktree.join("work/mine")).expect("a file"), b"mine\n");
     std::fs::remove_file(worktree.join("work/mine")).expect("a file");
-    scene.world.json(&scene.other, &args).ok();
     assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
     assert_eq!(std::fs::read(worktree.join("work/b.txt")).expect("a file"), b"B\n");
     assert_eq!(scene.tree("task/t2"), scene.tree("task/t1"));
@@ -261,15 +261,167 @@ fn its_commits_are_accounted_for_and_kept() {
     assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
 }
 
-/// Even if nobody applies it again: the commit itself says whose bundle it is.
+/// Nobody has to apply it again: handing in the work ends what died, whatever died.
 #[test]
-fn the_author_counts_as_an_implementer_whatever_died() {
-    let (scene, bundle, _) = ready();
-    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
-    scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.brought")]).exits(-1);
-    scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+fn handing_in_finds_what_died_ended() {
+    for point in ["bundle.moved", "bundle.brought"] {
+        let (scene, bundle, worktree) = ready();
+        let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+        scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", point)]).exits(-1);
+        scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+        assert_eq!(scene.tree("task/t2"), scene.tree("task/t1"), "{point}");
+        assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "", "{point}");
+        let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
+        assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]), "{point}");
+        scene.world.human(&["verify"]).ok();
+    }
+}
+
+/// Whoever lost the task while the gates ran moves nothing, even if nobody has taken it since.
+#[test]
+fn a_fenced_agent_moves_nothing() {
+    let (scene, bundle, worktree) = ready();
+    let head = scene.world.git(&["rev-parse", "task/t2"]);
+    let args = ["--json", "bundle", "apply", text(&bundle), "--task", "t2"];
+    let child = scene.world.stopped_at(&scene.other, "bundle.judged", &args);
+    scene.world.human(&["lock", "release", "t2", "--reason", "it hangs"]).ok();
+    crate::concurrency::signal(child.id(), "CONT");
+    let ran = crate::support::Ran::of(child.wait_with_output().expect("liza ends")).exits(3);
+    assert_eq!(ran.code(), "stale.epoch", "{}", ran.stdout);
+    assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    // And while the branch moves nobody takes the task away.
+    let worktree = scene.world.claim(&scene.other, "t2");
+    scene.world.checkpoint(&scene.other, "t2", &["work/"]);
+    let child = scene.world.stopped_at(&scene.other, "bundle.moved", &args);
+    let release = ["lock", "release", "t2", "--reason", "it hangs"];
+    scene.world.refused(&HUMAN, &release, 3, "stale.in_progress");
+    crate::concurrency::signal(child.id(), "CONT");
+    crate::support::Ran::of(child.wait_with_output().expect("liza ends")).ok();
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n");
+}
+
+/// Who had a hand in it is what the board says: whoever applies it and whoever made the work, not whom the file names.
+#[test]
+fn implementers_are_those_on_record() {
+    let scene = Scene::new();
+    let first = scene.begun(&scene.coder, "t1");
+    scene.world.write_and_commit(&first, &[("work/a.txt", "other\n")]);
+    scene.world.json(&scene.coder, &["task", "release", "t1", "--reason", "lunch"]).ok();
+    let third = scene.world.register("coder", "coder-3");
+    scene.world.claim(&third, "t1");
+    scene.world.checkpoint(&third, "t1", &["work/"]);
+    let data = scene.world.json(&third, &["bundle", "create", "t1"]).ok().data();
+    let bundle = std::path::PathBuf::from(data["path"].as_str().expect("a path"));
+    scene.world.human(&["task", "abandon", "t1", "--reason", "only its bundle is wanted"]).ok();
+    scene.world.human(&["archive"]).ok();
+    let mut whole: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
+    assert_eq!(whole["implementers"], json!(["coder-1", "coder-3"]));
+    // The strict reviewer is to be kept away by a name.
+    whole["metadata"]["author"] = json!("reviewer-1");
+    whole["implementers"] = json!(["reviewer-1"]);
+    let path = scene.world.home().join("claimed.patchbundle.json");
+    std::fs::write(&path, whole.to_string()).expect("a bundle");
+    scene.begun(&scene.other, "t2");
+    scene.world.human(&["bundle", "apply", text(&path), "--task", "t2"]).ok();
     let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
-    assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]));
+    assert_eq!(task["implementers"], json!(["coder-2", "human", "coder-1", "coder-3"]));
+    scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
+    scene.world.json(&scene.reviewer, &["review", "claim", "t2"]).ok();
+}
+
+#[test]
+fn nothing_below_a_replaced_directory_is_lost() {
+    let scene = Scene::with(&[("work/dir/a", b"a\n"), ("work/b.txt", b"b\n")], "");
+    let worktree = scene.begun(&scene.other, "t2");
+    put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
+    put(&worktree, "work/dir/deep/only.ignored", b"the only copy\n");
+    let bundle = scene.written(json!([
+        { "file": "work/dir/a", "deleted": true, "hunks": [{ "start_line": 1, "old_text": "a", "new_text": "" }] },
+        { "file": "work/dir", "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] },
+    ]));
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let untouched = scene.everything(&worktree);
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.worktree_dirty");
+    assert!(error["message"].as_str().expect("a message").contains("work/dir/deep/only.ignored"), "{error}");
+    assert_eq!(scene.everything(&worktree), untouched);
+    std::fs::remove_dir_all(worktree.join("work/dir/deep")).expect("removed");
+    scene.world.json(&scene.other, &args).ok();
+    assert_eq!(std::fs::read(worktree.join("work/dir")).expect("a file"), b"x\n");
+}
+
+/// One file cannot be written, others are by then: branch and files go back, and what was nobody's stays.
+#[test]
+fn files_that_cannot_follow_take_the_branch_back() {
+    let scene = Scene::new();
+    let worktree = scene.begun(&scene.other, "t2");
+    let head = scene.world.git(&["rev-parse", "task/t2"]);
+    put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
+    put(&scene.world.root, ".git/info/attributes", b"*.bad filter=bad\n");
+    for (key, value) in [("clean", "cat"), ("smudge", "false"), ("required", "true")] {
+        scene.world.git(&["config", &format!("filter.bad.{key}"), value]);
+    }
+    put(&worktree, "work/x.ignored", b"kept\n");
+    let new = |file: &str| json!({ "file": file, "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] });
+    let bundle = scene.written(json!([
+        { "file": "work/a.txt", "hunks": [{ "start_line": 2, "old_text": "two", "new_text": "2" }] },
+        { "file": "work/b.txt", "deleted": true, "hunks": [{ "start_line": 1, "old_text": "b", "new_text": "" }] },
+        new("work/fine"), new("work/x.bad"), new("work/b.txt/below"),
+    ]));
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let ran = scene.world.json(&scene.other, &args).exits(3);
+    assert_eq!(ran.code(), "stale.worktree", "{}", ran.stdout);
+    let error = ran.json()["error"].clone();
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("branch and files are as before") && !message.contains('\n'), "{error}");
+    assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    for (file, bytes) in [("a.txt", TEXT.as_bytes()), ("b.txt", b"b\n"), ("x.ignored", b"kept\n")] {
+        assert_eq!(std::fs::read(worktree.join("work").join(file)).expect("a file"), bytes, "{file}");
+    }
+    assert!(!worktree.join("work/fine").exists());
+    // Nothing is left over: the task goes on.
+    scene.world.git(&["config", "filter.bad.smudge", "cat"]);
+    scene.world.json(&scene.other, &args).ok();
+    assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
+    scene.world.human(&["verify"]).ok();
+}
+
+#[test]
+fn a_branch_that_others_stand_on_and_a_locked_index_are_left_alone() {
+    let (scene, bundle, worktree) = ready();
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let other = scene.world.home().join("beside");
+    scene.world.git(&["worktree", "add", "-q", "--force", text(&other), "task/t2"]);
+    let error = scene.world.refused(&scene.other, &args, 1, "refused.checked_out");
+    assert!(error["message"].as_str().expect("a message").contains("beside"), "{error}");
+    scene.world.git(&["worktree", "remove", "--force", text(&other)]);
+    let lock =
+        scene.world.git_in(&worktree, &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]);
+    std::fs::write(&lock, b"").expect("a lock");
+    let error = scene.world.refused(&scene.other, &args, 3, "stale.worktree");
+    assert!(error["message"].as_str().expect("a message").contains("index.lock"), "{error}");
+    std::fs::remove_file(&lock).expect("a file");
+    scene.world.json(&scene.other, &args).ok();
+}
+
+#[test]
+fn a_conflict_blocks_the_task_for_its_holder_only() {
+    let scene = Scene::new();
+    scene.begun(&scene.other, "t2");
+    let bundle = scene.written(json!([
+        { "file": "work/a.txt", "hunks": [{ "start_line": 2, "old_text": "two\n", "new_text": "2" }] },
+        { "file": "work/b.txt", "hunks": [{ "start_line": 9, "old_text": "b", "new_text": "B" }] },
+    ]));
+    let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
+    let ran = scene.world.json(&HUMAN, &args).exits(11);
+    assert_eq!(scene.world.row("t2")["status"], "WORKING");
+    assert!(ran.stdout.contains("old_text ends with a line feed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("what it expects begins at line 1"), "{}", ran.stdout);
+    scene.world.json(&scene.other, &args).exits(11);
+    assert_eq!(scene.world.row("t2")["status"], "BLOCKED");
 }
 
 #[test]

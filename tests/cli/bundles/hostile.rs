@@ -140,3 +140,17 @@ fn what_is_no_bundle_is_refused() {
     scene.world.refused(&HUMAN, &["bundle", "check", "no-such-file"], 2, "usage.input");
     scene.world.refused(&HUMAN, &["bundle", "check", "."], 2, "usage.input");
 }
+
+#[test]
+fn sixty_megabytes_of_ones_are_refused_unread_and_so_are_twins() {
+    let scene = Scene::new();
+    let path = scene.world.home().join("many.patchbundle.json");
+    let many = format!("{{\"version\":1,\"patches\":[{}1]}}", "1,".repeat(30_000_000));
+    std::fs::write(&path, many).expect("a bundle");
+    let error = scene.world.refused(&HUMAN, &["bundle", "check", text(&path)], 1, "refused.bundle");
+    assert!(error["message"].as_str().expect("a message").contains("values"), "{error}");
+    let new = |file: &str| json!({ "file": file, "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] });
+    let twins = scene.written(json!([new("work/One"), new("work/one")]));
+    let error = scene.world.refused(&HUMAN, &["bundle", "check", text(&twins)], 1, "refused.bundle");
+    assert!(error["message"].as_str().expect("a message").contains("in case only"), "{error}");
+}

@@ -22,7 +22,7 @@ fn kept(path: &str) -> Value {
 }
 
 #[test]
-fn an_approval_is_kept_beside_the_bundle_and_names_the_next_command() {
+fn an_approval_is_kept_and_names_the_next_command() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let status = scene.world.row("t1")["status"].clone();
@@ -33,7 +33,7 @@ fn an_approval_is_kept_beside_the_bundle_and_names_the_next_command() {
     let data = ran.data();
     assert_eq!(data["verdict"], "approve", "{data}");
     let path = data["path"].as_str().expect("a path");
-    assert!(path.ends_with("-001.review.json") && path.contains(".liza/bundles/PB-"), "{path}");
+    assert!(path.ends_with("-001.review-1.json") && path.contains(".liza/bundles/PB-"), "{path}");
     assert_eq!(std::fs::metadata(path).expect("a file").permissions().mode() & 0o777, 0o600);
     let verdict = kept(path);
     assert_eq!((&verdict["reviewer"], &verdict["verdict"]), (&json!("reviewer-1"), &json!("approve")));
@@ -168,4 +168,68 @@ fn the_schema_is_printed() {
     let scene = Scene::new();
     let schema = scene.world.json(&HUMAN, &["schema", "bundle"]).ok().data();
     assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
+}
+
+/// Whatever a bundle says of itself: whoever made that very tree is on record.
+#[test]
+fn a_bundle_without_its_origin_is_known_by_its_tree() {
+    let scene = Scene::new();
+    let bundle = submitted(&scene);
+    let mut whole: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
+    assert_eq!(whole["implementers"], json!(["coder-1"]));
+    let object = whole.as_object_mut().expect("an object");
+    for key in ["task", "implementers", "base_commit", "base_tree", "result_tree"] {
+        object.remove(key);
+    }
+    whole["metadata"]["author"] = json!("somebody");
+    let path = scene.world.home().join("stripped.patchbundle.json");
+    std::fs::write(&path, whole.to_string()).expect("a bundle");
+    scene.world.human(&["task", "abandon", "t1", "--reason", "its paths are wanted"]).ok();
+    let both = scene.world.register_roles(&["coder", "code_reviewer"], "coder-1");
+    let args = ["bundle", "review", text(&path), "--answer", "1=yes"];
+    scene.world.tier0(&both, &args, "tier0.self_approval");
+    let data = scene.world.json(&scene.reviewer, &args).ok().data();
+    assert_eq!(data["verdict"], "approve");
+    assert!(data["path"].as_str().expect("a path").contains(".liza/bundles/PB-"), "{data}");
+    assert!(!scene.world.home().join("stripped.review.json").exists());
+}
+
+/// What it claims to give is what it gives, also where it does not say from what.
+#[test]
+fn a_claimed_tree_is_compared_with_the_one_that_was_built() {
+    let scene = Scene::new();
+    let _ = submitted(&scene);
+    let tree = scene.tree("task/t1");
+    let mut whole = super::documented(
+        json!([{ "file": "work/b.txt", "hunks": [{ "start_line": 1, "old_text": "b", "new_text": "evil" }] }]),
+    );
+    whole["task"] = json!("t1");
+    whole["result_tree"] = json!(tree);
+    let path = scene.world.home().join("claims.patchbundle.json");
+    std::fs::write(&path, whole.to_string()).expect("a bundle");
+    let args = ["bundle", "review", text(&path), "--answer", "1=yes"];
+    let error = scene.world.refused(&scene.reviewer, &args, 1, "refused.bundle");
+    assert!(error["message"].as_str().expect("a message").contains(&tree), "{error}");
+    // Made against something else, it can claim nothing here; and nobody is told to approve the task for it.
+    whole["base_tree"] = json!("0123456789012345678901234567890123456789");
+    std::fs::write(&path, whole.to_string()).expect("a bundle");
+    let data = scene.world.json(&scene.reviewer, &args).ok().data();
+    assert_eq!(data["next"], Value::Null, "{data}");
+}
+
+#[test]
+fn a_review_is_answered_once_for_a_request() {
+    let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"true\"\n");
+    let bundle = submitted(&scene);
+    let results = scene.world.path(".liza/gates/t1.gate.json");
+    let before = std::fs::read(&results).ok();
+    let args = ["bundle", "review", text(&bundle), "--answer", "1=yes", "--request-id", "r1"];
+    let first = scene.world.json(&scene.reviewer, &args).ok().data();
+    let again = scene.world.json(&scene.reviewer, &args).ok().data();
+    assert_eq!(again, first);
+    let verdicts = std::fs::read_dir(scene.world.path(".liza/bundles")).expect("a directory");
+    let verdicts = verdicts.flatten().filter(|file| file.file_name().to_string_lossy().contains(".review-"));
+    assert_eq!(verdicts.count(), 1);
+    assert_eq!(std::fs::read(&results).ok(), before, "what the task's own gates said stays");
+    assert_eq!(first["gates"]["results"][0]["status"], "pass", "{first}");
 }

@@ -202,6 +202,23 @@ fn bundles_are_numbered_and_never_written_over() {
     let before = std::fs::read(&out).expect("a bundle");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1", "--out", text(&out)], 1, "refused.value");
     assert_eq!(std::fs::read(&out).expect("a bundle"), before);
+    // Its number is taken as well, and whoever does not work on the task does not change what the task names.
+    assert!(String::from_utf8_lossy(&before).contains("-003\""), "{}", String::from_utf8_lossy(&before));
+    assert!(scene.world.show("t1")["patch_bundle"].as_str().expect("a path").contains("-002."));
+    for place in [".git/x.json", ".liza/x.json", ".worktrees/x.json"] {
+        let out = scene.world.path(place);
+        scene.world.refused(
+            &scene.coder,
+            &["bundle", "create", "t1", "--out", text(&out)],
+            1,
+            "refused.value",
+        );
+        assert!(!out.exists());
+    }
+    std::fs::write(worktree.join("work/b.txt"), "not committed\n").expect("a file");
+    let said = scene.world.json(&scene.coder, &["bundle", "create", "t1"]).ok().data();
+    assert_eq!(said["uncommitted"], serde_json::json!(["work/b.txt"]), "{said}");
+    scene.world.git_in(&worktree, &["checkout", "-q", "work/b.txt"]);
     // Merged work can still be had as a bundle.
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
     let commit = scene.world.git(&["rev-parse", "task/t1"]);

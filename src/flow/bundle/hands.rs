@@ -1,0 +1,62 @@
+//! Who had a hand in what a bundle changes, by what the board and the archive have on record. What a bundle says of itself
+//! is not enough: a name in it would keep a reviewer away who never saw it.
+
+use std::collections::BTreeSet;
+
+use crate::board::{AgentId, Board, CommitId, Task};
+use crate::wire::bundle::Bundle;
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+
+/// Who worked on the task the bundle was made of, and on every task that handed in, or has on its branch, exactly the
+/// tree it leads to. All bodies must be loaded.
+pub fn recorded(
+    ctx: &Context,
+    board: &Board,
+    bundle: &Bundle,
+    tree: Option<&CommitId>,
+) -> Result<Vec<AgentId>, Failure> {
+    let mut found = BTreeSet::new();
+    let mut take = |task: &Task| {
+        found.extend(task.implementers.iter().cloned());
+        let authors = task.body().submission.iter().flat_map(|submission| &submission.authors);
+        let known = authors.filter_map(|author| {
+            board.rest.agents.keys().find(|id| id.as_str().eq_ignore_ascii_case(author)).cloned()
+        });
+        found.extend(known);
+    };
+    if let Some(id) = &bundle.task {
+        match board.task(id) {
+            Some(task) => take(task),
+            None => ctx.store.archived_beside(board, id)?.iter().for_each(&mut take),
+        }
+    }
+    if let Some(tree) = tree {
+        let (archived, _) = ctx.store.all_archived(board)?;
+        for task in board.tasks.iter().chain(&archived) {
+            if leads_to(ctx, task, tree)? {
+                take(task);
+            }
+        }
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn leads_to(ctx: &Context, task: &Task, tree: &CommitId) -> Result<bool, Failure> {
+    let query = ctx.query()?;
+    let body = task.body();
+    let mut commits: Vec<CommitId> = task.review_commit.iter().cloned().collect();
+    commits.extend(body.submission.iter().map(|submission| submission.commit.clone()));
+    if let Some(attempt) = body.attempt() {
+        // Work that has begun and changed nothing yet is the tree it began with.
+        let head = query.head_of_branch(&attempt.branch)?;
+        commits.extend(head.filter(|head| *head != attempt.base_commit));
+    }
+    for commit in commits {
+        if query.has_commit(&commit) && &query.tree_of(&commit)? == tree {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
