@@ -23,11 +23,8 @@ impl Settings {
         for hook in hooks {
             note(&mut found, &format!("hooks/{}", hook.file_name().to_string_lossy()), &hook.path());
         }
-        let config = common.join("config");
-        let output = Git::reading(&repo.root, "config")
-            .args(["-z", "--no-includes", "--list", "--file"])
-            .arg(&config)
-            .output()?;
+        // Those of the user too, and of every file that is included: whoever runs here can write them all.
+        let output = Git::reading(&repo.root, "config").args(["-z", "--includes", "--list"]).output()?;
         if !output.status.success() {
             return Err(failed("config", &output));
         }

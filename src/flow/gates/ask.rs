@@ -9,7 +9,6 @@ use crate::board::{Board, CommitId, Credentials};
 use crate::flow::capture::{Captured, write_log};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
-use crate::flow::interruption::Interruption;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
 use crate::gate::{Ran, Said};
 use crate::git::private::leads_inside;
@@ -147,7 +146,6 @@ pub fn ask(
     asking: &Asking<'_>,
     attention: &Attention<'_>,
 ) -> Result<GateOutcome, Failure> {
-    let _we_decide = Interruption::listen();
     let gate = asking.gate;
     let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
     let root = shared.ctx.root().to_owned();

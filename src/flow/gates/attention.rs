@@ -3,16 +3,17 @@
 use crate::board::{SwitchKind, TaskId};
 use crate::flow::context::Context;
 use crate::flow::failure::Failure;
-use crate::flow::interruption;
+use crate::flow::interruption::{self, Interruption};
 
 pub struct Attention<'a> {
     ctx: &'a Context,
     task: Option<&'a TaskId>,
+    _we_decide: Interruption,
 }
 
 impl<'a> Attention<'a> {
     pub fn new(ctx: &'a Context, task: Option<&'a TaskId>) -> Self {
-        Self { ctx, task }
+        Self { ctx, task, _we_decide: Interruption::listen() }
     }
 
     pub fn check(&self) -> Result<(), Failure> {

@@ -33,7 +33,7 @@ fn the_same_is_not_run_twice() {
     assert_eq!(runs(&world), 2);
     // What decides nothing decides nothing here.
     let args = ["gate", "run", "--tree", "main"];
-    world.json_env(&HUMAN, &args, &[("TERM", "dumb"), ("SOMETHING", "else")]).ok();
+    world.json_env(&HUMAN, &args, &[("TERM", "xterm"), ("SHELL", "/bin/other"), ("SOMETHING", "else")]).ok();
     assert_eq!(runs(&world), 2);
 }
 
@@ -58,9 +58,13 @@ fn another_tree_command_setting_or_environment_is_another_question() {
     run_all(&world);
     assert_eq!(runs(&world), 5);
     gates[0]["name"] = json!("other");
-    configure(&world, gates);
+    configure(&world, gates.clone());
     run_all(&world);
     assert_eq!(runs(&world), 6);
+    gates[0]["flaky_retries"] = json!(1);
+    configure(&world, gates);
+    run_all(&world);
+    assert_eq!(runs(&world), 7);
 }
 
 #[test]
