@@ -24,7 +24,7 @@ const TRIES: usize = 20;
 pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), Failure> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let branch = snapshot.board.config().integration_branch.clone();
-    let commit = ctx.query()?.resolve(rev)?.ok_or_else(|| unknown_commit(rev))?;
+    let commit = ctx.resolve_here(rev)?.ok_or_else(|| unknown_commit(rev))?;
     // What can be refused is refused before anything is begun.
     allowed(ctx, &commit)?;
     not_checked_out(ctx, &branch)?;

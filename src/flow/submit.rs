@@ -68,10 +68,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
         log: &log,
     });
     if ran.interrupted {
-        return Err(Failure::new(
-            "signal.interrupted",
-            "interrupted while the validation ran; nothing was changed",
-        ));
+        return Err(super::interruption::failure("while the validation ran; nothing was changed"));
     }
     crate::host::crash::point("submit.validated");
     let green = ran.exit == Some(0) && ran.found && ran.problem.is_none();

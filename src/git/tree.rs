@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
-use super::checkouts;
 use super::command::{Git, GitError};
 use super::commit::parse_id;
 use super::content::scratch_dir;
-use super::locks;
 use super::query::{EntryKind, Query, QueryError};
 use super::repo::Repo;
 use crate::board::CommitId;
@@ -216,10 +214,6 @@ pub fn settle(
     from: &CommitId,
     to: &CommitId,
 ) -> Result<Vec<String>, EditError> {
-    // A git that died with the command has left its lock.
-    if let [record] = &checkouts::recorded_at(repo, worktree)?[..] {
-        locks::clear_dead(worktree, &record.admin_dir);
-    }
     let mut paths: BTreeSet<String> = BTreeSet::new();
     for found in differences(repo, from, to)? {
         paths.extend(found.renamed_from);

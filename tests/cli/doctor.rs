@@ -532,7 +532,7 @@ fn an_old_git_or_none_is_named() {
     let path = format!("{}:/usr/bin:/bin", bin.display());
     plant(
         &git,
-        "#!/bin/sh\nif [ \"$7\" = version ]; then echo 'git version 2.30.1'; else exec /usr/bin/git \"$@\"; fi\n",
+        "#!/bin/sh\ncase \" $* \" in *' version '*) echo 'git version 2.30.1' ;; *) exec /usr/bin/git \"$@\" ;; esac\n",
     );
     std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("set");
     let looked = found(&world, "git.version", &[("PATH", &path)]);

@@ -346,6 +346,8 @@ pub fn follow(ctx: &Context, work: &ApplyWork) -> Result<(), Failure> {
     {
         return Ok(());
     }
+    // A git that died with the command has left its lock.
+    crate::git::locks::clear_dead(&worktree, &super::super::leftovers::git_dir(ctx, &worktree));
     if let Some(lock) = index_lock(&worktree)? {
         return Err(Failure::new(
             "stale.worktree",
