@@ -103,6 +103,7 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     let mut tried: BTreeSet<TaskId> = BTreeSet::new();
     let mut text = String::new();
     let mut worst = exit::DONE;
+    let mut refused: Option<Failure> = None;
     let mut revision = session.ctx.read(&Needs::Nothing)?.board.revision;
     while let Some(First { task: id, merged }) =
         merge_first(&session.ctx, options, |task| !tried.contains(task))?
@@ -122,9 +123,13 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
             }
             // What stops one task may not stop the next; what stops all of them does.
             Err(failure) if of_one_task(&failure) => {
-                text.push_str(&format!("{id}: {}\n", failure.message));
-                outcomes.push(json!({ "task": id, "outcome": "refused", "reason": failure.message }));
+                let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+                text.push_str(&format!("{id}: {}{hint}\n", failure.message));
+                outcomes.push(json!({
+                    "task": id, "outcome": "refused", "code": failure.code, "reason": failure.message, "hint": failure.hint,
+                }));
                 worst = exit::of(&failure.code);
+                refused.get_or_insert(failure);
             }
             Err(failure) if outcomes.is_empty() => return Err(failure),
             Err(mut failure) => {
@@ -136,6 +141,11 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     }
     if outcomes.is_empty() {
         text.push_str("nothing is approved");
+    }
+    // Where nothing came of any of them, the first says why.
+    if let Some(failure) = refused.filter(|_| outcomes.iter().all(|outcome| outcome["outcome"] == "refused"))
+    {
+        return Err(failure.with_data(json!({ "merges": outcomes }), revision));
     }
     let mut answer = Answer::new(json!({ "merges": outcomes }), text).at(revision);
     answer.exit = worst;
