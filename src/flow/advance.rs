@@ -85,6 +85,10 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
 
 /// Whether more than one commit would come to the first-parent history at once while only the last of them is gated.
 fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool, Failure> {
+    // Put back to where liza left it, every step was gated when it was made.
+    if ctx.read(&Needs::Nothing)?.board.rest.integration.head.as_ref() == Some(commit) {
+        return Ok(false);
+    }
     let gated = ctx.project_config()?.gates.iter().any(Gate::is_required);
     Ok(gated && old != commit && ctx.query()?.commit_info(commit)?.parents.first() != Some(old))
 }

@@ -249,6 +249,21 @@ fn what_comes_in_at_once_is_one_step_of_the_history() {
 }
 
 #[test]
+fn work_that_is_gone_from_integration_is_put_back_as_it_was() {
+    let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
+    let world = &team.world;
+    let base = team.head();
+    for id in ["t1", "t2"] {
+        world.merge_task(&team.one, &team.reviewer, id, &format!("{id}.sh"), "echo\n");
+    }
+    let was = team.head();
+    world.git(&["update-ref", "refs/heads/integration", &base]);
+    world.human(&["integration", "advance", &was, "--reason", "put back"]).ok();
+    assert_eq!(team.head(), was);
+    world.sound();
+}
+
+#[test]
 fn a_branch_that_moves_while_its_gates_run_is_not_approved() {
     let team = Team::new();
     let world = &team.world;
