@@ -210,14 +210,7 @@ impl Runner {
 
     /// Signals and changes of the board come through one channel.
     fn listen(&mut self) -> Result<(), Failure> {
-        let (signals, changes) = (self.tx.clone(), self.tx.clone());
-        let on_signal = move |signal| {
-            let _ = signals.send(Wake::Signal(signal));
-        };
-        let on_change = move || {
-            let _ = changes.send(Wake::Board);
-        };
-        let (watch, polls) = listen(self.ctx.store.dir(), on_signal, on_change)?;
+        let (watch, polls) = listen(self.ctx.store.dir(), &self.tx, Wake::Signal, || Wake::Board)?;
         if let Some(text) = polls {
             self.tell(Event::new(Kind::Notice, text));
         }
@@ -484,8 +477,8 @@ impl Runner {
             Ok(None) => return After::GoOn,
             Err(failure) => {
                 self.tell_once(Kind::Notice, format!("nothing is merged: {}", said(&failure)));
-                self.wait(TICK);
-                return After::GoOn;
+                // A signal that comes meanwhile is not lost.
+                return self.wait(TICK).map_or(After::GoOn, After::Leave);
             }
         };
         match merged {

@@ -187,14 +187,7 @@ impl<'a> TeamRun<'a> {
     }
 
     fn listen(&mut self) -> Result<(), Failure> {
-        let (signals, changes) = (self.tx.clone(), self.tx.clone());
-        let on_signal = move |signal| {
-            let _ = signals.send(Wake::Signal(signal));
-        };
-        let on_change = move || {
-            let _ = changes.send(Wake::Board);
-        };
-        let (watch, polls) = listen(self.ctx.store.dir(), on_signal, on_change)?;
+        let (watch, polls) = listen(self.ctx.store.dir(), &self.tx, Wake::Signal, || Wake::Board)?;
         if let Some(text) = polls {
             self.tell(Event::new(Kind::Notice, text));
         }
