@@ -18,11 +18,11 @@ use crate::board::task::{IntegrationFailure, MergeRecord, Status};
 use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
 
+use super::approve::approval_holds;
 use super::common::{entry, find, human_only, next_step, no_intent, parts, tier0_role, wrong_state};
 use super::moves::owned_intent;
 use super::red_team::red_team_is_through;
 use super::review_lease::reviews;
-use super::verdict::approval_holds;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,237 @@
+//! Vouching for a commit, and what that rests on: no issue open, tests, and the word of every required gate.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::board::call::{Call, Guard};
+use crate::board::checklist::{self, Answer};
+use crate::board::gates::GateReport;
+use crate::board::history::Event;
+use crate::board::ids::{CommitId, TaskId};
+use crate::board::refusal::{Code, Refusal};
+use crate::board::review::{Approval, Feedback, IssueStatus, Verdict};
+use crate::board::state::Board;
+use crate::board::task::{Kind, Risk, Status, Task};
+use crate::board::transition::{Needs, Rule};
+
+use super::common::{entry, find, next_step, parts, wrong_state};
+use super::red_team::turn_of;
+use super::review_lease::{not_an_implementer, reviews};
+use super::verdict::{asked, check_verdict, record};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    pub task: TaskId,
+    pub commit: CommitId,
+    /// Where the branch is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch_head: Option<CommitId>,
+    pub feedback: Feedback,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_protected: bool,
+    /// What the gates said about that commit's tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
+    /// What the project asks of every task of its risk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_risk: Vec<String>,
+    /// From this risk on the red team has a turn before the merge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_team_from: Option<Risk>,
+}
+
+impl Approve {
+    /// Everything that needs no gate to be run.
+    pub fn check_without_gates(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
+        let task = find(board, &self.task)?;
+        let body = task.body();
+        let kept_open = self
+            .feedback
+            .prior
+            .iter()
+            .filter(|prior| prior.status != IssueStatus::Resolved)
+            .filter_map(|prior| body.issues.iter().find(|issue| issue.id == prior.id))
+            .filter(|issue| issue.severity.blocks())
+            .map(|issue| issue.id.clone());
+        let new = self
+            .feedback
+            .issues
+            .iter()
+            .filter(|finding| finding.severity.blocks())
+            .map(|finding| format!("{}:{}", finding.file, finding.line));
+        let blocking: Vec<String> = kept_open.chain(new).collect();
+        if !blocking.is_empty() {
+            return Refusal::new(
+                Code::IssuesOpen,
+                format!("critical or major issues are open: {}", blocking.join(", ")),
+            )
+            .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
+            .detail("issues", blocking)
+            .err();
+        }
+        let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
+        let unmet: Vec<&str> = answers
+            .iter()
+            .filter(|found| found.answer == Answer::No)
+            .map(|found| found.item.as_str())
+            .collect();
+        if !unmet.is_empty() {
+            return Refusal::new(
+                Code::IssuesOpen,
+                format!("the checklist is answered with no: {}", unmet.join("; ")),
+            )
+            .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
+            .detail("items", unmet)
+            .err();
+        }
+        let Some(submission) = &body.submission else {
+            return Refusal::new(
+                Code::Tier0SkippedState,
+                format!("task `{}` was never submitted", self.task),
+            )
+            .err();
+        };
+        if task.kind == Kind::Code && submission.tests.is_empty() {
+            return Refusal::new(
+                Code::TestsMissing,
+                format!("task `{}` is a code task and its change brings no tests", self.task),
+            )
+            .hint("reject it and ask for tests; the patterns that count as tests stand in liza.yaml")
+            .err();
+        }
+        if !submission.protected.is_empty() && !self.allow_protected {
+            return Refusal::new(
+                Code::ProtectedPaths,
+                format!(
+                    "the change touches configuration that agents and tools act on: {}",
+                    submission.protected.join(", ")
+                ),
+            )
+            .hint("if you have read those changes and want them, approve with --allow-protected")
+            .detail("paths", submission.protected.clone())
+            .err();
+        }
+        Ok(())
+    }
+}
+
+impl Rule for Approve {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        self.check_without_gates(board, call)?;
+        board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
+        let Some(gates) = &self.gates else { return Ok(()) };
+        gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
+            // It is not for the reviewer to mend it.
+            Code::GateRed => refusal.hint(format!(
+                "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
+                self.task
+            )),
+            _ => refusal,
+        })
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        board.note_gates(self.gates.as_ref());
+        let (head, body) = parts(board, &self.task);
+        // What an approval does not name, it resolves.
+        for issue in &mut body.issues {
+            issue.status = IssueStatus::Resolved;
+        }
+        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &self.of_risk);
+        head.status = Status::Approved;
+        head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
+        if self.gates.is_some() {
+            body.gates.clone_from(&self.gates);
+        }
+        body.consecutive_rejections = 0;
+        body.rejection_reason = None;
+        body.rejection_feedback = None;
+        body.approval = Some(Approval {
+            reviewer: call.by.id(),
+            commit: self.commit.clone(),
+            time: call.now.wall,
+            protected_paths_allowed: self.allow_protected,
+        });
+        body.history.push(
+            entry(call, Event::Approved)
+                .step(Status::ReadyForReview, Status::Approved)
+                .commit(&self.commit)
+                .detail(self.feedback.summary.clone()),
+        );
+        json!({
+            "task": self.task, "status": head.status, "commit": self.commit, "red_team": head.red_team,
+            "gates": self.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
+        })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+/// What the gates say about what is under review, for whoever is to judge it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordGates {
+    pub task: TaskId,
+    pub gates: GateReport,
+}
+
+impl Rule for RecordGates {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        reviews(board, call, &format!("record what the gates say about task `{}`", self.task))?;
+        if task.status != Status::ReadyForReview {
+            return Err(wrong_state(task, "judged by its gates", next_step(task)));
+        }
+        if task.review_commit.as_ref() != Some(&self.gates.commit) {
+            return Refusal::new(
+                Code::Commit,
+                format!(
+                    "the gates were asked about {}, and something else is under review",
+                    self.gates.commit.short()
+                ),
+            )
+            .hint(format!("look again: `liza review show {}`", self.task))
+            .err();
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Value {
+        board.note_gates(Some(&self.gates));
+        let (_, body) = parts(board, &self.task);
+        body.gates = Some(self.gates.clone());
+        json!({ "task": self.task, "gates": self.gates.results })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.task)
+    }
+}
+
+/// A verdict may only be given where no guard of the two-person rule is off; kept beside the verdicts it protects.
+pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
+    let Some(approval) = &task.body().approval else {
+        return Refusal::new(
+            Code::Tier0UnapprovedMerge,
+            format!("task `{}` is {} and nobody has approved it", task.id, task.status),
+        )
+        .hint(next_step(task))
+        .detail("task", task.id.as_str())
+        .err();
+    };
+    if call.guards.on(Guard::SelfApproval) {
+        not_an_implementer(task, call, &approval.reviewer, "approve")?;
+    }
+    if Some(&approval.commit) != task.review_commit.as_ref() {
+        return Refusal::new(
+            Code::ApprovalVoid,
+            format!("the approval of `{}` is for another commit", task.id),
+        )
+        .err();
+    }
+    Ok(())
+}
