@@ -34,17 +34,19 @@ pub struct Stage {
     pub ui: Ui,
     home: PathBuf,
     markers: PathBuf,
+    /// Where everything the demo starts puts what is temporary: what has to be killed takes nothing away with it.
+    scratch: PathBuf,
 }
 
 impl Stage {
     /// The repository with the program, a board in it, and nothing done yet. `place` holds what goes away at the end.
     pub fn build(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<Self, Failure> {
-        let (home, markers) = (place.join("home"), place.join("stage"));
-        for dir in [root, &home, &markers] {
+        let (home, markers, scratch) = (place.join("home"), place.join("stage"), place.join("tmp"));
+        for dir in [root, &home, &markers, &scratch] {
             std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
         }
         let root = root.canonicalize().map_err(|error| Failure::io("find", root, &error))?;
-        let stage = Self { root, cast, ui, home, markers };
+        let stage = Self { root, cast, ui, home, markers, scratch };
         for (name, text) in project::files(cast.tasks, cast.coders) {
             stage.write(name, &text)?;
         }
@@ -109,6 +111,7 @@ impl Stage {
             .env("HOME", &self.home)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("TMPDIR", &self.scratch)
             .env("DEMO_STAGE", &self.markers);
         if let Some(speed) = self.cast.speed.filter(|speed| *speed > 0.0) {
             command.env("DEMO_SPEED", speed.to_string());
