@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::grants::Grants;
 use super::ids::{AgentId, Role};
+use super::spent::Spent;
 use super::time::Wall;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +22,12 @@ pub struct Agent {
     /// The process that supervises it, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner: Option<Process>,
+    /// What the role registry allows it, where that is not what its role may by default.
+    #[serde(default, skip_serializing_if = "Grants::is_default")]
+    pub grants: Grants,
+    /// What its sessions have cost, in all its incarnations.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ids::{AgentId, TaskId};
+use super::ids::{AgentId, Role, TaskId};
 use super::time::Wall;
 
 /// A person's or an agent's remark; only a person's counts as an answer.
@@ -130,15 +130,122 @@ pub struct SpecChange {
     pub processed_by: Option<AgentId>,
 }
 
-/// A word from one agent to another.
+/// A word from somebody to an agent, to everybody of a role, or to a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
+    /// `message-N`: counted over the whole life of the board.
     pub id: String,
     pub time: Wall,
     pub from: AgentId,
-    pub to: AgentId,
-    pub text: String,
+    /// An agent's id, `human`, or `role:NAME`.
+    pub to: Recipient,
+    #[serde(rename = "type")]
+    pub kind: MessageKind,
+    pub subject: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub payload: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<String>,
+    /// Higher is more urgent; 50 for a nudge, 100 for a halt.
+    #[serde(default)]
+    pub priority: i64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requires_response: bool,
+    /// Until then an answer is expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub respond_by: Option<Wall>,
+    /// The message that answered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
+    /// Those of its receivers that have been shown it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen_by: Vec<AgentId>,
+}
+
+/// To whom a message goes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum Recipient {
+    /// One agent, or the person.
+    One(AgentId),
+    /// Everybody who has the role, now or later.
+    Role(Role),
+}
+
+impl Recipient {
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("role:") {
+            Some(role) => Role::new(role).map(Self::Role).map_err(|why| why.to_string()),
+            None => AgentId::new(text).map(Self::One).map_err(|why| why.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for Recipient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::One(agent) => write!(f, "{agent}"),
+            Self::Role(role) => write!(f, "role:{role}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Recipient {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Recipient> for String {
+    fn from(to: Recipient) -> Self {
+        to.to_string()
+    }
+}
+
+macro_rules! message_kinds {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        /// The closed list of what agents say to each other.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum MessageKind { $($variant),* }
+
+        impl MessageKind {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),* }
+            }
+
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
+            }
+        }
+    };
+}
+
+message_kinds! {
+    TaskAssignment "task_assignment",
+    TaskComplete "task_complete",
+    TaskBlocked "task_blocked",
+    TaskFailed "task_failed",
+    RequestInput "request_input",
+    ProvideInput "provide_input",
+    RequestClarification "request_clarification",
+    ProvideClarification "provide_clarification",
+    SubmitForReview "submit_for_review",
+    ReviewFeedback "review_feedback",
+    ReviewApproved "review_approved",
+    Nudge "nudge",
+    Halt "halt",
+    Resume "resume",
+    Escalate "escalate",
 }
 
 /// The number after the last `<stem>-N` in use.

@@ -6,11 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
+use super::breaker::Breaker;
 use super::config::Config;
 use super::expectation::Expectation;
 use super::ids::{AgentId, GraphId, TaskId};
 use super::intent::Intent;
+use super::oversight::Intervention;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
+use super::spent::Spent;
 use super::task::Task;
 use super::time::Wall;
 
@@ -68,6 +71,12 @@ pub struct Rest {
     /// Hashes that gates are to find, as `liza gate bless` recorded them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+    /// What the overseer did last, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interventions: Vec<Intervention>,
+    /// What all sessions of agents have cost.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// How many tasks have left the board for the archive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub archived: u64,
@@ -155,13 +164,6 @@ pub struct Request {
 
 /// How many finished requests of one actor are remembered.
 pub const REQUESTS_KEPT: usize = 64;
-
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Breaker {
-    #[serde(default)]
-    pub tier0_violations: u64,
-}
 
 /// What liza knows of the integration branch.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use super::ids::{AgentId, CommitId, Role, TaskId};
 use super::lease::Lease;
 use super::paths::PathPattern;
 use super::review::{Approval, Issue, Review};
+use super::spent::Spent;
 use super::time::{Deadline, Wall};
 
 /// Where a task stands. The names are the contract's; older boards say `UNCLAIMED` and `CLAIMED`.
@@ -392,6 +393,9 @@ pub struct Body {
     pub merge: Option<MergeRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_reason: Option<String>,
+    /// What the sessions of agents on it have cost.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent: Spent,
     /// How the last claim ended, so that the next one knows where to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
@@ -580,6 +584,7 @@ impl Body {
             patch_bundle: None,
             merge: None,
             end_reason: None,
+            spent: Spent::default(),
             left: None,
             extra: std::collections::BTreeMap::new(),
             history: Vec::new(),

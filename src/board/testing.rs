@@ -240,6 +240,7 @@ impl Bench {
                 configured_roles: Vec::new(),
                 runner: None,
                 fresh: false,
+                grants: Default::default(),
                 former_runner_lives: false,
             },
         )

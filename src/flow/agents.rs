@@ -98,6 +98,7 @@ fn register_once(
         token_hash: token_hash(&token),
         configured_roles: ctx.project_config()?.roles.into_keys().collect(),
         runner: supervised_by.cloned(),
+        grants: crate::board::grants::Grants::default(),
         fresh: taking == Taking::Fresh,
         // Whoever takes its place holds the lock already.
         former_runner_lives: supervised_by.is_none()

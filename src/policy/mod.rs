@@ -1,15 +1,19 @@
 //! WHAT SHOULD HAPPEN NEXT: pure answers from a board and a moment.
 
 pub mod alerts;
+pub mod breaker;
 pub mod checklist;
 pub mod gate;
 pub mod leaving;
 pub mod locks;
+pub mod overseer;
 pub mod project;
 pub mod provider;
 pub mod restart;
+pub mod reviewing;
 pub mod run;
 pub mod schedule;
+pub mod spend;
 pub mod team;
 #[cfg(test)]
 mod tests;

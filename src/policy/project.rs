@@ -7,9 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{PathPattern, RepoPath, inside};
 
+use super::breaker::BreakerConfig;
 use super::checklist::{Checklists, RedTeamConfig};
 use super::gate::{Gate, Gating};
+use super::overseer::OverseerConfig;
 use super::provider::ProviderEntry;
+use super::reviewing::ReviewConfig;
+use super::spend::SpendConfig;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +54,14 @@ pub struct ProjectConfig {
     pub run: RunConfig,
     #[serde(default)]
     pub watch: WatchConfig,
+    #[serde(default)]
+    pub review: ReviewConfig,
+    #[serde(default)]
+    pub overseer: OverseerConfig,
+    #[serde(default)]
+    pub breaker: BreakerConfig,
+    #[serde(default)]
+    pub spend: SpendConfig,
     /// What the git hooks allow.
     #[serde(default)]
     pub hooks: HooksConfig,
@@ -162,6 +174,10 @@ impl Default for ProjectConfig {
             providers: BTreeMap::new(),
             run: RunConfig::default(),
             watch: WatchConfig::default(),
+            review: ReviewConfig::default(),
+            overseer: OverseerConfig::default(),
+            breaker: BreakerConfig::default(),
+            spend: SpendConfig::default(),
             hooks: HooksConfig::default(),
             disk: DiskConfig::default(),
         }

@@ -24,6 +24,12 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
     pub session: Option<String>,
     pub last_tool: Option<String>,
+    /// Names the last call of a tool with its arguments.
+    #[serde(default)]
+    pub last_call: Option<String>,
+    /// How often in a row just this call was made.
+    #[serde(default)]
+    pub repeated_calls: u64,
     /// Failures of the provider, not of the tools an agent tried.
     pub errors: u64,
     #[serde(default)]

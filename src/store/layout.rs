@@ -113,6 +113,14 @@ impl Layout {
     pub fn watch_lock(&self) -> PathBuf {
         self.dir.join("watch.lock")
     }
+    /// Held by whoever looks after agents, patterns and the sprint: a watcher or a run.
+    pub fn oversight_lock(&self) -> PathBuf {
+        self.dir.join("oversight.lock")
+    }
+    /// What runners see of their agents, a file each.
+    pub fn overseer(&self) -> PathBuf {
+        self.dir.join("overseer")
+    }
     pub fn alerts_log(&self) -> PathBuf {
         self.dir.join("alerts.log")
     }

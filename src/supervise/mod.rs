@@ -12,6 +12,7 @@ mod heart;
 mod listen;
 mod notifier;
 mod output;
+mod oversight;
 pub mod runner;
 mod session;
 pub mod signals;

@@ -3,6 +3,7 @@
 //! A runner is started for one piece of work and leaves after it; while there is nothing to do, nothing runs. Runners
 //! are in process groups of their own, so that Ctrl-C reaches this process alone, and they end when it does.
 
+mod ending;
 mod flight;
 mod orphans;
 mod planning;
@@ -27,6 +28,7 @@ use crate::watch::Notification;
 use super::child;
 use super::event::{Event, Kind};
 use super::listen::listen;
+use super::oversight::Oversight;
 use super::runner::said;
 use super::tally::Tally;
 use flight::{Flight, Wake, ended};
@@ -118,6 +120,9 @@ pub struct TeamRun<'a> {
     unreadable_since: Option<Instant>,
     planning: planning::Planning,
     views: Keeper,
+    oversight: Oversight,
+    /// When that wants to look again.
+    oversee_at: Option<Instant>,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     _one_run: SideLock,
@@ -164,6 +169,8 @@ impl<'a> TeamRun<'a> {
             unreadable_since: None,
             planning: planning::Planning::default(),
             views: Keeper::default(),
+            oversight: Oversight::default(),
+            oversee_at: None,
             watch: None,
             _one_run: checked.one_run,
         };
@@ -282,6 +289,7 @@ impl<'a> TeamRun<'a> {
         self.show(&board);
         let kept = self.views.keep(self.ctx, board.revision);
         kept.troubles.into_iter().for_each(|trouble| self.tell_once(Kind::Notice, trouble));
+        self.oversee(board.revision);
         match next.state {
             State::Running => None,
             State::Complete => Some(Outcome::Complete),
@@ -296,6 +304,13 @@ impl<'a> TeamRun<'a> {
         }
     }
 
+    fn oversee(&mut self, revision: u64) {
+        let looked = self.oversight.look(self.ctx, revision);
+        self.oversee_at = looked.again_in.map(|again| Instant::now() + again);
+        looked.done.into_iter().for_each(|line| self.tell(Event::new(Kind::Notice, line)));
+        looked.troubles.into_iter().for_each(|text| self.remark(Event::new(Kind::Notice, text)));
+    }
+
     /// Nothing is begun on a board that cannot be read. When it is mended, the run goes on; if nobody works any more and
     /// nobody has said that it is to wait, it does not wait for long.
     fn unreadable(&mut self, failure: &Failure) -> Option<Outcome> {
@@ -306,15 +321,6 @@ impl<'a> TeamRun<'a> {
         let gone = !self.ctx.store.dir().exists();
         let over = self.flights.is_empty() && (gone || !paused && since.elapsed() >= 2 * TICK);
         over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
-    }
-
-    /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
-    fn kill_what_stays(&self) -> bool {
-        let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
-        for flight in self.flights.values() {
-            flight.kill();
-        }
-        Instant::now() >= at + AT_ONCE
     }
 
     fn heed_switches(&mut self) -> Result<Option<Outcome>, Failure> {
@@ -396,7 +402,8 @@ impl<'a> TeamRun<'a> {
     fn wait(&mut self) {
         let resting =
             self.resting_until.values().min().map(|at| at.saturating_duration_since(Instant::now()));
-        let mut most = TICK.min(resting.unwrap_or(TICK));
+        let oversee = self.oversee_at.map(|at| at.saturating_duration_since(Instant::now()));
+        let mut most = resting.into_iter().chain(oversee).fold(TICK, Duration::min);
         if let Some(at) = self.kill_at {
             let until = at.saturating_duration_since(Instant::now());
             most = most.min(until.max(Duration::from_millis(100)));
@@ -430,8 +437,8 @@ impl<'a> TeamRun<'a> {
                 // That a runner comes and goes with each piece of work is nobody's news.
                 match event.event {
                     Kind::Ready | Kind::Stopped => {}
-                    Kind::Notice => self.remark(event),
-                    _ => self.tell(event),
+                    Kind::Notice => self.remark(*event),
+                    _ => self.tell(*event),
                 }
             }
             Wake::Failed(agent, code, message) => {
@@ -582,45 +589,6 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
-    fn stop(&mut self, signal: i32) {
-        self.signals += 1;
-        let again = self.signals > 1;
-        self.stopping = Some(Outcome::Signal(signal));
-        for flight in self.flights.values() {
-            flight.ask_to_end();
-        }
-        self.kill_at = match self.signals {
-            1 => None,
-            2 => Some(Instant::now() + AT_ONCE),
-            _ => self.kill_at.map(|at| at.min(Instant::now())),
-        };
-        if !self.flights.is_empty() {
-            self.tell(Event::new(
-                Kind::Notice,
-                if again {
-                    "agents are ended at once; their work is kept"
-                } else {
-                    "stopping: agents are asked to end and their work is kept; once more ends them at once"
-                },
-            ));
-        }
-    }
-
-    /// Waits until all have ended; a signal cuts it short.
-    fn wait_for_flights(&mut self, patience: Duration) {
-        let deadline = Instant::now() + patience;
-        loop {
-            self.flights.retain(|_, flight| !flight.is_over());
-            if self.flights.is_empty() || Instant::now() >= deadline {
-                return;
-            }
-            if let Ok(Wake::Signal(_)) = self.rx.recv_timeout(Duration::from_millis(20)) {
-                return;
-            }
-        }
-    }
-
     fn show(&self, board: &Board) {
         let rows: Vec<Row> = self
             .team
@@ -643,26 +611,6 @@ impl<'a> TeamRun<'a> {
             })
             .collect();
         self.stage.picture(&rows, board);
-    }
-}
-
-impl Drop for TeamRun<'_> {
-    /// Whatever ends a run, its agents have the time they are given to end, unless they had it already.
-    fn drop(&mut self) {
-        if self.flights.is_empty() {
-            return;
-        }
-        let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + AT_ONCE };
-        for flight in self.flights.values() {
-            flight.ask_to_end();
-        }
-        self.wait_for_flights(patience);
-        for flight in self.flights.values() {
-            flight.kill();
-        }
-        self.wait_for_flights(Duration::from_secs(1));
-        let runners = self.runners();
-        self.orphans.end_all(&runners);
     }
 }
 

@@ -19,6 +19,7 @@ use crate::watch::DirectoryWatch;
 use crate::wire::to_json_line;
 
 use super::notifier::Notifier;
+use super::oversight::Oversight;
 use super::signals;
 
 /// How long it sleeps at most: the integration branch, the disk and liza.yaml change without a word.
@@ -78,7 +79,10 @@ pub fn once(ctx: &mut Context) -> Result<Vec<Told>, Failure> {
         let _ = send.send(text);
     })?;
     let told = match watcher.pulse().and_then(|_| watcher.look()) {
-        Ok(looked) => looked.told,
+        Ok(looked) => {
+            watcher.oversee();
+            looked.told
+        }
         Err(Unseen::Gone(failure) | Unseen::Later(failure)) => return Err(failure),
     };
     watcher.notifier.finish(LAST_WORDS);
@@ -159,6 +163,7 @@ struct Watcher<'c> {
     started: Option<Wall>,
     said: BTreeSet<String>,
     views: Keeper,
+    oversight: Oversight,
     _one_of_it: SideLock,
 }
 
@@ -187,6 +192,7 @@ impl<'c> Watcher<'c> {
             started,
             said: BTreeSet::new(),
             views: Keeper::default(),
+            oversight: Oversight::default(),
             _one_of_it: lock,
             ctx,
         })
@@ -196,6 +202,7 @@ impl<'c> Watcher<'c> {
     fn turn(&mut self, rhythm: &mut Rhythm, show: Show) -> Result<Option<Instant>, Unseen> {
         let pulse = self.pulse()?;
         let now = Instant::now();
+        let overseen = self.oversee();
         let calls = rhythm.seen.as_ref() != Some(&pulse) || rhythm.due.is_some_and(|at| at <= now);
         let switched = rhythm.seen.as_ref().is_none_or(|seen| seen.switches != pulse.switches);
         let mut end = now + SLOW_POLL;
@@ -210,7 +217,17 @@ impl<'c> Watcher<'c> {
         } else if calls {
             end = end.min(rhythm.rested);
         }
+        let end = overseen.map_or(end, |again_in| end.min(now + again_in));
         Ok(Some(rhythm.due.map_or(end, |due| end.min(due))))
+    }
+
+    /// Looks after agents, patterns and the sprint; says when to look again at the latest.
+    fn oversee(&mut self) -> Option<Duration> {
+        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        let looked = self.oversight.look(self.ctx, revision);
+        looked.done.iter().for_each(|line| self.ctx.narrate(line));
+        looked.troubles.iter().for_each(|trouble| self.say(trouble));
+        looked.again_in
     }
 
     fn end(&mut self, how: Ended) -> Ended {

@@ -4,9 +4,10 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
+use crate::board::breaker::Breaker;
 use crate::board::records::Note;
 use crate::board::records::next_number;
-use crate::board::state::{Breaker, Goal, Integration, JournalMark, Request, Rest, Sprint, VERSION};
+use crate::board::state::{Goal, Integration, JournalMark, Request, Rest, Sprint, VERSION};
 use crate::board::{AgentId, Board, Config, Stamp, Task, TaskId};
 
 use super::{ForeignError, Limits, read_foreign};
@@ -255,6 +256,10 @@ struct Whole {
     #[serde(default)]
     expectations: Vec<crate::board::expectation::Expectation>,
     #[serde(default)]
+    interventions: Vec<crate::board::oversight::Intervention>,
+    #[serde(default)]
+    spent: crate::board::spent::Spent,
+    #[serde(default)]
     archived: u64,
     #[serde(default)]
     graph_id: Option<crate::board::GraphId>,
@@ -298,6 +303,8 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
             expectations: whole.expectations,
+            interventions: whole.interventions,
+            spent: whole.spent,
             archived: whole.archived,
             graph_id: whole.graph_id,
             extra: whole.extra,

@@ -174,6 +174,7 @@ fn offer_team(menu: &mut Menu, state: &State) {
         configured_roles: Vec::new(),
         runner: None,
         fresh: false,
+        grants: Default::default(),
         former_runner_lives: false,
     };
     menu.offer(2, "human", again);

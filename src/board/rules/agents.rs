@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::board::agent::{Agent, AgentStatus, BUILT_IN_ROLES, Process};
 use crate::board::call::{Actor, Call};
+use crate::board::grants::Grants;
 use crate::board::ids::{AgentId, Role};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
@@ -26,6 +27,9 @@ pub struct RegisterAgent {
     /// The id was chosen because nobody had it: taking over somebody's identity by accident is refused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+    /// What the role registry allows it.
+    #[serde(default, skip_serializing_if = "Grants::is_default")]
+    pub grants: Grants,
     /// The runner recorded for this id was seen alive.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub former_runner_lives: bool,
@@ -75,7 +79,9 @@ impl Rule for RegisterAgent {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let incarnation = board.agent(&self.id).map_or(1, |agent| agent.incarnation + 1);
+        let former = board.agent(&self.id);
+        let incarnation = former.map_or(1, |agent| agent.incarnation + 1);
+        let spent = former.map(|agent| agent.spent).unwrap_or_default();
         board.rest.agents.insert(
             self.id.clone(),
             Agent {
@@ -86,6 +92,8 @@ impl Rule for RegisterAgent {
                 registered_at: call.now.wall,
                 heartbeat: call.now.wall,
                 runner: self.runner.clone(),
+                grants: self.grants.clone(),
+                spent,
             },
         );
         json!({ "id": self.id, "roles": self.roles, "incarnation": incarnation })

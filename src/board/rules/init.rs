@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::board::breaker::Breaker;
 use crate::board::call::Call;
 use crate::board::config::Config;
 use crate::board::ids::CommitId;
 use crate::board::refusal::{Code, Refusal};
+use crate::board::spent::Spent;
 use crate::board::state::{
-    Board, Breaker, Goal, GoalStatus, Integration, JournalMark, Rest, Sprint, SprintStatus, Timeline,
+    Board, Goal, GoalStatus, Integration, JournalMark, Rest, Sprint, SprintStatus, Timeline,
 };
 use crate::board::time::Wall;
 use crate::board::transition::{Needs, Rule};
@@ -62,6 +64,8 @@ impl Board {
                 circuit_breaker: Breaker::default(),
                 integration: Integration::default(),
                 expectations: Vec::new(),
+                interventions: Vec::new(),
+                spent: Spent::default(),
                 archived: 0,
                 graph_id: None,
                 extra: BTreeMap::new(),

@@ -345,6 +345,7 @@ fn what_belongs_to_people_alone() {
             configured_roles: Vec::new(),
             runner: None,
             fresh: false,
+            grants: Default::default(),
             former_runner_lives: false,
         }
         .into(),

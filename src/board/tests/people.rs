@@ -14,6 +14,7 @@ fn registration(name: &str, roles: &[&str], token: &str) -> RegisterAgent {
         configured_roles: Vec::new(),
         runner: None,
         fresh: false,
+        grants: Default::default(),
         former_runner_lives: false,
     }
 }

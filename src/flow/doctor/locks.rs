@@ -79,7 +79,13 @@ fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>, Failure> {
 /// Another way of locking the same board excludes nobody from ours.
 pub fn foreign(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let layout = scene.ctx.store.layout();
-    let ours = [layout.lock(), layout.worktree_lock(), layout.merge_lock(), layout.watch_lock()];
+    let ours = [
+        layout.lock(),
+        layout.worktree_lock(),
+        layout.merge_lock(),
+        layout.watch_lock(),
+        layout.oversight_lock(),
+    ];
     let why = "two ways of locking one board do not exclude each other, and what both write may be lost";
     let mut found = Vec::new();
     for entry in std::fs::read_dir(layout.dir()).into_iter().flatten().flatten() {

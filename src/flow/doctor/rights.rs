@@ -73,6 +73,7 @@ pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         layout.worktree_lock(),
         layout.merge_lock(),
         layout.watch_lock(),
+        layout.oversight_lock(),
         layout.alerts_log(),
         layout.alerts_told(),
         layout.lock_table(),

@@ -26,7 +26,7 @@ const LOG_MOST: usize = 256 * 1024;
 pub enum Wake {
     Board,
     Signal(i32),
-    Said(AgentId, Event),
+    Said(AgentId, Box<Event>),
     /// The runner's last word, if it failed.
     Failed(AgentId, String, String),
     Exited(AgentId),
@@ -156,7 +156,7 @@ fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicB
     while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         if !over.load(Ordering::Relaxed) {
             if let Ok(event) = serde_json::from_slice::<Event>(&line) {
-                let _ = tx.send(Wake::Said(agent.clone(), event));
+                let _ = tx.send(Wake::Said(agent.clone(), Box::new(event)));
             } else if let Ok(answer) = serde_json::from_slice::<Value>(&line)
                 && answer["ok"] == false
             {

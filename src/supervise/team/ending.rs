@@ -1,0 +1,77 @@
+//! The end of a run: everybody is asked, then told, then killed, and has the time for it that is due.
+
+use std::time::{Duration, Instant};
+
+use super::super::event::{Event, Kind};
+use super::flight::Wake;
+use super::{AT_ONCE, Outcome, TeamRun};
+
+impl TeamRun<'_> {
+    /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
+    pub(super) fn kill_what_stays(&self) -> bool {
+        let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
+        for flight in self.flights.values() {
+            flight.kill();
+        }
+        Instant::now() >= at + AT_ONCE
+    }
+
+    /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
+    pub(super) fn stop(&mut self, signal: i32) {
+        self.signals += 1;
+        let again = self.signals > 1;
+        self.stopping = Some(Outcome::Signal(signal));
+        for flight in self.flights.values() {
+            flight.ask_to_end();
+        }
+        self.kill_at = match self.signals {
+            1 => None,
+            2 => Some(Instant::now() + AT_ONCE),
+            _ => self.kill_at.map(|at| at.min(Instant::now())),
+        };
+        if !self.flights.is_empty() {
+            self.tell(Event::new(
+                Kind::Notice,
+                if again {
+                    "agents are ended at once; their work is kept"
+                } else {
+                    "stopping: agents are asked to end and their work is kept; once more ends them at once"
+                },
+            ));
+        }
+    }
+
+    /// Waits until all have ended; a signal cuts it short.
+    fn wait_for_flights(&mut self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        loop {
+            self.flights.retain(|_, flight| !flight.is_over());
+            if self.flights.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            if let Ok(Wake::Signal(_)) = self.rx.recv_timeout(Duration::from_millis(20)) {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for TeamRun<'_> {
+    /// Whatever ends a run, its agents have the time they are given to end, unless they had it already.
+    fn drop(&mut self) {
+        if self.flights.is_empty() {
+            return;
+        }
+        let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + AT_ONCE };
+        for flight in self.flights.values() {
+            flight.ask_to_end();
+        }
+        self.wait_for_flights(patience);
+        for flight in self.flights.values() {
+            flight.kill();
+        }
+        self.wait_for_flights(Duration::from_secs(1));
+        let runners = self.runners();
+        self.orphans.end_all(&runners);
+    }
+}
