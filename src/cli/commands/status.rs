@@ -49,7 +49,7 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         let count = board.tasks.iter().filter(|task| task.status == status).count();
         counts.insert(status.as_str().to_owned(), count.into());
     }
-    let wakes = wakes(board);
+    let wakes = wakes(board, session.ctx.now.wall);
     let data = json!({
         "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,
         "integration_branch": board.config().integration_branch, "integration": board.rest.integration,
