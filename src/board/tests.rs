@@ -9,6 +9,7 @@ mod leaving;
 mod limits;
 mod locks;
 mod matrix;
+mod messages;
 mod merging;
 mod people;
 mod planning;
