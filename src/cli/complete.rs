@@ -344,6 +344,10 @@ mod tests {
         assert_eq!(offered(&["lock", "show", ""]), ["<files>"]);
         assert_eq!(offered(&["status", "--force"]), ["--force-unlock"]);
         assert_eq!(offered(&["next", "--role", "code_"]), ["code_reviewer"]);
+        assert_eq!(offered(&["message", "re"]), ["reply", "request-handoff"]);
+        assert_eq!(offered(&["message", "send", "--type", "nu"]), ["nudge"]);
+        assert_eq!(offered(&["message", "list", "--type", "review_"]), ["review_feedback", "review_approved"]);
+        assert_eq!(offered(&["message", "request-handoff", "--to-role", "test_"]), ["test_engineer"]);
         assert_eq!(offered(&["validate", ""]), ["<files>"]);
         assert_eq!(offered(&["--board", ""]), ["<files>"]);
         assert_eq!(offered(&["task", "claim", ""]), [""; 0]);
