@@ -106,8 +106,8 @@ fn pairs_and_types_that_are_not_allowed_are_refused_with_those_that_are() {
     world.refused(&team.coder, &to("planner-1", "task_assignment"), 1, "refused.role");
     world.refused(&HUMAN, &to("coder-9", "nudge"), 1, "refused.unknown_agent");
     world.refused(&HUMAN, &to("role:wizard", "nudge"), 1, "refused.unknown_role");
-    world.refused(&HUMAN, &to("not an id", "nudge"), 2, "usage.arguments");
-    let error = world.refused(&HUMAN, &to("coder-1", "gossip"), 2, "usage.arguments");
+    world.refused(&HUMAN, &to("not an id", "nudge"), 2, "usage.argument");
+    let error = world.refused(&HUMAN, &to("coder-1", "gossip"), 2, "usage.argument");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("provide_clarification")), "{error}");
     for kind in ["escalate", "request_input", "request_clarification"] {
         world.json(&team.coder, &to("human", kind)).ok();
@@ -200,7 +200,7 @@ fn an_answer_that_is_late_is_an_alert_and_wakes_the_planner() {
     for wrong in ["soon", "0s", "40d"] {
         let args =
             ["message", "send", "--to", "coder-1", "--type", "nudge", "--subject", "x", "--within", wrong];
-        world.refused(&HUMAN, &args, 2, "usage.arguments");
+        world.refused(&HUMAN, &args, 2, "usage.argument");
     }
 }
 
