@@ -290,7 +290,9 @@ fn recipients(board: &Board) -> Vec<Candidate> {
     let roles: BTreeSet<&str> =
         board.rest.agents.values().flat_map(|agent| &agent.roles).map(|role| role.as_str()).collect();
     let mut all = agents(board);
-    all.extend(roles.into_iter().map(|role| Candidate::new(format!("role:{role}"), "everybody of that role")));
+    all.extend(
+        roles.into_iter().map(|role| Candidate::new(format!("role:{role}"), "everybody of that role")),
+    );
     all.push(Candidate::new("human", "a person"));
     all
 }
@@ -346,7 +348,10 @@ mod tests {
         assert_eq!(offered(&["next", "--role", "code_"]), ["code_reviewer"]);
         assert_eq!(offered(&["message", "re"]), ["reply", "request-handoff"]);
         assert_eq!(offered(&["message", "send", "--type", "nu"]), ["nudge"]);
-        assert_eq!(offered(&["message", "list", "--type", "review_"]), ["review_feedback", "review_approved"]);
+        assert_eq!(
+            offered(&["message", "list", "--type", "review_"]),
+            ["review_feedback", "review_approved"]
+        );
         assert_eq!(offered(&["message", "request-handoff", "--to-role", "test_"]), ["test_engineer"]);
         assert_eq!(offered(&["validate", ""]), ["<files>"]);
         assert_eq!(offered(&["--board", ""]), ["<files>"]);

@@ -188,7 +188,8 @@ impl Past {
         let parent = |id: Option<&String>| id.and_then(|id| message_number(id));
         let mut replies: Vec<Option<u64>> = Vec::new();
         each_record(ctx, board, &mut |record| {
-            replies.extend(record.what.rule().drafts().iter().map(|draft| parent(draft.in_reply_to.as_ref())));
+            replies
+                .extend(record.what.rule().drafts().iter().map(|draft| parent(draft.in_reply_to.as_ref())));
         })?;
         // Numbers are given one after the other, and the newest message never leaves the board: the log, which has no
         // numbers, is counted from its end.
@@ -210,7 +211,13 @@ impl Past {
     /// Shows every message in the order of their numbers: as the board has it, or else as the log has it.
     fn each(&self, ctx: &Context, board: &Board, see: &mut dyn FnMut(Message)) -> Result<(), Failure> {
         // Where the log was begun anew, the board knows what it does not.
-        board.rest.messages.iter().filter(|message| message.number() < self.first).cloned().for_each(&mut *see);
+        board
+            .rest
+            .messages
+            .iter()
+            .filter(|message| message.number() < self.first)
+            .cloned()
+            .for_each(&mut *see);
         let on_board: BTreeMap<u64, &Message> =
             board.rest.messages.iter().map(|message| (message.number(), message)).collect();
         let mut number = self.first;

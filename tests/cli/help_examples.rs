@@ -283,7 +283,8 @@ fn noted() -> Stage {
 /// A coder has asked a person something.
 fn written() -> Stage {
     let stage = working();
-    let args = ["message", "send", "--to", "human", "--type", "request_input", "--subject", "May a name be empty?"];
+    let args =
+        ["message", "send", "--to", "human", "--type", "request_input", "--subject", "May a name be empty?"];
     stage.world.liza(&stage.coder, &[&args[..], &["--task", "t1"]].concat()).ok();
     stage
 }

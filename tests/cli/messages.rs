@@ -126,12 +126,7 @@ fn replies_make_a_thread_and_a_question_is_answered_once() {
     let asks = ["--subject", "why?", "--body", "I do not see it", "--requires-response", "--task", "t1"];
     let asked = send(&world, &team.reviewer, "coder-1", "request_clarification", &asks);
     // Not among those it may write to, but it was asked.
-    world.refused(
-        &team.other,
-        &["message", "reply", &asked, "--body", "I was not asked"],
-        1,
-        "refused.role",
-    );
+    world.refused(&team.other, &["message", "reply", &asked, "--body", "I was not asked"], 1, "refused.role");
     let reply = world.json(&team.coder, &["message", "reply", &asked, "--body", "because"]).ok().data();
     assert_eq!((reply["id"].clone(), reply["to"].clone()), (json!("message-2"), json!("reviewer-1")));
     send(&world, &team.reviewer, "role:planner", "escalate", &["--subject", "beside it"]);
@@ -160,7 +155,8 @@ fn a_handoff_is_asked_of_the_planner() {
     let (world, team) = staffed();
     world.task("t1", &["a/"]);
     world.claim(&team.coder, "t1");
-    let args = ["message", "request-handoff", "--to-role", "test_engineer", "--reason", "a load test", "--task"];
+    let args =
+        ["message", "request-handoff", "--to-role", "test_engineer", "--reason", "a load test", "--task"];
     let data = world.json(&team.coder, &[&args[..], &["t1"]].concat()).ok().data();
     assert_eq!(data["to"], "role:planner");
     // It wakes the planner, whose next command says what to type.
@@ -169,7 +165,10 @@ fn a_handoff_is_asked_of_the_planner() {
     assert!(next["hint"].as_str().is_some_and(|hint| hint.contains("liza message inbox")), "{next}");
     let read = world.json(&team.planner, &["message", "inbox"]).ok().data()["messages"][0].clone();
     assert_eq!(read["subject"], "Request handoff to test_engineer");
-    assert_eq!((read["type"].clone(), read["requires_response"].clone()), (json!("request_input"), json!(true)));
+    assert_eq!(
+        (read["type"].clone(), read["requires_response"].clone()),
+        (json!("request_input"), json!(true))
+    );
     assert_eq!(read["payload"]["handoff_to"], "test_engineer");
     assert_eq!(world.json(&team.planner, &["next", "--role", "planner"]).ok().data(), Value::Null);
     world.refused(&team.coder, &[&args[..3], &["wizard"], &args[4..6]].concat(), 1, "refused.unknown_role");
@@ -194,7 +193,10 @@ fn an_answer_that_is_late_is_an_alert_and_wakes_the_planner() {
     assert!(late[0]["text"].as_str().is_some_and(|text| text.contains("which port?")), "{late:?}");
     assert!(alerts(800).is_empty(), "it is told once");
     let next = world.later(700, &team.planner, &["next", "--role", "planner"]).ok().data();
-    assert_eq!((next["trigger"].clone(), next["about"].clone()), (json!("answer_overdue"), json!(["message-1"])));
+    assert_eq!(
+        (next["trigger"].clone(), next["about"].clone()),
+        (json!("answer_overdue"), json!(["message-1"]))
+    );
     world.json(&team.planner, &["message", "reply", "message-1", "--body", "8080"]).ok();
     assert_eq!(world.later(700, &team.planner, &["next", "--role", "planner"]).ok().data(), Value::Null);
     for wrong in ["soon", "0s", "40d"] {
@@ -213,7 +215,13 @@ fn an_agent_is_told_at_its_next_call_whatever_it_is() {
     world.task("t1", &["a/"]);
     let quiet = world.json(&team.coder, &["status"]).ok();
     assert_eq!(quiet.stderr, "");
-    send(&world, &HUMAN, "coder-1", "nudge", &["--subject", "look up", "--body", HOSTILE, "--priority", "50"]);
+    send(
+        &world,
+        &HUMAN,
+        "coder-1",
+        "nudge",
+        &["--subject", "look up", "--body", HOSTILE, "--priority", "50"],
+    );
     send(&world, &HUMAN, "coder-1", "provide_input", &["--subject", "by the way", "--body", "a secret"]);
     let told = |ran: Ran| {
         let text = ran.stderr;
@@ -319,7 +327,12 @@ good_coder
     let second = team::out(&world, "prompt1");
     assert!(second.contains("note 19") && second.contains("note 24"), "{second}");
     let thread = world.json(&HUMAN, &["message", "thread", "message-1"]).ok().data();
-    assert_eq!(thread["messages"][0]["answered_by"], thread["messages"][1]["id"], "{}", team::out(&world, "reply"));
+    assert_eq!(
+        thread["messages"][0]["answered_by"],
+        thread["messages"][1]["id"],
+        "{}",
+        team::out(&world, "reply")
+    );
     assert_eq!(thread["messages"][0]["seen_by"], json!(["coder-1"]));
     assert_eq!(thread["messages"][1]["body"], "eight thousand");
 }
@@ -329,7 +342,13 @@ fn a_planner_is_started_for_a_message_and_told_it() {
     let world = team::scripted("cp \"$LIZA_PROMPT_FILE\" \"$OUT/prompt\"");
     team::add(&world, "t1");
     let coder = world.register("coder", "coder-1");
-    send(&world, &coder, "role:planner", "task_blocked", &["--subject", "the port is taken", "--body", "by nginx"]);
+    send(
+        &world,
+        &coder,
+        "role:planner",
+        "task_blocked",
+        &["--subject", "the port is taken", "--body", "by nginx"],
+    );
     team::agent_run(&world, &["--role", "planner", "--once"]).ok();
     let prompt = team::out(&world, "prompt");
     assert!(prompt.contains("You were written to: `message-1`"), "{prompt}");
@@ -343,7 +362,8 @@ fn a_template_without_messages_marks_none_as_seen() {
     let world = team::scripted(team::EVERY_ROLE);
     team::add(&world, "t1");
     world.register("coder", "coder-1");
-    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ task_id }}.\n").expect("a template");
+    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ task_id }}.\n")
+        .expect("a template");
     send(&world, &HUMAN, "coder-1", "provide_input", &["--subject", "never shown"]);
     team::agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     let left = world.json(&HUMAN, &["message", "inbox", "--agent", "coder-1"]).ok().data();
@@ -367,7 +387,8 @@ fn a_storm_of_messages_leaves_a_small_board_and_loses_none() {
     };
     let (coder, planner) = (as_agent(&team.coder), as_agent(&team.planner));
     let message = |number: u64, parent: Option<u64>| {
-        let mut message = json!({ "to": "role:planner", "type": "task_complete", "subject": format!("word {number}") });
+        let mut message =
+            json!({ "to": "role:planner", "type": "task_complete", "subject": format!("word {number}") });
         if let Some(parent) = parent {
             message["in_reply_to"] = json!(format!("message-{parent}"));
         }
@@ -381,7 +402,8 @@ fn a_storm_of_messages_leaves_a_small_board_and_loses_none() {
         let sent = commit(&coder, message(number, parent)).expect("sent");
         assert_eq!(sent.outcome["id"], format!("message-{number}"));
         if number % READ_EVERY == 0 {
-            let ids: Vec<String> = (number - READ_EVERY + 1..=number).map(|n| format!("message-{n}")).collect();
+            let ids: Vec<String> =
+                (number - READ_EVERY + 1..=number).map(|n| format!("message-{n}")).collect();
             commit(&planner, json!({ "see_messages": { "ids": ids } })).expect("seen");
         }
     }

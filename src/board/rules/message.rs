@@ -147,7 +147,8 @@ fn crowded(board: &Board, draft: &Draft) -> Option<&'static str> {
 pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> String {
     let number = next_number("message", board.rest.messages.iter().map(|message| message.id.as_str()));
     let id = format!("message-{number}");
-    let asked = board.rest.messages.iter().position(|message| Some(&message.id) == draft.in_reply_to.as_ref());
+    let asked =
+        board.rest.messages.iter().position(|message| Some(&message.id) == draft.in_reply_to.as_ref());
     if let Some(at) = asked
         && board.rest.messages[at].is_unanswered()
         && board.is_for(&board.rest.messages[at], &from)
@@ -380,9 +381,7 @@ impl Rule for SeeMessages {
             .iter()
             .enumerate()
             .filter(|(_, message)| {
-                self.ids.contains(&message.id)
-                    && board.is_for(message, &by)
-                    && !message.seen_by.contains(&by)
+                self.ids.contains(&message.id) && board.is_for(message, &by) && !message.seen_by.contains(&by)
             })
             .map(|(at, _)| at)
             .collect();

@@ -434,7 +434,8 @@ mod tests {
         assert_eq!(seconds("15m"), Some(900));
         assert_eq!(seconds("2h"), Some(7_200));
         assert_eq!(seconds("30d"), Some(30 * 86_400));
-        for wrong in ["", "s", "0s", "15", "-1m", "+1m", "1.5h", "31d", "99999999999999999999d", "1w", "1é"] {
+        for wrong in ["", "s", "0s", "15", "-1m", "+1m", "1.5h", "31d", "99999999999999999999d", "1w", "1é"]
+        {
             assert_eq!(seconds(wrong), None, "{wrong}");
         }
     }

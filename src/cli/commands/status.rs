@@ -53,9 +53,7 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
     // Agents are told at every call; a person is told where he looks.
     let unread = board.unseen_by(&crate::board::AgentId::human()).len();
     if unread > 0 && board.identify(&session.ctx.credentials).is_ok_and(|actor| actor.is_human()) {
-        session
-            .ctx
-            .narrate(format!("{} for you: `liza message inbox`", plural(unread, "message")));
+        session.ctx.narrate(format!("{} for you: `liza message inbox`", plural(unread, "message")));
     }
     let data = json!({
         "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,

@@ -80,7 +80,10 @@ pub fn answer_overdue(s: &Situation, report: &mut Report) {
                     message.to,
                     said(&message.subject)
                 ))
-                .hint(format!("`liza message thread {}`; `liza message reply {} --body …`", message.id, message.id)),
+                .hint(format!(
+                    "`liza message thread {}`; `liza message reply {} --body …`",
+                    message.id, message.id
+                )),
         );
     }
 }
