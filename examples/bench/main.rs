@@ -10,6 +10,7 @@
 )]
 
 mod gates;
+mod messages;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -175,6 +176,7 @@ impl Bench {
             "idle",
             "throughput",
             "gates",
+            "messages",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -197,6 +199,7 @@ impl Bench {
                 "idle" => self.idle(),
                 "throughput" => self.throughput(),
                 "gates" => self.gates(),
+                "messages" => self.messages(if self.quick { 500 } else { 10_000 }),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

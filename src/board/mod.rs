@@ -17,6 +17,7 @@ pub mod ids;
 pub mod intent;
 pub mod invariants;
 pub mod lease;
+pub mod mail;
 pub mod oversight;
 pub mod paths;
 pub mod records;

@@ -187,6 +187,16 @@ impl Recipient {
     }
 }
 
+impl Recipient {
+    /// Whether a message to it goes to an agent of this name and these roles.
+    pub fn includes(&self, id: &AgentId, roles: &[Role]) -> bool {
+        match self {
+            Self::One(one) => one.is_same(id),
+            Self::Role(role) => roles.contains(role),
+        }
+    }
+}
+
 impl std::fmt::Display for Recipient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -246,6 +256,50 @@ message_kinds! {
     Halt "halt",
     Resume "resume",
     Escalate "escalate",
+}
+
+impl MessageKind {
+    /// Whether it is about going on or stopping: such a word is told in full at the next call, and no full inbox keeps it
+    /// away.
+    pub fn is_control(self) -> bool {
+        matches!(self, Self::Nudge | Self::Halt | Self::Resume | Self::Escalate)
+    }
+
+    /// The kind of the answer to a message of this kind.
+    pub fn answer(self) -> Self {
+        match self {
+            Self::RequestClarification => Self::ProvideClarification,
+            _ => Self::ProvideInput,
+        }
+    }
+}
+
+impl Message {
+    /// Bytes of what was written.
+    pub fn size(&self) -> usize {
+        let payload: usize = self.payload.iter().map(|(key, value)| key.len() + value.len()).sum();
+        self.subject.len() + self.body.len() + payload
+    }
+
+    /// Whether an answer is expected and there is none.
+    pub fn is_unanswered(&self) -> bool {
+        self.requires_response && self.answered_by.is_none()
+    }
+
+    /// Whether the answer is late.
+    pub fn is_overdue(&self, now: Wall) -> bool {
+        self.is_unanswered() && self.respond_by.is_some_and(|due| due < now)
+    }
+
+    /// The N of `message-N`; 0 for an id that is none of ours.
+    pub fn number(&self) -> u64 {
+        message_number(&self.id).unwrap_or(0)
+    }
+}
+
+/// The N of `message-N`.
+pub fn message_number(id: &str) -> Option<u64> {
+    id.strip_prefix("message-")?.parse().ok()
 }
 
 /// The number after the last `<stem>-N` in use.

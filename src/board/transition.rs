@@ -47,6 +47,11 @@ pub trait Rule {
         Vec::new()
     }
 
+    /// The messages it puts on the board, in their order: whoever reads the log finds every message by them.
+    fn drafts(&self) -> &[Draft] {
+        &[]
+    }
+
     /// The request this transition begins (answered only when its git work has ended).
     fn begins_request(&self) -> Option<&RequestKey> {
         None
@@ -136,6 +141,7 @@ transitions! {
     ChangeSpec "change_spec",
     MarkProcessed "mark_processed",
     SendMessage "send_message",
+    SeeMessages "see_messages",
     Intervene "intervene",
     RecordCrash "record_crash",
     TripBreaker "trip_breaker",

@@ -89,6 +89,8 @@ pub enum Command {
     Bug(commands::bug::BugArgs),
     SpecChange(commands::records::SpecChangeArgs),
     Inbox(commands::records::InboxArgs),
+    #[command(subcommand)]
+    Message(commands::message::MessageCommand),
     Log(commands::log::LogArgs),
     Graph(commands::graph::GraphArgs),
     Report(commands::report::ReportArgs),
@@ -132,8 +134,14 @@ impl Command {
             Self::Agent(command) => matches!(command, AgentCommand::List(_)),
             Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
             Self::Gate(command) => command.only_looks(),
+            Self::Message(command) => command.only_looks(),
             _ => false,
         }
+    }
+
+    /// Whether its caller is about to read what waits for it.
+    pub fn reads_messages(&self) -> bool {
+        matches!(self, Self::Message(commands::message::MessageCommand::Inbox(_)))
     }
 
     /// Whether it may be shown a board of another version: it changes nothing, and needs nothing that only a board of

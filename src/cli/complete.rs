@@ -1,8 +1,11 @@
 //! What could stand at the end of a command line: found by walking the tree of commands, with the names that are on the
 //! board right now. The shells' scripts only ask and show.
 
+use std::collections::BTreeSet;
+
 use clap::{Arg, ArgAction, Command};
 
+use crate::board::records::MessageKind;
 use crate::board::{Board, Status};
 
 /// One thing that could be typed, and a word about it.
@@ -159,6 +162,12 @@ fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Opt
         Meaning::Agent => board().map(|board| agents(&board)).unwrap_or_default(),
         Meaning::Revision => board().map(|board| revisions(&board)).unwrap_or_default(),
         Meaning::Record => board().map(|board| records(&board)).unwrap_or_default(),
+        Meaning::Recipient => board().map(|board| recipients(&board)).unwrap_or_default(),
+        Meaning::Message => board().map(|board| messages(&board)).unwrap_or_default(),
+        Meaning::MessageType => {
+            let kinds: Vec<&str> = MessageKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            words(&kinds)
+        }
         Meaning::Words(list) => words(list),
         Meaning::File => return Offer::Files,
         Meaning::Text => Vec::new(),
@@ -172,6 +181,9 @@ enum Meaning {
     Agent,
     Revision,
     Record,
+    Recipient,
+    Message,
+    MessageType,
     Words(&'static [&'static str]),
     File,
     Text,
@@ -197,6 +209,9 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
     match (arg.get_id().as_str(), shown) {
         (_, "TASK") | ("depends" | "parent", _) => Meaning::Task,
         (_, "AGENT") => Meaning::Agent,
+        (_, "RECIPIENT") => Meaning::Recipient,
+        (_, "MESSAGE") => Meaning::Message,
+        ("kind", "TYPE") if place.path.first() == Some(&"message") => Meaning::MessageType,
         ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
         ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
         ("done", "ID") => Meaning::Record,
@@ -270,6 +285,24 @@ fn revisions(board: &Board) -> Vec<Candidate> {
     (oldest..=board.revision).rev().map(|revision| Candidate::new(revision.to_string(), "")).collect()
 }
 
+/// Everybody who can be written to.
+fn recipients(board: &Board) -> Vec<Candidate> {
+    let roles: BTreeSet<&str> =
+        board.rest.agents.values().flat_map(|agent| &agent.roles).map(|role| role.as_str()).collect();
+    let mut all = agents(board);
+    all.extend(
+        roles.into_iter().map(|role| Candidate::new(format!("role:{role}"), "everybody of that role")),
+    );
+    all.push(Candidate::new("human", "a person"));
+    all
+}
+
+/// Those on the board, newest first.
+fn messages(board: &Board) -> Vec<Candidate> {
+    let newest = board.rest.messages.iter().rev();
+    newest.map(|message| Candidate::new(message.id.as_str(), message.kind.as_str())).collect()
+}
+
 /// What waits to be dealt with.
 fn records(board: &Board) -> Vec<Candidate> {
     let rest = &board.rest;
@@ -313,6 +346,13 @@ mod tests {
         assert_eq!(offered(&["lock", "show", ""]), ["<files>"]);
         assert_eq!(offered(&["status", "--force"]), ["--force-unlock"]);
         assert_eq!(offered(&["next", "--role", "code_"]), ["code_reviewer"]);
+        assert_eq!(offered(&["message", "re"]), ["reply", "request-handoff"]);
+        assert_eq!(offered(&["message", "send", "--type", "nu"]), ["nudge"]);
+        assert_eq!(
+            offered(&["message", "list", "--type", "review_"]),
+            ["review_feedback", "review_approved"]
+        );
+        assert_eq!(offered(&["message", "request-handoff", "--to-role", "test_"]), ["test_engineer"]);
         assert_eq!(offered(&["validate", ""]), ["<files>"]);
         assert_eq!(offered(&["--board", ""]), ["<files>"]);
         assert_eq!(offered(&["task", "claim", ""]), [""; 0]);

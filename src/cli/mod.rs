@@ -139,6 +139,11 @@ fn execute(cli: Cli, ui: Ui) -> Result<Answer, Failure> {
     {
         ui.narrate(&ask);
     }
+    if !cli.command.reads_messages()
+        && let Some(told) = crate::flow::mail::waiting(&ctx)
+    {
+        ui.narrate(&told);
+    }
     let mut session = Session { ctx, input: Input::default(), ui, request_id: cli.global.request_id.clone() };
     let lock = session.ctx.store.layout().lock();
     // Scripts are told the revision with every answer; where a command did not look, the mark knows it.

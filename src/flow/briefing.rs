@@ -1,5 +1,6 @@
 //! What an agent is told before it begins: exactly what its role needs to know.
 
+mod mail;
 mod past;
 mod plan;
 mod review;
@@ -45,6 +46,8 @@ pub struct BriefRequest<'a> {
     pub assignment: &'a Assignment,
     /// What its runner has to say, such as why the former session ended.
     pub remarks: &'a [String],
+    /// Messages that a session was told and that are to be told once more, because it came to nothing.
+    pub again: &'a [String],
 }
 
 /// A finished prompt.
@@ -53,6 +56,8 @@ pub struct Brief {
     pub text: String,
     /// Its parts and how many bytes each has; `role` is what the role's template itself says.
     pub sizes: Vec<(String, usize)>,
+    /// The messages that are in it.
+    pub told: Vec<String>,
 }
 
 /// The pages every agent is sent to.
@@ -81,6 +86,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
         missing: bootstrap_gaps(ctx, request.role, &config),
     };
     desk.common();
+    let told = desk.mail();
     match request.assignment {
         Assignment::Task { task, epoch } => desk.implement(task, *epoch)?,
         Assignment::Review { task } => desk.judge(task)?,
@@ -89,7 +95,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
     if !desk.missing.is_empty() {
         return Ok(Err(desk.missing));
     }
-    desk.written(&config).map(Ok)
+    desk.written(&config, told).map(Ok)
 }
 
 /// A plan for a reviewer or a review for a coder would show them what is not theirs.
@@ -180,7 +186,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn written(mut self, config: &ProjectConfig) -> Result<Brief, Failure> {
+    fn written(mut self, config: &ProjectConfig, told: Vec<String>) -> Result<Brief, Failure> {
         for name in crate::prompt::PIECES {
             let piece = sources::piece(self.ctx, name)?;
             let rendered = render(&piece, &self.facts).map_err(broken)?;
@@ -190,8 +196,10 @@ impl<'a> Desk<'a> {
         let rendered = render(&template, &self.facts).map_err(broken)?;
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];
+        // A template of the project's own may leave them out; then the agent has not seen them.
+        let told = if rendered.sizes.iter().any(|(name, _)| name == "messages") { told } else { Vec::new() };
         sizes.extend(rendered.sizes);
-        Ok(Brief { text: rendered.text, sizes })
+        Ok(Brief { text: rendered.text, sizes, told })
     }
 }
 

@@ -29,6 +29,7 @@ pub mod init;
 pub mod interruption;
 pub mod leftovers;
 pub mod lock;
+pub mod mail;
 pub mod merge;
 pub mod migrate;
 pub mod moved;

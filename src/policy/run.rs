@@ -170,7 +170,7 @@ impl<'a> Round<'a> {
         if self.team.only.is_some() {
             return;
         }
-        let woken: Vec<String> = wakes(self.board)
+        let woken: Vec<String> = wakes(self.board, self.now.wall)
             .iter()
             .flat_map(|wake| wake.keys(self.board))
             .filter(|key| !self.team.handled.contains(key))

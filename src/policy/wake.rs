@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::board::records::Urgency;
-use crate::board::{Board, Status, TaskId};
+use crate::board::{Board, Status, TaskId, Wall};
 
 /// One reason for the planner to act, with what it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,6 +24,10 @@ pub enum Trigger {
     Blocked,
     IntegrationFailed,
     ImmediateDiscovery,
+    /// A planner was written to.
+    Message,
+    /// A planner was asked, and its answer is late.
+    AnswerOverdue,
     Unprocessed,
 }
 
@@ -37,6 +41,8 @@ impl Trigger {
             Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
             Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
             Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
+            Self::Message => "read it: `liza message inbox`; answer with `liza message reply ID --body …`",
+            Self::AnswerOverdue => "answer it: `liza message reply ID --body …`",
             Self::Unprocessed => "weigh them, then `liza inbox --done ID`",
         };
         text.replace("ID", id)
@@ -67,8 +73,8 @@ impl Wake {
     }
 }
 
-/// Every reason, the most pressing first.
-pub fn wakes(board: &Board) -> Vec<Wake> {
+/// Every reason at this moment, the most pressing first.
+pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
     let tasks = |status: Status, exhausted: bool| -> Vec<String> {
         board
             .tasks
@@ -94,6 +100,10 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
         .map(|anomaly| anomaly.id.clone())
         .chain(discovered(Urgency::Deferred))
         .chain(changes.map(|change| change.id.clone()));
+    let asked = || board.rest.messages.iter().filter(|message| board.asks_planner(message));
+    // One planner that knows is enough.
+    let unread = asked().filter(|message| message.seen_by.is_empty()).map(|message| message.id.clone());
+    let overdue = asked().filter(|message| message.is_overdue(now)).map(|message| message.id.clone());
     [
         Wake::new(
             Trigger::InitialPlanning,
@@ -104,6 +114,8 @@ pub fn wakes(board: &Board) -> Vec<Wake> {
         Wake::new(Trigger::Blocked, tasks(Status::Blocked, false)),
         Wake::new(Trigger::IntegrationFailed, tasks(Status::IntegrationFailed, false)),
         Wake::new(Trigger::ImmediateDiscovery, discovered(Urgency::Immediate).collect()),
+        Wake::new(Trigger::Message, unread.collect()),
+        Wake::new(Trigger::AnswerOverdue, overdue.collect()),
         Wake::new(Trigger::Unprocessed, rest.collect()),
     ]
     .into_iter()

@@ -1,7 +1,7 @@
 //! The journal on disk: appended before the board is replaced, cut only where nothing was published.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use crate::board::Board;
@@ -116,6 +116,32 @@ impl Store {
     pub fn read_log(&self, length: u64) -> Result<Vec<Record>, StoreError> {
         let text = self.read_log_text(length)?;
         read_chain(&text, String::new()).map_err(|error| log_broken(&error))
+    }
+
+    /// Shows the committed lines one after the other, each with its number; they are not checked as a chain. No more than
+    /// one of them is held at a time.
+    pub fn each_log_line(
+        &self,
+        length: u64,
+        see: &mut dyn FnMut(&str, u64) -> Result<(), LogError>,
+    ) -> Result<(), StoreError> {
+        let path = self.layout().log();
+        let file = match open_no_follow(&path, OpenOptions::new().read(true)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(log_gone()),
+            opened => opened.doing("open", &path)?,
+        };
+        let mut lines = BufReader::new(file.take(length));
+        let (mut line, mut number, mut read) = (String::new(), 0, 0);
+        loop {
+            line.clear();
+            match lines.read_line(&mut line).doing("read", &path)? {
+                0 if read < length => return Err(log_invalid(records_gone(read, length))),
+                0 => return Ok(()),
+                bytes => read += bytes as u64,
+            }
+            number += 1;
+            see(&line, number).map_err(|error| log_broken(&error))?;
+        }
     }
 
     pub fn read_log_text(&self, length: u64) -> Result<String, StoreError> {

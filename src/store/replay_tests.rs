@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::board::intent::Work;
+use crate::board::records::{MessageKind, Recipient};
 use crate::board::rules::*;
 use crate::board::state::JournalMark;
 use crate::board::testing::*;
@@ -49,6 +50,24 @@ fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     prop::collection::vec(one, 20..60)
 }
 
+/// A message whose text may be anything.
+fn letter(attempt: &Attempt) -> SendMessage {
+    let to = ["role:planner", "role:coder", "planner-1", "human"][attempt.task % 4];
+    let message = Draft {
+        to: Recipient::parse(to).expect("an address"),
+        kind: MessageKind::RequestInput,
+        subject: "anything".to_owned(),
+        body: attempt.text.clone(),
+        payload: [("anything".to_owned(), attempt.text.clone())].into(),
+        task_id: Some(id(TASKS[attempt.task])),
+        in_reply_to: attempt.all_loaded.then(|| "message-1".to_owned()),
+        priority: i64::try_from(attempt.actor).unwrap_or(0),
+        requires_response: attempt.request.is_some(),
+        respond_by: None,
+    };
+    SendMessage { message }
+}
+
 /// What comes next for this task, or something else that is always possible.
 fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
     let name = TASKS[attempt.task];
@@ -67,6 +86,12 @@ fn transition(bench: &Bench, attempt: &Attempt) -> (String, Transition) {
         5 => {
             let note = RecordViolation { code: "tier0.role_boundary".to_owned(), message: text() };
             return (by(chosen), note.into());
+        }
+        18 => return (by(chosen), letter(attempt).into()),
+        19 => {
+            let ids =
+                bench.board.unseen_by(&agent(chosen)).iter().map(|message| message.id.clone()).collect();
+            return (by(chosen), SeeMessages { ids }.into());
         }
         _ => {}
     }

@@ -35,7 +35,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     };
     let prompt = match &found {
         Some(assignment) => {
-            Some(brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[] })?)
+            Some(brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[], again: &[] })?)
         }
         None => None,
     };
@@ -149,7 +149,7 @@ fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
     let wanted = |task: &TaskId| only.is_none_or(|only| only == task);
     if *role == Role::planner() {
-        let wakes = wakes(board);
+        let wakes = wakes(board, ctx.now.wall);
         return Ok((!wakes.is_empty()).then_some(Assignment::Plan { wakes }));
     }
     if role.judges() {

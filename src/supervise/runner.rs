@@ -371,7 +371,7 @@ impl Runner {
         let board = &snapshot.board;
         let actor = board.identify(&self.ctx.credentials)?;
         if self.role == Role::planner() {
-            let all = wakes(board);
+            let all = wakes(board, self.ctx.now.wall);
             let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
             // What is over may come again, and then it is new.
             self.planned_for.retain(|key| keys.contains(key));

@@ -280,7 +280,7 @@ impl<'a> TeamRun<'a> {
         };
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
         self.team.elsewhere = seats.filter(|agent| elsewhere(agent)).cloned().collect();
-        self.team.handled.extend(self.planning.given_up(&board));
+        self.team.handled.extend(self.planning.given_up(&board, self.ctx.now.wall));
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| state_of(&board, task));

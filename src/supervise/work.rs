@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::board::rules::SeeMessages;
 use crate::board::{Board, Needs, Role, Status, SwitchKind, Task, TaskId};
 use crate::flow::Failure;
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
@@ -41,6 +42,7 @@ impl Runner {
 
     fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {
         let mut remarks: Vec<String> = Vec::new();
+        let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
         let mut before = self.state_at_start(&assignment);
@@ -67,6 +69,7 @@ impl Runner {
                 agent: &self.agent,
                 assignment: &assignment,
                 remarks: &remarks,
+                again: &again,
             };
             let prompt = match brief(&self.ctx, &request) {
                 Ok(Ok(prompt)) => prompt,
@@ -75,6 +78,7 @@ impl Runner {
                 Err(failure) if failure.code.starts_with("stale.") => return Ok(After::GoOn),
                 Err(failure) => return Err(failure),
             };
+            self.mark_told(&prompt.told);
             let ended = self.session(&assignment, &place, &prompt.text)?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
@@ -108,7 +112,10 @@ impl Runner {
             empty = if now == before { empty + 1 } else { 0 };
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
-            match ended.code().map_or(Ending::Crash, |code| self.entry.ending(code)) {
+            let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
+            // Whoever begins anew knows nothing of what the one before was told.
+            again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            match ending {
                 Ending::Limit => {
                     let why = format!("the agent ended at a limit of its own ({})", ended.words());
                     return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
@@ -156,6 +163,14 @@ impl Runner {
                 let why = format!("{} ended {EMPTY_SESSIONS} sessions in a row without {left}", self.agent);
                 return Ok(self.give_up_on(&assignment, why));
             }
+        }
+    }
+
+    /// The session that begins now has these messages in its prompt. Where that cannot be written down, it is told of them
+    /// once more, which is better than not at all.
+    fn mark_told(&self, messages: &[String]) {
+        if !messages.is_empty() {
+            let _ = self.ctx.commit(SeeMessages { ids: messages.to_vec() });
         }
     }
 

@@ -55,6 +55,12 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza log", Me::Human, working),
     ("liza man", Me::Human, bare),
     ("liza merge", Me::Reviewer, approved),
+    ("liza message inbox", Me::Human, written),
+    ("liza message list", Me::Human, written),
+    ("liza message reply", Me::Human, written),
+    ("liza message request-handoff", Me::Coder, working),
+    ("liza message send", Me::Coder, working),
+    ("liza message thread", Me::Human, written),
     ("liza next", Me::Coder, idle),
     ("liza note", Me::Human, idle),
     ("liza pause", Me::Human, board),
@@ -271,6 +277,15 @@ fn noted() -> Stage {
     for question in ["question=one", "question=two"] {
         stage.world.human(&["anomaly", "spec_ambiguity", "--task", "t1", "--detail", question]).ok();
     }
+    stage
+}
+
+/// A coder has asked a person something.
+fn written() -> Stage {
+    let stage = working();
+    let args =
+        ["message", "send", "--to", "human", "--type", "request_input", "--subject", "May a name be empty?"];
+    stage.world.liza(&stage.coder, &[&args[..], &["--task", "t1"]].concat()).ok();
     stage
 }
 

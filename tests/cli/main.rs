@@ -30,6 +30,7 @@ mod lost_and_found;
 mod lost_log;
 mod merging;
 mod merging_people;
+mod messages;
 mod only_copies;
 mod other_versions;
 mod prompts;

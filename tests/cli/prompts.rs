@@ -23,7 +23,7 @@ impl World {
         remarks: &[String],
     ) -> Result<Result<Brief, Vec<String>>, Failure> {
         let (role, agent) = (Role::new(role).unwrap(), AgentId::new(agent).unwrap());
-        let request = BriefRequest { role: &role, agent: &agent, assignment, remarks };
+        let request = BriefRequest { role: &role, agent: &agent, assignment, remarks, again: &[] };
         brief(&self.context(), &request)
     }
 
@@ -47,7 +47,7 @@ impl World {
 
     fn planning(&self) -> Assignment {
         let ctx = self.context();
-        Assignment::Plan { wakes: wakes(&ctx.read(&Needs::Nothing).unwrap().board) }
+        Assignment::Plan { wakes: wakes(&ctx.read(&Needs::Nothing).unwrap().board, ctx.now.wall) }
     }
 
     #[track_caller]

@@ -41,7 +41,14 @@ impl Rule for ArchiveTasks {
         let archived = before - board.tasks.len();
         board.rest.archived += archived as u64;
         board.rest.handoff.retain(|handoff| !leaving.contains(&handoff.task_id));
-        let records = drop_processed(&mut board.rest);
+        let read: BTreeSet<String> = board
+            .rest
+            .messages
+            .iter()
+            .filter(|message| !board.is_unseen(message) && !message.is_unanswered())
+            .map(|message| message.id.clone())
+            .collect();
+        let records = drop_processed(&mut board.rest, &read);
         json!({ "archived": self.tasks, "records": records })
     }
 
@@ -103,8 +110,8 @@ impl<'b> Finished<'b> {
     }
 }
 
-/// Drops what was dealt with, but for the highest number of each kind: it must not be given twice.
-fn drop_processed(rest: &mut Rest) -> usize {
+/// Drops what was dealt with, and messages that were `read`, but for the highest number of each kind: it must not be given twice.
+fn drop_processed(rest: &mut Rest, read: &BTreeSet<String>) -> usize {
     fn drop<T>(records: &mut Vec<T>, of: impl Fn(&T) -> (&str, bool)) -> usize {
         let number = |id: &str| id.rsplit('-').next().and_then(|number| number.parse::<u64>().ok());
         let highest = records.iter().filter_map(|record| number(of(record).0)).max();
@@ -115,7 +122,8 @@ fn drop_processed(rest: &mut Rest) -> usize {
         });
         before - records.len()
     }
-    drop(&mut rest.human_notes, |note| (&note.id, note.processed_by.is_some()))
+    drop(&mut rest.messages, |message| (&message.id, read.contains(&message.id)))
+        + drop(&mut rest.human_notes, |note| (&note.id, note.processed_by.is_some()))
         + drop(&mut rest.anomalies, |anomaly| (&anomaly.id, anomaly.processed_by.is_some()))
         + drop(&mut rest.discovered, |found| (&found.id, found.processed_by.is_some()))
         + drop(&mut rest.spec_changes, |change| (&change.id, change.processed_by.is_some()))

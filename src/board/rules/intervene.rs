@@ -84,4 +84,8 @@ impl Rule for Intervene {
     fn needs(&self, _: &Board) -> Needs {
         Needs::Nothing
     }
+
+    fn drafts(&self) -> &[Draft] {
+        &self.messages
+    }
 }

@@ -61,7 +61,7 @@ pub use init::Init;
 pub use intervene::Intervene;
 pub use leases::{ExtendLeases, Renew};
 pub use merge::{BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, VoidApproval};
-pub use message::{Draft, READ_KEPT, SendMessage};
+pub use message::{Draft, LONGEST_BODY, READ_KEPT, SeeMessages, SendMessage};
 pub use migrate::{Migrate, WholeTask};
 pub use moves::{BeginMove, CancelMove, FinishMove, JudgeIntegration, MoveKind, RecordMove, RetireGate};
 pub use red_team::{ClearByRedTeam, RejectByRedTeam};

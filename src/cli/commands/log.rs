@@ -134,10 +134,36 @@ fn line(record: &LooseRecord) -> String {
         .find_map(|key| inner[*key].as_str())
         .filter(|text| !text.is_empty())
         .map_or(String::new(), |text| format!(": {}", shown_line(text)));
+    let (task, extra) = match letter(record, inner) {
+        Some(words) => words,
+        None => (task, extra),
+    };
     let revision = record.revision.map_or("-".to_owned(), |revision| revision.to_string());
     format!("{revision:>6} {} {} {} {task}{extra}", record.time, record.by, record.event)
         .trim_end()
         .to_owned()
+}
+
+/// What a message is about, and to whom it went; which messages were seen.
+fn letter(record: &LooseRecord, inner: &Value) -> Option<(String, String)> {
+    match record.event.as_str() {
+        "send_message" => {
+            let message = &inner["message"];
+            let text = |key: &str| shown_line(message[key].as_str().unwrap_or_default()).into_owned();
+            let task = Some(text("task_id")).filter(|task| !task.is_empty());
+            let about = format!("{} to {}", text("type"), text("to"));
+            Some((
+                task.map_or_else(|| about.clone(), |task| format!("{about} on {task}")),
+                format!(": {}", text("subject")),
+            ))
+        }
+        "see_messages" => {
+            let ids: Vec<&str> =
+                inner["ids"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            Some((shown_line(&ids.join(", ")).into_owned(), String::new()))
+        }
+        _ => None,
+    }
 }
 
 /// The first of several tasks, and how many more.

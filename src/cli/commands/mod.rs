@@ -20,6 +20,7 @@ pub mod lock;
 pub mod log;
 pub mod man;
 pub mod merge;
+pub mod message;
 pub mod next;
 pub mod plan;
 pub mod records;
@@ -67,6 +68,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Bug(args) => bug::run(session, &args),
         Command::SpecChange(args) => records::spec_change(session, &args),
         Command::Inbox(args) => records::inbox(session, &args),
+        Command::Message(command) => message::run(session, &command),
         Command::Log(args) => log::run(session, &args),
         Command::Report(_) => report::run(session),
         Command::Lock(command) => lock::run(session, &command),

@@ -104,7 +104,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
     if *role == Role::planner() {
-        let wakes = wakes(board);
+        let wakes = wakes(board, ctx.now.wall);
         if let Some(first) = wakes.first() {
             let text = format!(
                 "{}: {}\n{}",

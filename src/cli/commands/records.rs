@@ -151,7 +151,7 @@ pub fn inbox(session: &mut Session, args: &InboxArgs) -> Result<Answer, Failure>
         Needs::Tasks(blocked.map(|task| task.id.clone()).collect())
     })?;
     let rest = &snapshot.board.rest;
-    let wakes = wakes(&snapshot.board);
+    let wakes = wakes(&snapshot.board, session.ctx.now.wall);
     let mut text = String::new();
     for wake in &wakes {
         text.push_str(&format!(

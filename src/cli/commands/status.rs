@@ -49,7 +49,12 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         let count = board.tasks.iter().filter(|task| task.status == status).count();
         counts.insert(status.as_str().to_owned(), count.into());
     }
-    let wakes = wakes(board);
+    let wakes = wakes(board, session.ctx.now.wall);
+    // Agents are told at every call; a person is told where he looks.
+    let unread = board.unseen_by(&crate::board::AgentId::human()).len();
+    if unread > 0 && board.identify(&session.ctx.credentials).is_ok_and(|actor| actor.is_human()) {
+        session.ctx.narrate(format!("{} for you: `liza message inbox`", plural(unread, "message")));
+    }
     let data = json!({
         "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,
         "integration_branch": board.config().integration_branch, "integration": board.rest.integration,

@@ -139,6 +139,8 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
         Trigger::ImmediateDiscovery => "found, and urgent",
+        Trigger::Message => "the planner was written to",
+        Trigger::AnswerOverdue => "an answer is overdue",
         Trigger::Unprocessed => "not yet dealt with",
     }
 }

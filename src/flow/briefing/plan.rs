@@ -1,7 +1,7 @@
 //! What the planner is woken for, and what it and the overseer see of everything.
 
 use crate::board::history::Event;
-use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange, Urgency};
+use crate::board::records::{Anomaly, AnomalyKind, Discovery, Message, Note, SpecChange, Urgency};
 use crate::board::{Task, TaskId};
 use crate::flow::failure::Failure;
 use crate::policy::view::Scene;
@@ -9,6 +9,7 @@ use crate::policy::wake::{Trigger, Wake};
 use crate::prompt::{Block, Bound, Quoted, WakeFacts};
 use crate::text::{clipped, indent, shown_line};
 
+use super::mail::letter;
 use super::task::{files, numbered};
 use super::{Desk, KIB};
 
@@ -49,6 +50,13 @@ impl Desk<'_> {
             details = details.and(match wake.trigger {
                 // The goal stands above already, and so do the reports below.
                 Trigger::InitialPlanning | Trigger::Unprocessed => Block::none(),
+                // So do the messages; one that was told before and is late is told again.
+                Trigger::Message => Block::none(),
+                Trigger::AnswerOverdue => {
+                    let wanted = |message: &&Message| &message.id == id;
+                    let known = self.board.rest.messages.iter().find(wanted);
+                    known.map_or_else(Block::none, letter)
+                }
                 Trigger::AnsweredNote => self.find(&self.board.rest.human_notes, |note| &note.id == id, note),
                 Trigger::ImmediateDiscovery => {
                     self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
@@ -247,6 +255,14 @@ impl Desk<'_> {
                 Trigger::ImmediateDiscovery => all.push(format!(
                     "Plan it in with `liza plan FILE`, or decide against it; then `liza inbox --done {id}`"
                 )),
+                Trigger::Message => {
+                    return vec![
+                        "They stand below. Act on each; what asks for an answer: `liza message reply ID --body \"…\"`.".to_owned(),
+                    ];
+                }
+                Trigger::AnswerOverdue => {
+                    all.push(format!("Its sender waits: `liza message reply {id} --body \"…\"`"));
+                }
                 Trigger::AnsweredNote => {
                     let about = self.board.rest.human_notes.iter().find(|note| &note.id == id);
                     let act = match about.and_then(|note| note.task_id.as_ref()) {
@@ -271,6 +287,8 @@ fn words(trigger: Trigger) -> &'static str {
         Trigger::Blocked => "Blocked",
         Trigger::IntegrationFailed => "Could not be integrated",
         Trigger::ImmediateDiscovery => "Found, and urgent",
+        Trigger::Message => "You were written to",
+        Trigger::AnswerOverdue => "You were asked, and your answer is late",
         Trigger::Unprocessed => "Reported and not dealt with",
     }
 }

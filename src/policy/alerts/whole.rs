@@ -60,6 +60,34 @@ pub fn immediate_discovery(s: &Situation, report: &mut Report) {
     }
 }
 
+/// While everybody is halted nobody answers, and nobody is blamed for it.
+pub fn answer_overdue(s: &Situation, report: &mut Report) {
+    if s.world.switches.global().is_some() {
+        return;
+    }
+    for message in s.board.rest.messages.iter().filter(|message| message.is_unanswered()) {
+        let Some(due) = message.respond_by else { continue };
+        if !message.is_overdue(s.now.wall) {
+            // Late is whoever has not answered when the second is over.
+            report.look_again_in(u64::try_from(due.since(s.now.wall)).unwrap_or(0) + 1);
+            continue;
+        }
+        report.tell(
+            Alert::new(Kind::AnswerOverdue, &message.id, due)
+                .text(format!(
+                    "{} asked {} and has no answer, due {due}: {}",
+                    message.from,
+                    message.to,
+                    said(&message.subject)
+                ))
+                .hint(format!(
+                    "`liza message thread {}`; `liza message reply {} --body …`",
+                    message.id, message.id
+                )),
+        );
+    }
+}
+
 /// Over all verdicts on the board; archived tasks have taken theirs along.
 pub fn approval_rate(s: &Situation, report: &mut Report) {
     let verdicts = s.board.tasks.iter().flat_map(|task| &task.body().reviews).map(|review| review.verdict);

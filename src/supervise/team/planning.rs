@@ -1,6 +1,6 @@
 //! Whether waking the planner still gets anybody anywhere.
 
-use crate::board::{Board, Status};
+use crate::board::{Board, Status, Wall};
 use crate::policy::wake::wakes;
 
 /// So often a planner may be woken without a task being added or merged: unblocking what blocks again at once is no plan.
@@ -15,7 +15,7 @@ pub(super) struct Planning {
 
 impl Planning {
     /// The occasions it is not woken for, because it was woken too often already.
-    pub(super) fn given_up(&mut self, board: &Board) -> Vec<String> {
+    pub(super) fn given_up(&mut self, board: &Board, now: Wall) -> Vec<String> {
         let merged = board.tasks.iter().filter(|task| task.status == Status::Merged).count();
         let reached = (board.tasks.len(), merged);
         if reached != self.reached {
@@ -24,7 +24,7 @@ impl Planning {
         if self.wakes < WAKES_FOR_NOTHING {
             return Vec::new();
         }
-        wakes(board).iter().flat_map(|wake| wake.keys(board)).collect()
+        wakes(board, now).iter().flat_map(|wake| wake.keys(board)).collect()
     }
 
     pub(super) fn woken(&mut self) {

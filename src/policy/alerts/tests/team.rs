@@ -60,6 +60,44 @@ fn an_immediate_discovery_is_told_until_it_is_processed() {
 }
 
 #[test]
+fn an_answer_is_told_when_it_is_late_and_not_while_everybody_is_halted() {
+    use crate::board::records::{MessageKind, Recipient};
+    use crate::board::rules::{Draft, SendMessage};
+    use crate::board::testing::{agent, pause};
+    let mut desk = Desk::new(Bench::new());
+    let mut message = Draft {
+        to: Recipient::One(agent("planner-1")),
+        kind: MessageKind::RequestInput,
+        subject: "which port?".to_owned(),
+        body: String::new(),
+        payload: Default::default(),
+        task_id: None,
+        in_reply_to: None,
+        priority: 0,
+        requires_response: true,
+        respond_by: Some(desk.bench.now.wall.plus_seconds(90)),
+    };
+    desk.bench.ok("coder-1", SendMessage { message: message.clone() });
+    assert_eq!(desk.report().due_in, Some(91));
+    desk.bench.tick(90);
+    assert!(desk.news(Kind::AnswerOverdue).is_empty());
+    desk.bench.tick(1);
+    desk.bench.world.switches.set.insert(pause(None));
+    assert!(desk.of(Kind::AnswerOverdue).is_empty());
+    desk.bench.world.switches.set.clear();
+    assert_eq!(desk.news(Kind::AnswerOverdue), ["message-1"]);
+    let text = desk.text(Kind::AnswerOverdue);
+    assert!(text.contains("coder-1 asked planner-1") && text.contains("which port?"), "{text}");
+    assert!(desk.news(Kind::AnswerOverdue).is_empty(), "once");
+    message.to = Recipient::One(agent("coder-1"));
+    message.in_reply_to = Some("message-1".to_owned());
+    message.requires_response = false;
+    message.respond_by = None;
+    desk.bench.ok("planner-1", SendMessage { message });
+    assert!(desk.of(Kind::AnswerOverdue).is_empty());
+}
+
+#[test]
 fn only_more_than_95_percent_of_five_verdicts_are_too_many_approvals() {
     let names: Vec<String> = (1..=6).map(|number| format!("t{number}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();

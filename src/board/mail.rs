@@ -1,0 +1,57 @@
+//! Whom the messages on a board still wait for.
+
+use super::ids::{AgentId, Role};
+use super::records::{Message, Recipient};
+use super::state::Board;
+
+impl Board {
+    /// The roles of a name; a person has none.
+    fn roles_of(&self, id: &AgentId) -> &[Role] {
+        self.agent(id).map_or(&[], |agent| &agent.roles)
+    }
+
+    /// Whether the message goes to this agent, or to the person. What one writes to a role one has is for the others.
+    pub fn is_for(&self, message: &Message, id: &AgentId) -> bool {
+        match &message.to {
+            Recipient::One(_) => message.to.includes(id, &[]),
+            Recipient::Role(_) => !message.from.is_same(id) && message.to.includes(id, self.roles_of(id)),
+        }
+    }
+
+    /// What this agent, or the person, was sent and has not seen: the most urgent first, then the oldest.
+    pub fn unseen_by(&self, id: &AgentId) -> Vec<&Message> {
+        let mut unseen: Vec<&Message> = self
+            .rest
+            .messages
+            .iter()
+            .filter(|message| self.is_for(message, id) && !message.seen_by.contains(id))
+            .collect();
+        unseen.sort_by_key(|message| std::cmp::Reverse(message.priority));
+        unseen
+    }
+
+    /// Whether somebody is still to see it. A message to a role that one of them has seen does not wait for those who are
+    /// not there; they find it for as long as the board keeps it.
+    pub fn is_unseen(&self, message: &Message) -> bool {
+        match &message.to {
+            Recipient::One(id) => !message.seen_by.iter().any(|seen| seen.is_same(id)),
+            Recipient::Role(role) => {
+                message.seen_by.is_empty()
+                    || self.rest.agents.iter().any(|(id, agent)| {
+                        agent.is_active()
+                            && agent.has(role)
+                            && !message.from.is_same(id)
+                            && !message.seen_by.contains(id)
+                    })
+            }
+        }
+    }
+
+    /// Whether a planner was written to, by name or by role.
+    pub fn asks_planner(&self, message: &Message) -> bool {
+        match &message.to {
+            Recipient::One(id) => self.roles_of(id).contains(&Role::planner()),
+            Recipient::Role(role) => *role == Role::planner(),
+        }
+    }
+}
