@@ -14,6 +14,7 @@ mod people;
 mod planning;
 mod records;
 mod red_team;
+mod registry;
 mod requests;
 mod restoring;
 mod reviewing;
