@@ -2,7 +2,7 @@
 
 use crate::board::agent::BUILT_IN_ROLES;
 use crate::board::grants::{Grants, Operation, allowed_by_rules, operation_of};
-use crate::board::ids::Role;
+use crate::board::ids::{AgentId, Role};
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::board::records::{MessageKind, Recipient};
 use crate::board::refusal::{Code, Refusal};
@@ -29,10 +29,11 @@ fn register(bench: &mut Bench, roles: &[&str], grants: Grants) {
     );
 }
 
-fn message(to: &str) -> SendMessage {
+/// To a person, who may always be written to.
+fn message() -> SendMessage {
     SendMessage {
         message: Draft {
-            to: Recipient::Role(role(to)),
+            to: Recipient::One(AgentId::human()),
             kind: MessageKind::ALL[0],
             subject: "which of the two?".to_owned(),
             body: String::new(),
@@ -100,7 +101,7 @@ fn best_chance(operation: Operation, name: &str) -> (Bench, Transition) {
             .into()
         }
         Operation::Report => bench.note("hello").into(),
-        Operation::Message => message("planner").into(),
+        Operation::Message => message().into(),
         Operation::Oversee => Intervene {
             agent: agent("coder-1"),
             incarnation: 1,
