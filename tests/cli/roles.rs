@@ -56,6 +56,10 @@ fn the_defaults_are_printed_with_what_holds_them() {
     // Nobody is named to play it, so nothing but the prompt keeps it from writing.
     assert_eq!(of("tool write", "code_reviewer").1, "prompt");
     assert_eq!(found["problems"], json!([]));
+    let schema = world.human(&["schema", "config"]).ok().stdout;
+    for key in ["allow", "deny", "may_spawn", "may_message", "paths", "description", "by_name"] {
+        assert!(schema.contains(&format!("\"{key}\"")), "{key}");
+    }
     let text = world.human(&["roles"]).ok().stdout;
     assert!(text.lines().next().unwrap_or_default().contains("code_reviewer"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("plan ") && line.contains("+ rule")), "{text}");
@@ -206,7 +210,8 @@ fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
     let named = paths(&error);
     assert_eq!(named.len(), 1, "{error}");
     assert!(named[0].starts_with("docs/a.md (") && named[0].contains("roles.coder.paths"), "{named:?}");
-    world.git_in(&worktree, &["rm", "-q", "docs/a.md"]);
+    world.git_in(&worktree, &["reset", "-q", "--soft", "HEAD^"]);
+    world.git_in(&worktree, &["rm", "-q", "-f", "docs/a.md"]);
     world.git_as(&coder, &worktree, &["commit", "-q", "-m", "without docs"], &[]).ok();
     world.liza(&coder, &["task", "submit", "t1"]).ok();
 }
@@ -242,7 +247,7 @@ fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
     let deny = "--disallowedTools=Edit,MultiEdit,Write,NotebookEdit".to_owned();
     // By default: who judges, plans or watches does not write; and never at the price of `liza`.
-    for role in ["code_reviewer", "red_team", "planner", "auditor"] {
+    for role in ["code_reviewer", "red_team", "planner", "overseer"] {
         assert!(explained(&world, role, "claude").contains(&deny), "{role}");
         assert!(explained(&world, role, "copilot").contains(&"--deny-tool=write".to_owned()), "{role}");
         assert!(has(&explained(&world, role, "codex"), ["--sandbox", "workspace-write"]), "{role}");

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::board::Role;
 use crate::board::grants::{Operation, allowed_by_rules};
 use crate::policy::provider::{ProviderEntry, ToolClass};
-use crate::text::list_words;
+use crate::text::{list_words, shown_line};
 
 use super::{DeniedClass, Registry};
 
@@ -139,7 +139,7 @@ fn by_name(registry: Registry<'_>, player: Player<'_>, role: &Role) -> Cell {
     if tools.is_empty() {
         return cell(role, true, Held::Nothing, "");
     }
-    let listed = list_words(&tools);
+    let listed = list_words(tools.iter().map(|tool| shown_line(tool)));
     match player(role) {
         Some((name, entry)) if !entry.denies_by_name().is_empty() => {
             cell(role, false, Held::Provider, format!("{name}: not {listed}"))

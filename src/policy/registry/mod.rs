@@ -205,7 +205,7 @@ impl<'c> Registry<'c> {
 /// Who judges, plans or watches changes no files. A reviewer still has to run tests and `liza`.
 fn default_denied(role: &Role) -> &'static [ToolClass] {
     match role.as_str() {
-        "planner" | "code_reviewer" | "red_team" | "overseer" | "auditor" => &[ToolClass::Write],
+        "planner" | "code_reviewer" | "red_team" | "overseer" => &[ToolClass::Write],
         _ => &[],
     }
 }

@@ -6,7 +6,7 @@ use similar::TextDiff;
 use crate::board::Role;
 use crate::board::grants::{Operation, allowed_by_rules};
 use crate::policy::provider::ToolClass;
-use crate::text::list_words;
+use crate::text::{list_words, shown_line};
 
 use super::matrix::Player;
 use super::{DeniedClass, Registry, Right};
@@ -59,7 +59,7 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
     let (allowed, denied) = (registry.allowed(role), registry.denied(role));
     for right in &allowed {
         if denied.contains(right) {
-            let name = name_of(right);
+            let name = shown_line(name_of(right));
             found.note(
                 "allow",
                 format!("`{name}` is allowed and denied"),
@@ -78,7 +78,8 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
             Right::Tool(name) => found.note(
                 "allow",
                 format!(
-                    "`{name}` is neither an operation nor a kind of tools; single tools can only be denied"
+                    "`{}` is neither an operation nor a kind of tools; single tools can only be denied",
+                    shown_line(name)
                 ),
                 words_known(),
             ),
@@ -91,7 +92,7 @@ fn contradictions(registry: Registry<'_>, found: &mut Found<'_>) {
         {
             found.note(
                 "deny",
-                format!("`{name}` is taken for the name of a tool, and looks like `{meant}`"),
+                format!("`{}` is taken for the name of a tool, and looks like `{meant}`", shown_line(name)),
                 words_known(),
             );
         }
@@ -145,7 +146,10 @@ fn tools(registry: Registry<'_>, player: Player<'_>, found: &mut Found<'_>) {
     if !names.is_empty() && entry.denies_by_name().is_empty() {
         found.note(
             "deny",
-            format!("{provider} has no option that denies {}: the agent is only asked", list_words(&names)),
+            format!(
+                "{provider} has no option that denies {}: the agent is only asked",
+                list_words(names.iter().map(|name| shown_line(name)))
+            ),
             "choose another provider for the role, or deny a kind of tools",
         );
     }
