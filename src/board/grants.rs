@@ -204,7 +204,7 @@ pub fn check(board: &Board, what: &Transition, call: &Call) -> Result<(), Refusa
         Code::Role,
         format!(
             "the role registry ({}) does not let `{}` {}",
-            place(board, &call.by, "deny"),
+            place(board, &call.by, "deny/allow"),
             call.by.id(),
             operation.words()
         ),
