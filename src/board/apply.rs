@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::call::{Actor, Call};
+use super::grants;
 use super::ids::AgentId;
 use super::intent::RequestKey;
 use super::lease::Lease;
@@ -32,7 +33,7 @@ pub fn apply(
     if let Some(outcome) = key.and_then(|key| answered(board, &call.by.id(), key).transpose()) {
         return Ok(Applied::Repeated(outcome?));
     }
-    rule.check(board, call)?;
+    permitted(board, what, call)?;
     let outcome = rule.change(board, call);
     // A breach is counted and touches no task, not even the lease of whoever tried.
     if !matches!(what, Transition::RecordViolation(_)) {
@@ -43,6 +44,15 @@ pub fn apply(
     }
     board.revision += 1;
     Ok(Applied::Changed(outcome))
+}
+
+/// Whether it may be done: the rule lets it, and so does what the role registry gave whoever acts. A breach of Tier 0 is
+/// one whatever the registry says; anything else that stands in the way is told after what can never be had.
+pub fn permitted(board: &Board, what: &Transition, call: &Call) -> Result<(), Refusal> {
+    match what.rule().check(board, call) {
+        Err(refusal) if refusal.code.is_tier0() => Err(refusal),
+        checked => grants::check(board, what, call).and(checked),
+    }
 }
 
 /// The bodies that applying `what` asks for: those of the rule, and of the tasks the caller holds.

@@ -4,17 +4,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Actor;
-use super::ids::Role;
-use super::paths::PathPattern;
+use super::call::{Actor, Call};
+use super::ids::{Role, TaskId};
+use super::paths::{PathPattern, RepoPath, inside};
+use super::refusal::{Code, Refusal};
 use super::state::Board;
+use super::transition::Transition;
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $variant:ident $name:literal),* $(,)?) => {
-        /// A kind of thing that can be done to a board. Every transition belongs to one.
+    ($($(#[doc = $doc:literal])* $variant:ident $name:literal $words:literal),* $(,)?) => {
+        /// A kind of thing that can be done to a board. Every transition that somebody may be denied belongs to one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
-        pub enum Operation { $($(#[$doc])* $variant),* }
+        pub enum Operation { $($(#[doc = $doc])* $variant),* }
 
         impl Operation {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
@@ -22,30 +24,128 @@ macro_rules! operations {
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),* }
             }
+
+            /// What is done, as it stands after "may".
+            pub fn words(self) -> &'static str {
+                match self { $(Self::$variant => $words),* }
+            }
+
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == name)
+            }
         }
     };
 }
 
 operations! {
-    /// Add, finalize, rescope, abandon and unblock tasks; deal with notes and anomalies.
-    Plan "plan",
+    /// Add, finalize, rescope, abandon, unblock and archive tasks; deal with notes, anomalies and changed specs.
+    Plan "plan" "plan tasks",
     /// Claim, announce, sync and hand in work.
-    Work "work",
-    /// Block, release and hand off what one holds.
-    Stop "stop",
+    Work "work" "work on tasks",
+    /// Block tasks, and take back what others hold. To give back what it holds itself is never denied to anybody: its
+    /// runner does that for it when a session ends.
+    Stop "stop" "stop tasks",
     /// Take up reviews and give verdicts.
-    Review "review",
+    Review "review" "review",
     /// The red team's turn.
-    Attack "attack",
-    Merge "merge",
-    Bundle "bundle",
+    Attack "attack" "take the red team's turn",
+    Merge "merge" "merge",
+    Bundle "bundle" "make or apply bundles",
     /// Record the hash that a gate is to find.
-    Bless "bless",
+    Bless "bless" "bless gates",
     /// Notes, anomalies, discoveries, bugs.
-    Report "report",
-    Message "message",
+    Report "report" "report anything",
+    Message "message" "send messages",
     /// Nudge, halt, escalate.
-    Oversee "oversee",
+    Oversee "oversee" "oversee agents",
+}
+
+/// The operation a transition belongs to. None for what only people may do, and for what liza and the runners see to
+/// while others work: presence, outcomes of what was begun, records of what happened.
+pub fn operation_of(what: &Transition, board: &Board, by: &Actor) -> Option<Operation> {
+    use Transition as T;
+    let own = |task: &TaskId| {
+        board.task(task).is_none_or(|task| {
+            let by = by.id();
+            task.lease.as_ref().is_some_and(|lease| lease.agent == by)
+                || task.assigned_to.as_ref() == Some(&by)
+        })
+    };
+    match what {
+        T::AddTasks(_)
+        | T::Finalize(_)
+        | T::Unblock(_)
+        | T::Rescope(_)
+        | T::Abandon(_)
+        | T::ChangeSpec(_)
+        | T::MarkProcessed(_)
+        | T::ArchiveTasks(_) => Some(Operation::Plan),
+        T::BeginClaim(_) | T::WriteCheckpoint(_) | T::Submit(_) | T::RecordSync(_) => Some(Operation::Work),
+        T::Block(_) => Some(Operation::Stop),
+        T::Release(release) => (!own(&release.task)).then_some(Operation::Stop),
+        T::HandOff(handoff) => (!own(&handoff.task)).then_some(Operation::Stop),
+        T::StartReview(start) if board.task(&start.task).is_some_and(|task| task.awaits_red_team()) => {
+            Some(Operation::Attack)
+        }
+        T::StartReview(_) | T::Approve(_) | T::Reject(_) | T::Discuss(_) | T::ReviewBundle(_) => {
+            Some(Operation::Review)
+        }
+        T::ClearByRedTeam(_) | T::RejectByRedTeam(_) => Some(Operation::Attack),
+        T::BeginMerge(_) | T::VoidApproval(_) => Some(Operation::Merge),
+        T::RecordBundle(_) | T::BeginApply(_) => Some(Operation::Bundle),
+        T::BlessGate(_) => Some(Operation::Bless),
+        T::AddNote(_) | T::LogAnomaly(_) | T::Discover(_) | T::ReportBug(_) => Some(Operation::Report),
+        T::SendMessage(_) => Some(Operation::Message),
+        T::Intervene(_) => Some(Operation::Oversee),
+        T::Init(_)
+        | T::Migrate(_)
+        | T::RefoundLog(_)
+        | T::FinishClaim(_)
+        | T::CancelClaim(_)
+        | T::Renew(_)
+        | T::FinishApply(_)
+        | T::CancelApply(_)
+        | T::ReleaseLock(_)
+        | T::RenewReview(_)
+        | T::ReleaseReview(_)
+        | T::RecordGates(_)
+        | T::RecordMove(_)
+        | T::FinishMerge(_)
+        | T::FailMerge(_)
+        | T::CancelMerge(_)
+        | T::BeginMove(_)
+        | T::FinishMove(_)
+        | T::CancelMove(_)
+        | T::JudgeIntegration(_)
+        | T::RetireGate(_)
+        | T::TakeOver(_)
+        | T::RegisterAgent(_)
+        | T::RetireAgent(_)
+        | T::Heartbeat(_)
+        | T::RecordCrash(_)
+        | T::TripBreaker(_)
+        | T::ResolveBreaker(_)
+        | T::RecordUsage(_)
+        | T::ExtendLeases(_)
+        | T::AdoptEdit(_)
+        | T::RestoreRevision(_)
+        | T::RecordViolation(_)
+        | T::CompleteGoal(_) => None,
+    }
+}
+
+/// Whether the rules let an agent of this role do any of it, whatever the registry says. A test asks the rules.
+pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
+    let role = role.as_str();
+    match operation {
+        Operation::Plan => role == "planner",
+        // Of tasks that name its role; and of what it holds.
+        Operation::Work | Operation::Stop | Operation::Bundle => true,
+        Operation::Review | Operation::Merge | Operation::Bless => role == "code_reviewer",
+        Operation::Attack => role == "red_team",
+        Operation::Report | Operation::Message => true,
+        Operation::Oversee => role == "overseer",
+    }
 }
 
 /// What one agent may do beyond or short of what its role may by default. What is absent is as by default.
@@ -69,6 +169,49 @@ impl Grants {
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Whether these paths are all it may touch, and this one is not among them.
+    pub fn keeps_out_of(&self, path: &RepoPath) -> bool {
+        !self.paths.is_empty() && !inside(path, &self.paths)
+    }
+}
+
+/// What the registry gave whoever acts; people have no such bounds.
+pub fn of_actor<'b>(board: &'b Board, by: &Actor) -> Option<&'b Grants> {
+    let Actor::Agent { id, .. } = by else { return None };
+    board.agent(id).map(|agent| &agent.grants)
+}
+
+/// Where in liza.yaml it says so, for a message: `roles.coder.deny`.
+pub fn place(board: &Board, by: &Actor, key: &str) -> String {
+    let roles = board.agent(&by.id()).map(|agent| agent.roles.as_slice()).unwrap_or_default();
+    let places: Vec<String> = roles.iter().map(|role| format!("roles.{role}.{key}")).collect();
+    format!("liza.yaml, {}", places.join(", "))
+}
+
+/// What somebody who meets the registry can do.
+const ASK: &str = "leave it to another role, or ask for it with `liza note`; `liza roles ROLE` shows what a role may do, and \
+                   what a person changes in liza.yaml counts from the agent's next registration on";
+
+/// Refuses what the registry did not give whoever acts.
+pub fn check(board: &Board, what: &Transition, call: &Call) -> Result<(), Refusal> {
+    let Some(grants) = of_actor(board, &call.by) else { return Ok(()) };
+    let Some(operation) = operation_of(what, board, &call.by) else { return Ok(()) };
+    if !grants.denied.contains(&operation) {
+        return Ok(());
+    }
+    Refusal::new(
+        Code::Role,
+        format!(
+            "the role registry ({}) does not let `{}` {}",
+            place(board, &call.by, "deny/allow"),
+            call.by.id(),
+            operation.words()
+        ),
+    )
+    .hint(ASK)
+    .detail("operation", operation.as_str())
+    .err()
 }
 
 /// To whom a role may write if the registry says nothing else. A person may always be written to, and a question may
@@ -91,5 +234,40 @@ pub fn may_message(board: &Board, by: &Actor, to: &Role) -> bool {
     match &agent.grants.may_message {
         Some(roles) => roles.contains(to),
         None => agent.roles.iter().any(|role| default_recipients(role.as_str()).contains(&to.as_str())),
+    }
+}
+
+/// For whom a role may plan work if the registry says nothing else.
+pub fn default_spawns(role: &str) -> &'static [&'static str] {
+    match role {
+        "planner" => &["coder", "test_engineer"],
+        _ => &[],
+    }
+}
+
+/// Refuses tasks for a role that whoever acts may not plan work for. People may plan for everybody.
+pub fn check_spawn<'r>(
+    board: &Board,
+    call: &Call,
+    roles: impl IntoIterator<Item = &'r Role>,
+) -> Result<(), Refusal> {
+    let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
+    let Some(agent) = board.agent(id) else { return Ok(()) };
+    let may = |wanted: &Role| match &agent.grants.may_spawn {
+        Some(roles) => roles.contains(wanted),
+        None => agent.roles.iter().any(|role| default_spawns(role.as_str()).contains(&wanted.as_str())),
+    };
+    match roles.into_iter().find(|role| !may(role)) {
+        None => Ok(()),
+        Some(role) => Refusal::new(
+            Code::Role,
+            format!(
+                "the role registry ({}) does not let `{id}` plan work for the role {role}",
+                place(board, &call.by, "may_spawn")
+            ),
+        )
+        .hint(ASK)
+        .detail("role", role.as_str())
+        .err(),
     }
 }

@@ -212,11 +212,14 @@ impl Role {
 }
 
 /// The roles of a work graph, and what they are called on the board.
-const WORK_GRAPH_ROLES: [(&str, &str); 4] = [
+const WORK_GRAPH_ROLES: [(&str, &str); 6] = [
     ("Planner", "planner"),
     ("Implementer", "coder"),
     ("Reviewer", "code_reviewer"),
     ("Red-team", "red_team"),
+    // Other words for the first two, understood and not used.
+    ("Project_manager", "planner"),
+    ("Scaffolder", "coder"),
 ];
 
 impl CommitId {

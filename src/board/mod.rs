@@ -38,7 +38,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use agent::{Agent, Process};
-pub use apply::{Applied, apply, bodies_needed};
+pub use apply::{Applied, apply, bodies_needed, permitted};
 pub use call::{Actor, Call, Credentials, Descent, Switch, SwitchKind, Switches, World};
 pub use config::Config;
 pub use ids::{AgentId, CommitId, GraphId, IdError, Role, TaskId};

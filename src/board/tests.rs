@@ -15,6 +15,7 @@ mod people;
 mod planning;
 mod records;
 mod red_team;
+mod registry;
 mod requests;
 mod restoring;
 mod reviewing;

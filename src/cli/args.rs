@@ -49,6 +49,7 @@ pub enum Command {
     #[command(subcommand)]
     Task(commands::task::TaskCommand),
     Next(commands::next::NextArgs),
+    Roles(commands::roles::RolesArgs),
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
     Merge(commands::merge::MergeArgs),
@@ -128,6 +129,7 @@ impl Command {
         use commands::worktree::WorktreeCommand;
         match self {
             Self::Status(_) | Self::Log(_) | Self::Graph(_) | Self::Diff(_) => true,
+            Self::Roles(_) => true,
             Self::Validate(_) | Self::Verify(_) => true,
             Self::Task(command) => matches!(command, TaskCommand::List(_) | TaskCommand::Show(_)),
             Self::Review(command) => matches!(command, ReviewCommand::Show(_)),

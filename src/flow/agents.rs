@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::board::agent::{default_id, numbered_ids};
 use crate::board::rules::RegisterAgent;
 use crate::board::{AgentId, Needs, Process, Role};
+use crate::policy::registry::Registry;
 use crate::store::files;
 
 use super::context::{Context, token_hash};
@@ -92,13 +93,14 @@ fn register_once(
     let runner = snapshot.board.agent(&id).and_then(|agent| agent.runner.clone());
     let token = crate::host::secret()
         .map_err(|error| Failure::io("read", std::path::Path::new("the kernel's randomness"), &error))?;
+    let config = ctx.project_config()?;
     let committed = ctx.commit(RegisterAgent {
         id: id.clone(),
         roles: roles.to_vec(),
         token_hash: token_hash(&token),
-        configured_roles: ctx.project_config()?.roles.into_keys().collect(),
+        grants: Registry::new(&config).grants(roles),
+        configured_roles: config.roles.into_keys().collect(),
         runner: supervised_by.cloned(),
-        grants: crate::board::grants::Grants::default(),
         fresh: taking == Taking::Fresh,
         // Whoever takes its place holds the lock already.
         former_runner_lives: supervised_by.is_none()

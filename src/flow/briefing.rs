@@ -10,8 +10,10 @@ mod task;
 use std::path::Path;
 
 use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::grants::Operation;
 use crate::board::{AgentId, Board, Needs, Role, Task, TaskId};
 use crate::policy::ProjectConfig;
+use crate::policy::registry::Registry;
 use crate::policy::wake::Wake;
 use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
 
@@ -87,6 +89,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
     };
     desk.common();
     let told = desk.mail();
+    desk.bounds(&config);
     match request.assignment {
         Assignment::Task { task, epoch } => desk.implement(task, *epoch)?,
         Assignment::Review { task } => desk.judge(task)?,
@@ -166,6 +169,24 @@ impl<'a> Desk<'a> {
         let remarks: Vec<&str> = self.request.remarks.iter().map(|remark| remark.trim()).collect();
         let bound = Bound::new(16 * KIB, "`liza log`");
         self.facts.block("remarks", Block::new("your runner", &remarks.join("\n"), &bound));
+    }
+
+    /// What its role may not, whatever its tools would let it; so much of it as the program that plays it is not kept
+    /// from by an option of its own is held by these words alone.
+    fn bounds(&mut self, config: &ProjectConfig) {
+        let (registry, role) = (Registry::new(config), self.request.role);
+        let operations = Operation::ALL.iter().filter(|operation| registry.denies(role, **operation));
+        let classes = registry.denied_classes(role);
+        let tools = registry.denied_tools(role);
+        let denied = operations
+            .map(|operation| operation.words())
+            .chain(classes.iter().map(|denied| denied.class.words()))
+            .chain(tools.iter().map(String::as_str));
+        let denied = Quoted::list(denied);
+        self.facts.optional("denied", Some(&denied).filter(|denied| !denied.as_str().is_empty()));
+        let paths: Vec<String> = registry.paths(role).iter().map(ToString::to_string).collect();
+        let paths = Quoted::list(paths.iter().map(String::as_str));
+        self.facts.optional("only_paths", Some(&paths).filter(|paths| !paths.as_str().is_empty()));
     }
 
     fn task(&self, id: &TaskId) -> Result<&'a Task, Failure> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::board::intent::{ClaimWork, Work};
 use crate::board::rules::{BeginClaim, CancelClaim, FinishClaim, RecordSync, place_names};
 use crate::board::task::Handout;
-use crate::board::{Board, Call, CommitId, Needs, TaskId, Transition, World};
+use crate::board::{Board, Call, CommitId, Needs, TaskId, Transition, World, permitted};
 use crate::git::{self, Synced, Worktrees, content, refs};
 use crate::host::crash;
 use crate::store::lock::SideLock;
@@ -316,7 +316,7 @@ pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &Transition) -
     let snapshot = ctx.read(&Needs::task(task))?;
     let actor = snapshot.board.identify(&ctx.credentials)?;
     let world = World::default();
-    if letting_go.rule().check(&snapshot.board, &Call::new(actor, &ctx.now, &world)).is_err() {
+    if permitted(&snapshot.board, letting_go, &Call::new(actor, &ctx.now, &world)).is_err() {
         return Ok(());
     }
     match keep_now(ctx, &snapshot.board, task) {
@@ -402,7 +402,7 @@ impl Context {
         let actor = board.identify(&self.credentials)?;
         let world = crate::board::World { switches: self.store.switches()?, ..Default::default() };
         let call = crate::board::Call::new(actor, &self.now, &world);
-        match what.rule().check(board, &call) {
+        match permitted(board, what, &call) {
             Ok(()) => Ok(()),
             // Asked again inside a commit, where a breach of Tier 0 is put on record.
             Err(_) => match self.commit(what.clone()) {

@@ -39,6 +39,7 @@ pub mod recover;
 pub mod report;
 pub mod restore;
 pub mod review;
+pub mod roles;
 pub mod runners;
 pub mod shell;
 pub mod submit;

@@ -9,6 +9,7 @@ pub mod locks;
 pub mod overseer;
 pub mod project;
 pub mod provider;
+pub mod registry;
 pub mod restart;
 pub mod reviewing;
 pub mod run;

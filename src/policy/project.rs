@@ -38,8 +38,8 @@ pub struct ProjectConfig {
     /// Gives the red team a turn between approval and merge; without it there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red_team: Option<RedTeamConfig>,
-    /// How roles are played; also roles beside the built-in ones.
-    #[serde(default)]
+    /// How roles are played and what they may do; also roles beside the built-in ones.
+    #[serde(default, deserialize_with = "super::team::registry_by_any_name")]
     pub roles: Roles,
     /// By whom agents are played whose role and team say nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

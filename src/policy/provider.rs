@@ -20,6 +20,9 @@ pub struct ProviderEntry {
     /// The arguments that decide what it may do unasked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<Words>>,
+    /// How tools are kept from an agent; what is not said here cannot be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deny: Option<Denials>,
     /// How the prompt reaches it; on standard input if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptBy>,
@@ -48,6 +51,119 @@ pub struct ProviderEntry {
     /// What people should know before they use it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+}
+
+/// A kind of tools, whatever a provider calls them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolClass {
+    /// Read files.
+    Read,
+    /// Change files.
+    Write,
+    /// Run commands, tests and `liza` among them.
+    Run,
+    /// Reach other machines.
+    Network,
+}
+
+impl ToolClass {
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Run, Self::Network];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Run => "run",
+            Self::Network => "network",
+        }
+    }
+
+    /// What is not to be done, in words for an agent.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "reading files",
+            Self::Write => "changing files",
+            Self::Run => "running commands",
+            Self::Network => "reaching other machines",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == name)
+    }
+}
+
+/// By which of its own options an agent command does without tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Denials {
+    /// The arguments that deny tools by name; `{tools}` stands for the names, with commas between.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_name: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Denial>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Denial>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Denial>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Denial>,
+}
+
+/// How one kind of tools is denied. With neither names nor permissions there is none of that kind anyway.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Denial {
+    /// What the provider calls such tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// What stands in place of the usual permissions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Vec<Words>>,
+    /// An agent so bound cannot change the board with `liza` any more; so it is only bound by an express word in liza.yaml.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_liza: bool,
+    /// What it leaves open, or why it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+impl Denials {
+    fn of(&self, class: ToolClass) -> Option<&Denial> {
+        match class {
+            ToolClass::Read => self.read.as_ref(),
+            ToolClass::Write => self.write.as_ref(),
+            ToolClass::Run => self.run.as_ref(),
+            ToolClass::Network => self.network.as_ref(),
+        }
+    }
+}
+
+/// The tools an agent is started without.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Denied {
+    pub classes: Vec<ToolClass>,
+    /// By the provider's own names.
+    pub tools: Vec<String>,
+}
+
+impl Denied {
+    /// What stands in place of the entry's permissions, if anything does.
+    pub fn permissions<'e>(&self, entry: &'e ProviderEntry) -> Option<&'e [Words]> {
+        self.classes.iter().find_map(|class| entry.denial(*class)?.permissions.as_deref())
+    }
+
+    /// The arguments that deny the rest by name.
+    pub fn words(&self, entry: &ProviderEntry) -> Vec<String> {
+        let of_classes =
+            self.classes.iter().filter_map(|class| entry.denial(*class)).flat_map(|one| &one.tools);
+        let names: Vec<&str> = of_classes.chain(&self.tools).map(String::as_str).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        entry.denies_by_name().iter().map(|word| word.replace("{tools}", &names.join(","))).collect()
+    }
 }
 
 /// Arguments that stand or fall together.
@@ -125,6 +241,24 @@ impl ProviderEntry {
         self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
     }
 
+    /// How this kind of tools is denied, if it can be. Whoever names a command of his own says in it where the arguments
+    /// go that decide what an agent may do; one that does not is not told.
+    pub fn denial(&self, class: ToolClass) -> Option<&Denial> {
+        self.deny.as_ref().filter(|_| self.is_told_permissions())?.of(class)
+    }
+
+    /// The arguments that deny tools by their names, if there are any.
+    pub fn denies_by_name(&self) -> &[String] {
+        match &self.deny {
+            Some(denials) if self.is_told_permissions() => &denials.by_name,
+            _ => &[],
+        }
+    }
+
+    fn is_told_permissions(&self) -> bool {
+        self.command.iter().flat_map(Words::as_slice).any(|word| word == "{permissions}")
+    }
+
     pub fn ending(&self, exit: i32) -> Ending {
         match exit {
             0 => Ending::Done,
@@ -139,6 +273,7 @@ impl ProviderEntry {
     pub fn options(&self) -> Vec<&str> {
         let words = self.command.iter().chain(self.permissions.iter().flatten()).flat_map(Words::as_slice);
         let mut options: Vec<&str> = words
+            .chain(self.denies_by_name())
             .filter(|word| word.starts_with('-') && word.len() > 1 && *word != "--")
             .map(|word| word.split_once('=').map_or(word.as_str(), |(option, _)| option))
             .filter(|option| !self.unlisted.iter().any(|unlisted| unlisted == option))
@@ -161,6 +296,7 @@ impl ProviderEntry {
             base: self.base.clone(),
             command: if same_command { base.command.clone() } else { self.command.clone() },
             permissions: self.permissions.clone().or_else(|| base.permissions.clone()),
+            deny: self.deny.clone().or_else(|| base.deny.clone()),
             prompt: self.prompt.or(base.prompt),
             output: self.output.or(base.output),
             env: [base.env.as_slice(), &self.env].concat(),

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::board::Role;
+use crate::board::{PathPattern, Role};
 
 /// Some agents of one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamMember {
+    #[serde(deserialize_with = "role_by_any_name")]
     pub role: Role,
     /// How many of them; their ids are numbered.
     #[serde(default = "one_of_them")]
@@ -33,10 +34,13 @@ pub fn default_team(red_team: bool) -> Vec<TeamMember> {
     team
 }
 
-/// How one role is played.
+/// How one role is played, and what it may do. `liza roles` shows what holds, and by what it is held.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleConfig {
+    /// What it is there for, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +53,50 @@ pub struct RoleConfig {
     pub template: Option<String>,
     #[serde(default, skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,
+    /// The only operations on the board, and the only kinds of tools (read, write, run, network), that it may use; each of
+    /// the two lists is whole where any of it is named. It never gets what the rules keep from its role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Operations on the board, kinds of tools, or tools by their provider's names, that it may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    /// Roles it may plan work for, if it plans at all.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "roles_by_any_name")]
+    pub may_spawn: Option<Vec<Role>>,
+    /// Roles it may send messages to.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "roles_by_any_name")]
+    pub may_message: Option<Vec<Role>>,
+    /// The only paths its commits may touch, within what its task allows; without it, all of those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathPattern>,
+}
+
+/// Roles go by the words of a work graph and of its elders, too: `implementer`, `scaffolder`, `reviewer`, `project_manager`.
+fn one_name(role: Role) -> Role {
+    Role::of_work_graph(role.as_str()).unwrap_or(role)
+}
+
+fn role_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
+    Role::deserialize(deserializer).map(one_name)
+}
+
+fn roles_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Role>>, D::Error> {
+    let said = Option::<Vec<Role>>::deserialize(deserializer)?;
+    Ok(said.map(|roles| roles.into_iter().map(one_name).collect()))
+}
+
+/// Roles by the names they have on the board. One role under two names has two settings, and neither counts.
+pub fn registry_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Roles, D::Error> {
+    let mut roles = Roles::new();
+    for (said, config) in Roles::deserialize(deserializer)? {
+        let role = one_name(said);
+        if roles.insert(role.clone(), config).is_some() {
+            return Err(serde::de::Error::custom(format_args!(
+                "`roles` has the role {role} twice, under two of its names"
+            )));
+        }
+    }
+    Ok(roles)
 }
 
 /// What one session of an agent may cost. What is not said is the built-in figure of the role; 0 means no limit.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::policy::provider::{PromptBy, ProviderEntry, Words};
+use crate::policy::provider::{Denied, PromptBy, ProviderEntry, Words};
 use crate::policy::team::Limits;
 
 /// Linux takes no argument of more than 128 KiB; other systems take less in all.
@@ -26,6 +26,8 @@ pub struct Job {
     pub run_dir: PathBuf,
     pub model: Option<String>,
     pub args: Vec<String>,
+    /// Tools it does without.
+    pub denied: Denied,
     /// The session to go on with, if the former one may be continued.
     pub session: Option<String>,
     pub limits: Limits,
@@ -103,8 +105,10 @@ impl Values {
         for words in command {
             match words {
                 Words::One(word) if word == "{permissions}" => {
-                    let list = entry.permissions.iter().flatten().map(Words::as_slice);
+                    let usual = entry.permissions.as_deref().unwrap_or_default();
+                    let list = job.denied.permissions(entry).unwrap_or(usual).iter().map(Words::as_slice);
                     done.extend(list.filter_map(|words| self.together(words)).flatten());
+                    done.extend(job.denied.words(entry));
                 }
                 Words::One(word) if word == "{args}" => done.extend(self.extra(&job.args)),
                 words => done.extend(self.together(words.as_slice()).into_iter().flatten()),
@@ -178,6 +182,7 @@ mod tests {
             run_dir: "/r/.liza/runs/t/1".into(),
             model: None,
             args: Vec::new(),
+            denied: Denied::default(),
             session: None,
             limits: Limits::default(),
         }

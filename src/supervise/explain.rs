@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::board::{AgentId, Call, Role, TaskId};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::{Context, Failure, leftovers};
+use crate::policy::registry::Registry;
 use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
 use crate::policy::team::Limits;
 use crate::policy::wake::wakes;
@@ -56,6 +57,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         run_dir,
         model: role_config.and_then(|role| role.model.clone()),
         args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
+        denied: Registry::new(&config).started_without(role, &chosen.entry),
         session: None,
         limits,
     };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::board::grants::Operation;
 use crate::board::rules::RetireAgent;
 use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, TaskId};
 use crate::flow::briefing::Assignment;
@@ -15,6 +16,7 @@ use crate::flow::context::Caller;
 use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
 use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
+use crate::policy::registry::Registry;
 use crate::policy::restart::Crashes;
 use crate::policy::schedule::{best_claim, best_review, merge_order, needed_for_reviews};
 use crate::policy::team::Limits;
@@ -116,10 +118,7 @@ pub struct Chosen {
 
 /// By whom an agent of this role is played.
 pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Result<Chosen, Failure> {
-    let of_team =
-        config.team.iter().find(|member| &member.role == role).and_then(|member| member.provider.as_deref());
-    let of_role = config.roles.get(role).and_then(|role| role.provider.as_deref());
-    let name = asked.or(of_team).or(of_role).or(config.provider.as_deref());
+    let name = asked.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
     let catalog = Catalog::new(config);
     let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     let Some(name) = name else {
@@ -393,7 +392,9 @@ impl Runner {
         let call = Call::new(actor, &self.ctx.now, &world);
         if self.role.judges() {
             // The red team judges and does not merge.
-            let merges = self.role == Role::code_reviewer();
+            let reviews = self.role == Role::code_reviewer();
+            let denied = board.agent(&self.agent).map(|agent| agent.grants.denied.as_slice());
+            let merges = reviews && !denied.unwrap_or_default().contains(&Operation::Merge);
             let approved = merge_order(board).into_iter().any(|task| {
                 merges
                     && wanted(&task.id)
@@ -411,11 +412,11 @@ impl Runner {
             let task = task.id.clone();
             return match review::claim(&self.ctx, &task) {
                 Ok((data, _)) => {
-                    let what = if merges { "for review" } else { "for the red team" };
+                    let what = if reviews { "for review" } else { "for the red team" };
                     self.tell(Event::new(Kind::Claimed, what).task(&task));
                     // So that the verdict can rest on what they say, and need not wait for them. What the red team
                     // gets has passed them.
-                    if merges && let Err(failure) = review::ask_gates(&self.ctx, &task) {
+                    if reviews && let Err(failure) = review::ask_gates(&self.ctx, &task) {
                         self.tell(Event::new(Kind::Notice, said(&failure)).task(&task));
                     }
                     let place = PathBuf::from(data["checkout"].as_str().unwrap_or_default());

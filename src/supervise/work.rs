@@ -13,6 +13,7 @@ use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::Ending;
+use crate::policy::registry::Registry;
 use crate::policy::restart::AfterCrash;
 use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 
@@ -321,6 +322,7 @@ impl Runner {
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
             args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
+            denied: Registry::new(&self.config).started_without(&self.role, &self.entry),
             session: self.resume.take(),
             limits: self.limits,
         };

@@ -74,6 +74,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza review release", Me::Reviewer, reviewing),
     ("liza review renew", Me::Reviewer, reviewing),
     ("liza review show", Me::Reviewer, reviewing),
+    ("liza roles", Me::Human, board),
     ("liza run", Me::Human, staffed),
     ("liza schema", Me::Human, bare),
     ("liza spec-change", Me::Human, idle),

@@ -40,6 +40,7 @@ mod red_team;
 mod requests;
 mod restore;
 mod review;
+mod roles;
 mod shells;
 mod store;
 mod submit_validation;

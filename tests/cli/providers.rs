@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use liza::policy::ProjectConfig;
-use liza::policy::provider::{PromptBy, ProviderEntry};
+use liza::policy::provider::{Denied, PromptBy, ProviderEntry};
 use liza::policy::team::Limits;
 use liza::provider::{Catalog, Job, Meter, Redactor, Usage, environment, invocation, secrets};
 
@@ -125,6 +125,7 @@ fn job(world: &World) -> Job {
         run_dir,
         model: Some("model-x".to_owned()),
         args: vec!["--of-the-role".to_owned()],
+        denied: Denied::default(),
         session: Some("session-0".to_owned()),
         limits: Limits { turns: Some(50), ..Limits::default() },
     }

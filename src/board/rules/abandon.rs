@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::Call;
+use crate::board::grants::check_spawn;
 use crate::board::graph::Graph;
 use crate::board::history::Event;
 use crate::board::ids::TaskId;
@@ -82,6 +83,7 @@ pub struct Rescope {
 impl Rule for Rescope {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         plans(board, call, "rescope tasks")?;
+        check_spawn(board, call, self.into.iter().map(|task| &task.role))?;
         let task = find(board, &self.task)?;
         no_intent(board, &self.task)?;
         if task.status.is_terminal() {

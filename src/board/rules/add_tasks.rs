@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::Call;
+use crate::board::grants::check_spawn;
 use crate::board::graph::Graph;
 use crate::board::history::Event;
 use crate::board::ids::{GraphId, Role, TaskId};
@@ -92,6 +93,7 @@ impl AddTasks {
 impl Rule for AddTasks {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         plans(board, call, "add tasks")?;
+        check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
         if self.finalize {
             call.check_switches(None)?;
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
 use crate::board::gates::GateReport;
+use crate::board::grants;
 use crate::board::history::{Checkpoint, Event};
 use crate::board::ids::{AgentId, CommitId, TaskId};
 use crate::board::paths::{PathPattern, RepoPath, inside};
@@ -126,6 +127,7 @@ pub(super) fn check_paths(
         .flat_map(|checkpoint| &checkpoint.files_to_modify)
         .filter_map(|file| PathPattern::new(file).ok())
         .collect();
+    let grants = grants::of_actor(board, &call.by);
     let mut offending = Vec::new();
     for file in files {
         let why =
@@ -133,6 +135,9 @@ pub(super) fn check_paths(
                 Err(why) => Some(why.to_string()),
                 Ok(path) if !inside(&path, &scope.inside) => Some("not inside scope IN".to_owned()),
                 Ok(path) if inside(&path, &scope.outside) => Some("inside scope OUT".to_owned()),
+                Ok(path) if grants.is_some_and(|grants| grants.keeps_out_of(&path)) => {
+                    Some(format!("not for this role: {}", grants::place(board, &call.by, "paths")))
+                }
                 Ok(path) => match board.tasks.iter().find(|other| {
                     other.id != task.id && other.is_live(call.now) && inside(&path, &other.owns)
                 }) {

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod records;
 pub mod report;
 pub mod review;
+pub mod roles;
 pub mod run;
 pub mod schema;
 pub mod status;
@@ -49,6 +50,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Status(args) => status::run(session, &args),
         Command::Task(command) => task::run(session, command),
         Command::Next(args) => next::run(session, &args),
+        Command::Roles(args) => roles::run(session, &args),
         Command::Review(command) => review::run(session, command),
         Command::Merge(args) => merge::run(session, &args),
         Command::Integration(command) => integration::run(session, command),

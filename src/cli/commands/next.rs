@@ -19,7 +19,7 @@ use super::{review as review_words, task as task_words};
 /// Claim the best work there is for you, and print what it is
 ///
 /// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan, or else a task of its own role. `implementer` and
-/// `reviewer`, the words of a work graph, stand for coder and code_reviewer. Your own reserved work comes first, then the
+/// `reviewer`, the words of a work graph, stand for coder and code_reviewer, `project_manager` and `scaffolder` for planner and coder. Your own reserved work comes first, then the
 /// most urgent. Nothing to do: exit 0 and `data` is null.
 ///
 /// Example: liza next --role coder --wait 60
@@ -37,7 +37,7 @@ pub struct NextArgs {
 const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
-    let role = role(session, &args.role)?;
+    let role = role(&args.role)?;
     super::known_role(session, &role)?;
     session.seal_request()?;
     session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
@@ -67,12 +67,9 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
     }
 }
 
-/// The words of a work graph are understood, unless the project has a role of that name.
-fn role(session: &Session, word: &str) -> Result<Role, Failure> {
+/// The words of a work graph are understood, as they are in liza.yaml.
+fn role(word: &str) -> Result<Role, Failure> {
     let role = parse_role(word)?;
-    if session.ctx.project_config()?.roles.contains_key(&role) {
-        return Ok(role);
-    }
     Ok(Role::of_work_graph(word).unwrap_or(role))
 }
 

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::board::rules::RecordBundle;
-use crate::board::transition::Rule;
-use crate::board::{Board, Call, CommitId, Needs, Task, TaskId};
+use crate::board::{Board, Call, CommitId, Needs, Task, TaskId, permitted};
 use crate::flow::claim::integration_head;
 use crate::git::content::{self, Filters};
 use crate::git::tree::{Difference, Entry, differences};
@@ -64,7 +63,8 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     let actor = snapshot.board.identify(&ctx.credentials)?;
     let world = crate::board::World::default();
     // Whoever only looks at the work may have a bundle of it; the task names those of whoever works on it.
-    let may_note = on_board && note.check(&snapshot.board, &Call::new(actor, &ctx.now, &world)).is_ok();
+    let call = Call::new(actor, &ctx.now, &world);
+    let may_note = on_board && permitted(&snapshot.board, &note.clone().into(), &call).is_ok();
     if !may_note {
         ctx.narrate(
             "the bundle is not noted on the task: that is for whoever works on it, a planner or a person",

@@ -2,7 +2,7 @@
 
 use crate::board::history::Event as Past;
 use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
-use crate::board::{TaskId, Transition};
+use crate::board::{Code, TaskId, Transition};
 use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
 
@@ -134,6 +134,12 @@ impl Runner {
             Transition::HandOff(_) => Kind::HandedOff,
             _ => Kind::Released,
         };
+        let giving_back: Transition = match &what {
+            Transition::Block(Block { epoch: Some(epoch), reason, .. }) => {
+                Release { task: task.clone(), epoch: Some(*epoch), reason: reason.clone() }.into()
+            }
+            _ => ReleaseReview { task: task.clone() }.into(),
+        };
         let text = match &what {
             Transition::Block(block) => block.reason.clone(),
             Transition::HandOff(handoff) => handoff.summary.clone(),
@@ -141,6 +147,13 @@ impl Runner {
         };
         let event = match self.ctx.commit(what) {
             Ok(_) => Event::new(kind, text),
+            // Whom the registry does not let block anything gives back what it holds.
+            Err(failure) if kind == Kind::Blocked && failure.code == Code::Role.as_str() => {
+                match self.ctx.commit(giving_back) {
+                    Ok(_) => Event::new(Kind::Released, text),
+                    Err(_) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
+                }
+            }
             Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
         };
         self.tell(event.task(task));

@@ -1,0 +1,48 @@
+//! The role registry of this project: what each role may do, and which agents were registered under other words.
+
+use crate::board::{Needs, Role};
+use crate::policy::ProjectConfig;
+use crate::policy::provider::ProviderEntry;
+use crate::policy::registry::{Matrix, Problem, Registry, matrix, problems};
+use crate::provider::Catalog;
+
+use super::context::Context;
+use super::failure::Failure;
+
+pub struct Roles {
+    pub config: ProjectConfig,
+    pub matrix: Matrix,
+    pub problems: Vec<Problem>,
+    /// Agents, with the roles they have, whose grants are not what liza.yaml says now.
+    pub registered_before: Vec<(String, Vec<Role>)>,
+    pub revision: u64,
+}
+
+pub fn roles(ctx: &Context) -> Result<Roles, Failure> {
+    let config = ctx.project_config()?;
+    let snapshot = ctx.read(&Needs::Nothing)?;
+    let registry = Registry::new(&config);
+    let catalog = Catalog::new(&config);
+    let player = |role: &Role| played_by(registry, &catalog, role);
+    let registered_before = snapshot
+        .board
+        .rest
+        .agents
+        .iter()
+        .filter(|(_, agent)| agent.is_active() && registry.grants(&agent.roles) != agent.grants)
+        .map(|(id, agent)| (id.to_string(), agent.roles.clone()))
+        .collect();
+    Ok(Roles {
+        matrix: matrix(registry, &player),
+        problems: problems(registry, &player),
+        registered_before,
+        revision: snapshot.board.revision,
+        config,
+    })
+}
+
+/// The provider that plays a role by default, if it is one that can be started.
+pub fn played_by(registry: Registry<'_>, catalog: &Catalog, role: &Role) -> Option<(String, ProviderEntry)> {
+    let (name, _) = registry.provider(role)?;
+    Some((name.to_owned(), catalog.entry(name).ok()?.clone()))
+}

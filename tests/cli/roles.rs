@@ -1,0 +1,302 @@
+//! The role registry: printed as it is enforced, and enforced as it is printed.
+
+use serde_json::{Value, json};
+
+use crate::providers::Fake;
+use crate::support::{HUMAN, Ran, World, paths, write};
+
+fn matrix(world: &World) -> Value {
+    world.json(&HUMAN, &["roles"]).ok().data()
+}
+
+/// What the matrix says of one role.
+#[track_caller]
+fn cell(found: &Value, what: &str, role: &str) -> (bool, String, String) {
+    let row = found["rows"].as_array().expect("rows").iter().find(|row| row["what"] == what).expect("a row");
+    let cell =
+        row["cells"].as_array().expect("cells").iter().find(|cell| cell["role"] == role).expect("a cell");
+    let text = |key: &str| cell[key].as_str().unwrap_or_default().to_owned();
+    (cell["allowed"].as_bool().expect("a word"), text("by"), text("note"))
+}
+
+/// The command line an agent of this role would be started with.
+#[track_caller]
+fn explained(world: &World, role: &str, provider: &str) -> Vec<String> {
+    let args = ["agent", "run", "--role", role, "--provider", provider, "--explain"];
+    let data = world.json(&HUMAN, &args).ok().data();
+    data["args"]
+        .as_array()
+        .expect("words")
+        .iter()
+        .map(|word| word.as_str().expect("text").to_owned())
+        .collect()
+}
+
+fn has(words: &[String], pair: [&str; 2]) -> bool {
+    words.windows(2).any(|two| two == pair)
+}
+
+#[test]
+fn the_defaults_are_printed_with_what_holds_them() {
+    let world = World::new();
+    let found = matrix(&world);
+    let roles: Vec<&str> =
+        found["roles"].as_array().expect("roles").iter().map(|role| role.as_str().expect("text")).collect();
+    for role in ["planner", "coder", "code_reviewer", "test_engineer", "red_team", "overseer", "auditor"] {
+        assert!(roles.contains(&role), "{roles:?}");
+    }
+    let of = |what: &str, role: &str| cell(&found, what, role);
+    assert_eq!(of("plan", "planner"), (true, "rule".into(), String::new()));
+    assert_eq!(of("plan", "coder"), (false, "rule".into(), String::new()));
+    assert_eq!(of("merge", "code_reviewer"), (true, "rule".into(), String::new()));
+    assert_eq!(of("oversee", "overseer").0, true);
+    assert_eq!(of("spawn", "planner"), (true, "registry".into(), "coder, test_engineer".into()));
+    assert_eq!(of("message to", "coder").2, "planner, test_engineer");
+    assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
+    // Nobody is named to play it, so nothing but the prompt keeps it from writing.
+    assert_eq!(of("tool write", "code_reviewer").1, "prompt");
+    assert_eq!(found["problems"], json!([]));
+    let schema = world.human(&["schema", "config"]).ok().stdout;
+    for key in ["allow", "deny", "may_spawn", "may_message", "paths", "description", "by_name"] {
+        assert!(schema.contains(&format!("\"{key}\"")), "{key}");
+    }
+    let text = world.human(&["roles"]).ok().stdout;
+    assert!(text.lines().next().unwrap_or_default().contains("code_reviewer"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("plan ") && line.contains("+ rule")), "{text}");
+
+    world.write("liza.yaml", "provider: claude\nteam:\n  - {role: code_reviewer, provider: codex}\n");
+    let found = matrix(&world);
+    let (allowed, by, note) = cell(&found, "tool write", "planner");
+    assert_eq!((allowed, by.as_str()), (false, "provider"));
+    assert!(
+        note.contains("--disallowedTools=Edit,MultiEdit,Write,NotebookEdit") && note.contains("shell"),
+        "{note}"
+    );
+    let (_, by, note) = cell(&found, "tool write", "code_reviewer");
+    assert!(by == "prompt" && note.contains("codex") && note.contains("liza"), "{by}: {note}");
+}
+
+#[test]
+fn one_role_is_told_whole_with_where_each_value_comes_from() {
+    let world = World::new();
+    world.write(
+        "liza.yaml",
+        "provider: codex\nroles:\n  scaffolder:\n    model: big\n    limits: {turns: 7, tokens: 0}\n    paths: [src/]\n    may_message: [project_manager]\n",
+    );
+    let data = world.json(&HUMAN, &["roles", "coder"]).ok().data();
+    let of = |name: &str| (data["settings"][name]["value"].clone(), data["settings"][name]["from"].clone());
+    assert_eq!(of("provider"), (json!("codex"), json!("liza.yaml")));
+    assert_eq!(of("model"), (json!("big"), json!("liza.yaml")));
+    assert_eq!(of("turns"), (json!(7), json!("liza.yaml")));
+    assert_eq!(of("tokens"), (Value::Null, json!("liza.yaml")), "0 is none");
+    assert_eq!(of("wall_seconds"), (json!(1800), json!("built-in")));
+    assert_eq!(of("paths"), (json!(["src/"]), json!("liza.yaml")));
+    assert_eq!(of("may_message"), (json!(["planner"]), json!("liza.yaml")));
+    assert_eq!(of("template"), (Value::Null, json!("built-in")));
+    assert_eq!(data["cells"]["plan"]["by"], "rule");
+    let text = world.human(&["roles", "Scaffolder"]).ok().stdout;
+    for line in [
+        "coder\n",
+        "turns         7 (liza.yaml)",
+        "wall_seconds  1800 (built-in)",
+        "paths         src/ (liza.yaml)",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    world.refused(&HUMAN, &["roles", "painter"], 1, "refused.unknown_role");
+}
+
+#[test]
+fn what_makes_no_sense_is_named_by_roles_and_by_doctor() {
+    let world = World::new();
+    world.write(
+        "liza.yaml",
+        "roles:\n  coder: {allow: [work, merge], deny: [work], may_message: [cooder]}\n  red_team: {provider: kimi, deny: [write]}\n",
+    );
+    let told = matrix(&world)["problems"].as_array().expect("problems").clone();
+    let places: Vec<&str> = told.iter().map(|one| one["at"].as_str().expect("a place")).collect();
+    assert_eq!(
+        places,
+        ["roles.coder.allow", "roles.coder.allow", "roles.coder.may_message", "roles.red_team.deny"],
+        "{told:#?}"
+    );
+    let text = world.human(&["roles"]).ok().stdout;
+    assert!(text.contains("problems:") && text.contains("there is no role `cooder`"), "{text}");
+    let findings = world.json(&HUMAN, &["doctor"]).data()["findings"].as_array().expect("findings").clone();
+    let senseless: Vec<&Value> = findings.iter().filter(|one| one["code"] == "roles.senseless").collect();
+    assert_eq!(senseless.len(), 4, "{findings:#?}");
+    // What cannot be read is refused at once.
+    for broken in [
+        "roles: {coder: {}, scaffolder: {}}\n",
+        "roles: {coder: {deny: merge}}\n",
+        "roles: {coder: {denies: []}}\n",
+    ] {
+        world.write("liza.yaml", broken);
+        world.refused(&HUMAN, &["roles"], 2, "usage.config");
+    }
+}
+
+#[test]
+fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
+    let world = World::new();
+    world.write(
+        "liza.yaml",
+        "roles:\n  coder: {deny: [report, bundle]}\n  code_reviewer: {allow: [review, report, stop]}\n",
+    );
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
+    let error = world.refused(&coder, &["note", "hello"], 1, "refused.role");
+    let message = error["message"].as_str().expect("a message");
+    assert!(
+        message.contains("liza.yaml, roles.coder.deny") && message.contains("`coder-1` report"),
+        "{message}"
+    );
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("liza roles")), "{error}");
+    // Nothing is on record of it but the registrations before.
+    let log = world.json(&HUMAN, &["log"]).ok().data()["records"].clone();
+    assert!(log.as_array().expect("records").iter().all(|record| record["by"] == "human"), "{log}");
+    world.human(&["note", "people may always"]).ok();
+
+    // The whole way to a merge, which this reviewer may not make; and no merge is begun for it either.
+    let commit = world.submitted(&coder, "t1", "src/a.sh", "echo a\n");
+    world.approve(&reviewer, "t1", &commit);
+    world.refused(&reviewer, &["merge", "t1"], 1, "refused.role");
+    assert_eq!(world.status_of("t1"), "APPROVED");
+    world.human(&["merge", "t1"]).ok();
+    // Tier 0 is a breach before and after: the registry does not hide it.
+    let second = world.submitted(&coder, "t2", "src/b.sh", "echo b\n");
+    let approve = ["review", "approve", "t2", "--commit", &second, "--summary", "mine"];
+    world.tier0(&coder, &approve, "tier0.role_boundary");
+    world.sound();
+}
+
+#[test]
+fn what_liza_yaml_says_counts_from_the_next_registration_on() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.write("liza.yaml", "roles:\n  coder: {deny: [report]}\n");
+    world.liza(&coder, &["note", "as I was registered"]).ok();
+    assert_eq!(matrix(&world)["registered_before"], json!(["coder-1"]));
+    let text = world.human(&["roles", "coder"]).ok().stdout;
+    assert!(text.contains("registered before liza.yaml said this") && text.contains("coder-1"), "{text}");
+    let again = world.register("coder", "coder-1");
+    world.refused(&again, &["note", "no more"], 1, "refused.role");
+    assert_eq!(matrix(&world)["registered_before"], json!([]));
+    world.write("liza.yaml", "version: 1\n");
+    world.refused(&again, &["note", "not yet"], 1, "refused.role");
+    let third = world.register("coder", "coder-1");
+    world.liza(&third, &["note", "again"]).ok();
+    world.sound();
+}
+
+#[test]
+fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
+    let world = World::bare_repo();
+    world.human(&["init", "A greeting program", "--hooks"]).ok();
+    world.write("liza.yaml", "roles:\n  coder: {paths: [src/, \"tests/\"]}\n");
+    let coder = world.register("coder", "coder-1");
+    world.task("t1", &["src/", "docs/", "tests/"]);
+    let worktree = world.claim(&coder, "t1");
+    world.checkpoint(&coder, "t1", &["src/a.sh", "docs/a.md", "tests/test_a.sh"]);
+    for (file, text) in [("src/a.sh", "echo a\n"), ("docs/a.md", "a\n"), ("tests/test_a.sh", "echo ok\n")] {
+        write(&worktree, file, text);
+    }
+    world.git_in(&worktree, &["add", "-A"]);
+    let ran = world.git_as(&coder, &worktree, &["commit", "-q", "-m", "work"], &[]).exits(1);
+    assert!(ran.stderr.contains("docs/a.md") && ran.stderr.contains("roles.coder.paths"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("src/a.sh ("), "{}", ran.stderr);
+    // Past the hook; submit looks at the same.
+    world.git_in(&worktree, &["-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "work"]);
+    let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.scope");
+    let named = paths(&error);
+    assert_eq!(named.len(), 1, "{error}");
+    assert!(named[0].starts_with("docs/a.md (") && named[0].contains("roles.coder.paths"), "{named:?}");
+    world.git_in(&worktree, &["reset", "-q", "--soft", "HEAD^"]);
+    world.git_in(&worktree, &["rm", "-q", "-f", "docs/a.md"]);
+    world.git_as(&coder, &worktree, &["commit", "-q", "-m", "without docs"], &[]).ok();
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+}
+
+#[test]
+fn a_planner_plans_for_the_roles_it_may_and_people_for_all() {
+    let world = World::new();
+    let planner = world.register("planner", "planner-1");
+    let add = |id: &'static str, role: &'static str| {
+        ["task", "add", "--id", id, "--title", id, "--role", role].to_vec()
+    };
+    world.liza(&planner, &add("a", "coder")).ok();
+    world.liza(&planner, &add("b", "test_engineer")).ok();
+    let error = world.refused(&planner, &add("c", "technical_writer"), 1, "refused.role");
+    assert!(
+        error["message"].as_str().is_some_and(|text| text.contains("roles.planner.may_spawn")),
+        "{error}"
+    );
+    world.human(&add("c", "technical_writer")).ok();
+    world.write("liza.yaml", "roles: {technical_writer: {}}\n");
+    let planner = world.register("planner", "planner-1");
+    world.liza(&planner, &add("d", "technical_writer")).ok();
+    world.write("liza.yaml", "roles: {technical_writer: {}, planner: {may_spawn: [technical_writer]}}\n");
+    let planner = world.register("planner", "planner-1");
+    world.refused(&planner, &add("e", "coder"), 1, "refused.role");
+    let plan = "tasks:\n  - {id: f, title: F}\n";
+    let ran = world.json_stdin(&planner, &["plan", "-", "--draft"], plan);
+    assert_eq!((ran.exit, ran.code().as_str()), (1, "refused.role"), "{}", ran.stdout);
+}
+
+#[test]
+fn tools_are_denied_by_each_providers_own_options() {
+    let world = World::new();
+    let deny = "--disallowedTools=Edit,MultiEdit,Write,NotebookEdit".to_owned();
+    // By default: who judges, plans or watches does not write; and never at the price of `liza`.
+    for role in ["code_reviewer", "red_team", "planner", "overseer"] {
+        assert!(explained(&world, role, "claude").contains(&deny), "{role}");
+        assert!(explained(&world, role, "copilot").contains(&"--deny-tool=write".to_owned()), "{role}");
+        assert!(has(&explained(&world, role, "codex"), ["--sandbox", "workspace-write"]), "{role}");
+        assert!(has(&explained(&world, role, "gemini"), ["--approval-mode", "yolo"]), "{role}");
+    }
+    for role in ["coder", "test_engineer"] {
+        assert!(
+            explained(&world, role, "claude").iter().all(|word| !word.starts_with("--disallowed")),
+            "{role}"
+        );
+        assert!(explained(&world, role, "copilot").iter().all(|word| !word.starts_with("--deny")), "{role}");
+    }
+    // A person's express word is taken at its word.
+    world.write(
+        "liza.yaml",
+        "roles:\n  red_team: {deny: [write, network, Task]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
+    );
+    let claude = explained(&world, "red_team", "claude");
+    assert!(claude.contains(&format!("{deny},WebFetch,WebSearch,Task")), "{claude:?}");
+    assert!(has(&explained(&world, "red_team", "codex"), ["--sandbox", "read-only"]));
+    assert!(has(&explained(&world, "red_team", "gemini"), ["--approval-mode", "plan"]));
+    assert!(has(&explained(&world, "red_team", "qwen"), ["--approval-mode", "plan"]));
+    assert!(
+        explained(&world, "code_reviewer", "claude").iter().all(|word| !word.starts_with("--disallowed"))
+    );
+}
+
+#[test]
+fn the_options_and_the_words_reach_the_agent() {
+    let world = World::in_memory();
+    world.write("liza.yaml", "provider: claude\nroles:\n  code_reviewer: {deny: [bless, WebFetch]}\n");
+    let coder = world.register("coder", "coder-1");
+    world.submitted(&coder, "t1", "src/a.sh", "echo a\n");
+    let fake = Fake::ending_with(&world, "claude", None, "liza review release t1 >/dev/null");
+    let args = ["--json", "agent", "run", "--role", "code_reviewer", "--once"];
+    let mut command = world.liza_command(&HUMAN, &world.root, &args);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(fake.bin.clone()).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(all).expect("a path"));
+    Ran::of(command.output().expect("liza runs"));
+    let words = fake.words();
+    let denied = "--disallowedTools=Edit,MultiEdit,Write,NotebookEdit,WebFetch".to_owned();
+    assert!(words.contains(&denied), "{words:?}");
+    let prompt = fake.record("stdin");
+    assert!(
+        prompt.contains("Not for your role")
+            && prompt.contains("`changing files`")
+            && prompt.contains("`WebFetch`"),
+        "{prompt}"
+    );
+    assert!(prompt.contains("`bless gates`"), "{prompt}");
+}
