@@ -57,7 +57,9 @@ fn same_file(window: &[&AgentSnapshot]) -> Option<Detection> {
     let changes = window.windows(2).filter(|pair| pair[0].tree != pair[1].tree).count();
     let returns =
         (1..window.len()).filter(|at| window[..*at].iter().any(|look| look.tree == window[*at].tree)).count();
-    if !one_file || changes + 1 != window.len() || returns == 0 {
+    // What comes and goes within one call is the work of a program, such as a test that writes a file.
+    let by_itself = latest.tool_calls == 0 || grown(window, |look| look.tool_calls) >= changes as u64;
+    if !one_file || !by_itself || changes + 1 != window.len() || returns == 0 {
         return None;
     }
     Some(Detection::warning(
