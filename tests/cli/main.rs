@@ -33,6 +33,7 @@ mod merging_people;
 mod messages;
 mod only_copies;
 mod other_versions;
+mod overseer_settings;
 mod prompts;
 mod providers;
 mod reading;
