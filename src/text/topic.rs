@@ -36,11 +36,8 @@ impl Topic {
     pub fn of(text: &str) -> Self {
         let end =
             text.char_indices().map(|(at, _)| at).find(|&at| at >= LONGEST_COMPARED).unwrap_or(text.len());
-        let mut words: Vec<String> = pieces(&text[..end])
-            .into_iter()
-            .filter_map(|word| normal(&word))
-            .take(MOST_WORDS)
-            .collect();
+        let mut words: Vec<String> =
+            pieces(&text[..end]).into_iter().filter_map(|word| normal(&word)).take(MOST_WORDS).collect();
         words.sort();
         words.dedup();
         Self { words }
@@ -50,12 +47,14 @@ impl Topic {
     pub fn name(&self) -> String {
         let telling: Vec<&str> =
             self.words.iter().map(String::as_str).filter(|word| !is_common(word)).collect();
-        let words = if telling.is_empty() {
-            self.words.iter().map(String::as_str).collect()
-        } else {
-            telling
-        };
+        let words =
+            if telling.is_empty() { self.words.iter().map(String::as_str).collect() } else { telling };
         words.join("-")
+    }
+
+    /// Whether the other is about the same matter.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.likeness(other) >= SAME_TOPIC
     }
 
     /// From 0 (nothing in common) to 1.
@@ -88,7 +87,7 @@ impl Topic {
 
 /// Whether two texts are about the same matter.
 pub fn same_topic(a: &str, b: &str) -> bool {
-    Topic::of(a).likeness(&Topic::of(b)) >= SAME_TOPIC
+    Topic::of(a).is_same(&Topic::of(b))
 }
 
 /// How many of these words tell what it is about.
@@ -106,7 +105,8 @@ fn pieces(text: &str) -> Vec<String> {
     let mut word = String::new();
     for c in text.chars() {
         // Chinese and Japanese put no blanks between words.
-        let ideograph = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3fffd}');
+        let ideograph =
+            matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3fffd}');
         if !c.is_alphanumeric() && !matches!(c, '\'' | '’') || ideograph {
             words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
         }
@@ -163,8 +163,10 @@ fn stem(word: &str) -> String {
 }
 
 /// Longest first, so that one comes off at most.
-const ENDINGS: &[&str] =
-    &["izations", "ization", "ications", "ication", "ations", "ation", "ating", "ings", "ated", "ions", "ing", "ion", "ers", "ies", "ied", "ed", "es", "er", "s"];
+const ENDINGS: &[&str] = &[
+    "izations", "ization", "ications", "ication", "ations", "ation", "ating", "ings", "ated", "ions", "ing",
+    "ion", "ers", "ies", "ied", "ed", "es", "er", "s",
+];
 
 /// Several ways to write one name.
 const ONE_NAME: &[(&str, &str)] = &[
@@ -190,41 +192,224 @@ const ONE_NAME: &[(&str, &str)] = &[
 
 /// Whether a normal form stands in reports of any kind.
 fn is_common(word: &str) -> bool {
-    static STEMS: LazyLock<BTreeSet<String>> = LazyLock::new(|| COMMON.iter().map(|word| stem(word)).collect());
+    static STEMS: LazyLock<BTreeSet<String>> =
+        LazyLock::new(|| COMMON.iter().map(|word| stem(word)).collect());
     // `OperationalError` says no more than `error` does.
     STEMS.contains(word) || word.ends_with("error") || word.ends_with("exception")
 }
 
 /// Words of any sentence, and endings of names.
 const IGNORED: &[&str] = &[
-    "a", "an", "the", "and", "or", "but", "so", "of", "in", "on", "at", "to", "from", "for", "with", "by", "as", "into", "onto", "than",
-    "is", "are", "was", "were", "be", "been", "being", "it", "its", "this", "that", "these", "those", "there", "here", "i", "we", "you",
-    "they", "their", "our", "my", "do", "does", "did", "done", "has", "have", "had", "will", "would", "should", "can", "could", "may",
-    "might", "must", "shall", "if", "when", "while", "whether", "what", "which", "who", "whom", "whose", "how", "why", "where", "then",
-    "too", "also", "just", "only", "very", "any", "all", "some", "each", "every", "both", "always", "never", "now", "again", "still",
-    "com", "org", "net", "io", "www", "http", "https", "rs", "js", "ts", "tsx", "sh", "md", "json", "src", "such", "named", "because", "since",
-    "between", "during", "after", "before", "since", "about", "no", "not", "without", "per", "via", "out", "up", "one", "am", "pm",
+    "a", "an", "the", "and", "or", "but", "so", "of", "in", "on", "at", "to", "from", "for", "with", "by",
+    "as", "into", "onto", "than", "is", "are", "was", "were", "be", "been", "being", "it", "its", "this",
+    "that", "these", "those", "there", "here", "i", "we", "you", "they", "their", "our", "my", "do", "does",
+    "did", "done", "has", "have", "had", "will", "would", "should", "can", "could", "may", "might", "must",
+    "shall", "if", "when", "while", "whether", "what", "which", "who", "whom", "whose", "how", "why",
+    "where", "then", "too", "also", "just", "only", "very", "any", "all", "some", "each", "every", "both",
+    "always", "never", "now", "again", "still", "com", "org", "net", "io", "www", "http", "https", "rs",
+    "js", "ts", "tsx", "sh", "md", "json", "src", "such", "named", "because", "since", "between", "during",
+    "after", "before", "since", "about", "no", "not", "without", "per", "via", "out", "up", "one", "am",
+    "pm",
 ];
 
 /// Words that stand in reports of any kind: they say that and how something fails, not what.
 const COMMON: &[&str] = &[
     // that it fails
-    "abort", "broken", "cannot", "corrupt", "crash", "denied", "deny", "down", "error", "exception", "fail", "failed", "failure", "fault",
-    "fails", "invalid", "issue", "killed", "missing", "offline", "outage", "panic", "panicked", "problem", "red", "refused", "rejected",
-    "responding", "timeout", "timed", "unable", "unavailable", "unreachable", "unexpected", "wrong", "unknown", "match", "mismatch", "trouble", "lost",
+    "abort",
+    "broken",
+    "cannot",
+    "corrupt",
+    "crash",
+    "denied",
+    "deny",
+    "down",
+    "error",
+    "exception",
+    "fail",
+    "failed",
+    "failure",
+    "fault",
+    "fails",
+    "invalid",
+    "issue",
+    "killed",
+    "missing",
+    "offline",
+    "outage",
+    "panic",
+    "panicked",
+    "problem",
+    "red",
+    "refused",
+    "rejected",
+    "responding",
+    "timeout",
+    "timed",
+    "unable",
+    "unavailable",
+    "unreachable",
+    "unexpected",
+    "wrong",
+    "unknown",
+    "match",
+    "mismatch",
+    "trouble",
+    "lost",
     // how it was met
-    "access", "accept", "answer", "answers", "answering", "available", "call", "code", "connect", "connection", "download", "exit", "expected", "fetch",
-    "fetching", "found", "gateway", "get", "got", "gives", "instead", "internal", "load", "open", "pull", "reach", "reached", "reachable", "read", "reading", "report",
-    "request", "requests", "respond", "response", "return", "returned", "run", "running", "runs", "server", "service", "signal", "status", "time", "times",
-    "try", "trying", "update", "use", "used", "using", "wait", "works", "write", "writing", "bad", "many", "exceed", "limit", "rate",
+    "access",
+    "accept",
+    "answer",
+    "answers",
+    "answering",
+    "available",
+    "call",
+    "code",
+    "connect",
+    "connection",
+    "download",
+    "exit",
+    "expected",
+    "fetch",
+    "fetching",
+    "found",
+    "gateway",
+    "get",
+    "got",
+    "gives",
+    "instead",
+    "internal",
+    "load",
+    "open",
+    "pull",
+    "reach",
+    "reached",
+    "reachable",
+    "read",
+    "reading",
+    "report",
+    "request",
+    "requests",
+    "respond",
+    "response",
+    "return",
+    "returned",
+    "run",
+    "running",
+    "runs",
+    "server",
+    "service",
+    "signal",
+    "status",
+    "time",
+    "times",
+    "try",
+    "trying",
+    "update",
+    "use",
+    "used",
+    "using",
+    "wait",
+    "works",
+    "write",
+    "writing",
+    "bad",
+    "many",
+    "exceed",
+    "limit",
+    "rate",
     // where
-    "agent", "api", "app", "ci", "class", "command", "core", "endpoint", "file", "files", "function", "gate", "host", "index", "job", "lib", "library", "line", "local",
-    "localhost", "main", "method", "mod", "module", "object", "package", "path", "port", "process", "program", "project", "script", "system", "task",
-    "test", "tests", "thread", "tool", "type", "url", "user", "value", "variable", "version", "sandbox", "staging", "tenant", "client",
+    "agent",
+    "api",
+    "app",
+    "ci",
+    "class",
+    "command",
+    "core",
+    "endpoint",
+    "file",
+    "files",
+    "function",
+    "gate",
+    "host",
+    "index",
+    "job",
+    "lib",
+    "library",
+    "line",
+    "local",
+    "localhost",
+    "main",
+    "method",
+    "mod",
+    "module",
+    "object",
+    "package",
+    "path",
+    "port",
+    "process",
+    "program",
+    "project",
+    "script",
+    "system",
+    "task",
+    "test",
+    "tests",
+    "thread",
+    "tool",
+    "type",
+    "url",
+    "user",
+    "value",
+    "variable",
+    "version",
+    "sandbox",
+    "staging",
+    "tenant",
+    "client",
     // what specifications and reviews say of anything
-    "case", "change", "clear", "define", "defined", "fix", "give", "given", "handle", "happen", "happens", "hard", "need",
-    "nothing", "policy", "public", "required", "say", "said", "says", "silent", "spec", "specification", "specified", "specify", "support", "undefined", "unclear", "word", "assume", "assumed", "behaviour",
-    "different", "first", "new", "old", "same", "set", "step", "stored", "taken", "two", "way",
+    "case",
+    "change",
+    "clear",
+    "define",
+    "defined",
+    "fix",
+    "give",
+    "given",
+    "handle",
+    "happen",
+    "happens",
+    "hard",
+    "need",
+    "nothing",
+    "policy",
+    "public",
+    "required",
+    "say",
+    "said",
+    "says",
+    "silent",
+    "spec",
+    "specification",
+    "specified",
+    "specify",
+    "support",
+    "undefined",
+    "unclear",
+    "word",
+    "assume",
+    "assumed",
+    "behaviour",
+    "different",
+    "first",
+    "new",
+    "old",
+    "same",
+    "set",
+    "step",
+    "stored",
+    "taken",
+    "two",
+    "way",
 ];
 
 #[cfg(test)]
@@ -272,13 +457,25 @@ mod tests {
         let whole = judged(all.iter());
         for (name, (precision, recall)) in [("chosen on", seen), ("held out", unseen), ("all", whole)] {
             println!("{name}: precision {precision:.3}, recall {recall:.3}");
-            assert!(precision >= 0.9 && recall >= 0.8, "{name}: precision {precision:.3}, recall {recall:.3}");
+            assert!(
+                precision >= 0.9 && recall >= 0.8,
+                "{name}: precision {precision:.3}, recall {recall:.3}"
+            );
         }
     }
 
     #[test]
     fn order_does_not_matter_and_the_result_is_a_ratio() {
-        let texts = ["", "!!", "timeout", "PyPI is down", "the test failed", "a b c", "缺少空列表的测试", "3f2a9bc 12"];
+        let texts = [
+            "",
+            "!!",
+            "timeout",
+            "PyPI is down",
+            "the test failed",
+            "a b c",
+            "缺少空列表的测试",
+            "3f2a9bc 12",
+        ];
         for a in texts {
             let topic = Topic::of(a);
             assert!((topic.likeness(&topic) - 1.0).abs() < 1e-9, "{a:?}");
@@ -288,7 +485,9 @@ mod tests {
                 assert!((likeness - Topic::of(b).likeness(&topic)).abs() < 1e-9, "{a:?} {b:?}");
             }
         }
-        assert!(same_topic("timed out", "timeout after 30 s") == same_topic("timeout after 31 s", "timed out"));
+        assert!(
+            same_topic("timed out", "timeout after 30 s") == same_topic("timeout after 31 s", "timed out")
+        );
     }
 
     #[test]

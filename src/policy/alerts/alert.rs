@@ -41,6 +41,7 @@ kinds! {
     ImmediateDiscovery "immediate_discovery",
     ApprovalRate "approval_rate",
     Stalled "stalled",
+    BreakerOpen "breaker_open",
 }
 
 impl Kind {

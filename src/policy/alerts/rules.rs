@@ -36,7 +36,7 @@ type BoardRule = fn(&Situation, &mut Report);
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.
-const OF_BOARD: [BoardRule; 15] = [
+const OF_BOARD: [BoardRule; 16] = [
     whole::rolled_back,
     whole::integration_moved,
     whole::integration_red,
@@ -52,4 +52,5 @@ const OF_BOARD: [BoardRule; 15] = [
     whole::immediate_discovery,
     whole::approval_rate,
     stalled::stalled,
+    whole::breaker_open,
 ];
