@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::{HUMAN, Who, World};
-use crate::team::{add, agent_run, scripted};
+use crate::team::{EVERY_ROLE, add, agent_run, scripted, start};
 
 /// Three agents, and a task each.
 fn team() -> (World, [Who; 3]) {
@@ -95,6 +95,8 @@ fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once(
     assert_eq!(look(&world), Vec::<String>::new());
     assert!(world.bytes() == before, "the second look changed the board");
 
+    let offered = world.human(&["__complete", "--", "breaker", "resolve", ""]).ok().stdout;
+    assert_eq!(offered, "trip-1\texternal_outage\n");
     world.refused(&one, &["breaker", "resolve", "--note", "fine"], 1, "refused.human_only");
     world.refused(&HUMAN, &["breaker", "resolve", "trip-7", "--note", "fine"], 1, "refused.unknown_record");
     let resolved =
@@ -232,4 +234,25 @@ fn crashes_of_two_agents_are_put_on_record_and_trip() {
     assert_eq!(agents.into_iter().collect::<Vec<_>>(), ["coder-1", "coder-2"], "{open}");
     assert!(open["evidence"][0]["text"].as_str().unwrap().starts_with("exit 9"), "{open}");
     assert_eq!(switch(&world), "CHECKPOINT");
+}
+
+#[test]
+fn a_run_trips_the_breaker_and_goes_on_when_a_person_says_so() {
+    let world = scripted(EVERY_ROLE);
+    add(&world, "t1");
+    let agents = ["one-1", "two-1"].map(|name| world.register("auditor", name));
+    outage(&world, &agents[0], "t1", "PyPI is down");
+    outage(&world, &agents[1], "t1", "pypi.org unreachable");
+    let mut run = start(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);
+    let halted = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while breaker(&world)["open"][0]["answered"].is_null() {
+        assert!(std::time::Instant::now() < halted, "it never trips");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(switch(&world), "CHECKPOINT");
+    world.human(&["breaker", "resolve", "--note", "it is back"]).ok();
+    world.human(&["resume"]).ok();
+    assert!(run.wait().expect("it ends").success());
+    assert_eq!(world.status_of("t1"), "MERGED");
+    assert_eq!(trips(&world), ["trip-1"]);
 }

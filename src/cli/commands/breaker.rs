@@ -46,7 +46,8 @@ pub struct StatusArgs {}
 #[derive(Args)]
 pub struct ResolveArgs {
     /// The trip; without it, all that are open
-    pub id: Option<String>,
+    #[arg(value_name = "TRIP")]
+    pub trip: Option<String>,
     /// What was decided, for whoever asks later
     #[arg(long)]
     pub note: String,
@@ -132,7 +133,7 @@ fn status(session: &Session) -> Result<Answer, Failure> {
 fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<Answer, Failure> {
     let note = session.input.text(&args.note)?;
     session.seal_request()?;
-    let (mut data, revision) = breaker::resolve(&session.ctx, args.id.as_deref(), &note)?;
+    let (mut data, revision) = breaker::resolve(&session.ctx, args.trip.as_deref(), &note)?;
     let resolved: Vec<&str> =
         data["resolved"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut text = format!("resolved: {}", resolved.join(", "));
