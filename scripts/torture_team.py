@@ -57,7 +57,9 @@ class TeamWorld(World):
         self.play(first, middle)
         self.prepare_bare()
         self.must("init", "A goal")
-        self.write("liza.yaml", f"version: 1\nprovider: scripted\nproviders:\n  scripted: {{ command: [sh, '{self.script}'] }}\n{config}")
+        self.write("liza.yaml", f"version: 1\nprovider: scripted\nproviders:\n  scripted: {{ command: [sh, '{self.script}'] }}\n"
+                   # Who is killed counts as crashed, and so many of them would halt everybody.
+                   f"breaker: {{ responses: {{ crash_loop: warning }} }}\n{config}")
         self.tasks = []
         self.before = self.checkout()
 

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::call::SwitchKind;
 use super::ids::{AgentId, TaskId};
 use super::time::Wall;
 
@@ -28,6 +29,9 @@ impl Breaker {
 
 /// How many crashes the board remembers.
 pub const CRASHES_KEPT: usize = 100;
+
+/// How many trips the board remembers, those that are open apart; the log has all.
+pub const TRIPS_KEPT: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +60,36 @@ pub enum Pattern {
     SameFailure,
 }
 
+impl Pattern {
+    pub const ALL: [Self; 10] = [
+        Self::RetryCluster,
+        Self::DebtAccumulation,
+        Self::AssumptionCascade,
+        Self::WorkaroundPattern,
+        Self::SpecGapCluster,
+        Self::ExternalOutage,
+        Self::PlanningChurn,
+        Self::BlockedReplacementChain,
+        Self::CrashLoop,
+        Self::SameFailure,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RetryCluster => "retry_cluster",
+            Self::DebtAccumulation => "debt_accumulation",
+            Self::AssumptionCascade => "assumption_cascade",
+            Self::WorkaroundPattern => "workaround_pattern",
+            Self::SpecGapCluster => "spec_gap_cluster",
+            Self::ExternalOutage => "external_outage",
+            Self::PlanningChurn => "planning_churn",
+            Self::BlockedReplacementChain => "blocked_replacement_chain",
+            Self::CrashLoop => "crash_loop",
+            Self::SameFailure => "same_failure",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
@@ -65,6 +99,25 @@ pub enum Response {
     Checkpoint,
     /// ABORT is set.
     Halt,
+}
+
+impl Response {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Checkpoint => "checkpoint",
+            Self::Halt => "halt",
+        }
+    }
+
+    /// The switch that is set for everybody.
+    pub fn switch(self) -> Option<SwitchKind> {
+        match self {
+            Self::Warning => None,
+            Self::Checkpoint => Some(SwitchKind::Checkpoint),
+            Self::Halt => Some(SwitchKind::Abort),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,6 +135,9 @@ pub struct Trip {
     /// Tasks, specs, services and files it is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected: Vec<String>,
+    /// When its response was carried out. From then on its switch is a person's: it is not set again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Wall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<Resolution>,
 }

@@ -145,6 +145,7 @@ transitions! {
     Intervene "intervene",
     RecordCrash "record_crash",
     TripBreaker "trip_breaker",
+    AnswerTrip "answer_trip",
     ResolveBreaker "resolve_breaker",
     RecordUsage "record_usage",
     ExtendLeases "extend_leases",

@@ -63,6 +63,7 @@ pub enum Command {
     Agent(commands::agent::AgentCommand),
     Run(commands::run::RunArgs),
     Watch(commands::watch::WatchArgs),
+    Breaker(commands::breaker::BreakerArgs),
     /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
     ///
     /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
@@ -137,6 +138,7 @@ impl Command {
             Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
             Self::Gate(command) => command.only_looks(),
             Self::Message(command) => command.only_looks(),
+            Self::Breaker(args) => args.only_looks(),
             _ => false,
         }
     }

@@ -168,6 +168,7 @@ fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Opt
             let kinds: Vec<&str> = MessageKind::ALL.iter().map(|kind| kind.as_str()).collect();
             words(&kinds)
         }
+        Meaning::Trip => board().map(|board| trips(&board)).unwrap_or_default(),
         Meaning::Words(list) => words(list),
         Meaning::File => return Offer::Files,
         Meaning::Text => Vec::new(),
@@ -184,6 +185,7 @@ enum Meaning {
     Recipient,
     Message,
     MessageType,
+    Trip,
     Words(&'static [&'static str]),
     File,
     Text,
@@ -215,6 +217,7 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
         ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
         ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
         ("done", "ID") => Meaning::Record,
+        (_, "TRIP") => Meaning::Trip,
         (_, "REVISION") => Meaning::Revision,
         (_, "STATUS") => Meaning::Words(&STATUSES),
         ("role", _) => Meaning::Words(&crate::board::agent::BUILT_IN_ROLES),
@@ -225,6 +228,12 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
         (_, "FILE" | "PATH" | "DIR") | ("file" | "dir" | "from", _) => Meaning::File,
         _ => Meaning::Text,
     }
+}
+
+/// What the breaker is open for.
+fn trips(board: &Board) -> Vec<Candidate> {
+    let open = board.rest.circuit_breaker.open();
+    open.map(|trip| Candidate::new(trip.id.as_str(), trip.pattern.as_str())).collect()
 }
 
 /// Tasks in a state in which the command can do something; all of them, if there is none.

@@ -10,6 +10,7 @@ pub mod advance;
 pub mod agents;
 pub mod alignment;
 pub mod archive;
+pub mod breaker;
 pub mod briefing;
 pub mod bug;
 pub mod bundle;

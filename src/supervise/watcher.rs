@@ -78,11 +78,13 @@ pub fn once(ctx: &mut Context) -> Result<Vec<Told>, Failure> {
     let mut watcher = Watcher::open(ctx, None, move |text| {
         let _ = send.send(text);
     })?;
-    let told = match watcher.pulse().and_then(|_| watcher.look()) {
-        Ok(looked) => {
-            watcher.oversee();
-            looked.told
-        }
+    // What is done about agents and patterns is told in the same look.
+    let looked = watcher.pulse().and_then(|_| {
+        watcher.oversee();
+        watcher.look()
+    });
+    let told = match looked {
+        Ok(looked) => looked.told,
         Err(Unseen::Gone(failure) | Unseen::Later(failure)) => return Err(failure),
     };
     watcher.notifier.finish(LAST_WORDS);

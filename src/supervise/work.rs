@@ -475,6 +475,7 @@ impl Runner {
     }
 
     fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
+        self.record_crash(ended, task);
         let mut event = Event::new(Kind::Crashed, format!("{}; {what}", ended.words()));
         event.task = task.map(TaskId::to_string);
         self.tell(event);

@@ -5,6 +5,7 @@ pub mod duration;
 pub mod markdown;
 pub mod shown;
 pub mod similar;
+pub mod topic;
 pub mod unseen;
 pub mod words;
 
@@ -13,5 +14,6 @@ pub use duration::ago;
 pub use markdown::{fence, md_inline};
 pub use shown::{quoted, shown, shown_line};
 pub use similar::{same_reason, similarity};
+pub use topic::{Topic, same_topic};
 pub use unseen::is_unseen;
 pub use words::{clipped, display_width, indent, list_words, pad_to, plural};

@@ -25,6 +25,7 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza agent run", Me::Human, staffed),
     ("liza archive", Me::Human, merged),
     ("liza anomaly", Me::Coder, working),
+    ("liza breaker", Me::Human, tripped),
     ("liza bug", Me::Human, wrong),
     ("liza bundle apply", Me::Coder, bundled),
     ("liza bundle check", Me::Human, packed),
@@ -140,6 +141,17 @@ fn drafts() -> Stage {
     let stage = board();
     add(&stage, "t1", "greet.sh", &[]);
     add(&stage, "t2", "other.sh", &[]);
+    stage
+}
+
+/// Two agents cannot reach the same service, and the breaker has tripped for it.
+fn tripped() -> Stage {
+    let stage = working();
+    for (who, service) in [(&stage.coder, "PyPI is down"), (&stage.reviewer, "cannot reach pypi.org")] {
+        let detail = format!("blocker_service={service}");
+        stage.world.liza(who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
+    }
+    stage.world.human(&["watch", "--once"]).ok();
     stage
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
 mod archive;
+mod breaker;
 mod bundles;
 mod checklists;
 mod checkpoint_submit;

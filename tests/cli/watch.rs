@@ -492,3 +492,20 @@ fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
         stat.is_empty() || stat.contains(") Z ")
     });
 }
+
+#[test]
+fn a_watcher_that_runs_lets_the_breaker_trip() {
+    let world = tasks(&["t1"]);
+    let agents = ["coder-1", "coder-2"].map(|name| world.register("coder", name));
+    let watching = Watching::start(&world, &[], &[]);
+    for (who, words) in agents.iter().zip(["GitHub API unavailable", "github is down"]) {
+        let detail = format!("blocker_service={words}");
+        world.liza(who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
+    }
+    until("it is told", || logged(&world).contains(&"breaker_open trip-1".to_owned()));
+    until("everybody is halted", || world.path(".liza/CHECKPOINT").exists());
+    watching.signal("-TERM");
+    let ran = watching.ends();
+    assert!(ran.stderr.contains("the breaker tripped (trip-1, external_outage)"), "{}", ran.stderr);
+    assert_eq!(logged(&world).iter().filter(|told| told.starts_with("breaker_open")).count(), 1);
+}

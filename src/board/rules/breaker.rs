@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::board::breaker::{CRASHES_KEPT, Crash, Pattern, Resolution, Response, Trip, TripEvidence};
+use crate::board::breaker::{
+    CRASHES_KEPT, Crash, Pattern, Resolution, Response, TRIPS_KEPT, Trip, TripEvidence,
+};
 use crate::board::call::Call;
 use crate::board::ids::TaskId;
 use crate::board::records::next_number;
@@ -76,6 +78,13 @@ impl Rule for TripBreaker {
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let trips = &mut board.rest.circuit_breaker.trips;
         let id = format!("trip-{}", next_number("trip", trips.iter().map(|trip| trip.id.as_str())));
+        let settled = trips.iter().filter(|trip| trip.resolved.is_some()).count();
+        let mut too_many = (settled + 1).saturating_sub(TRIPS_KEPT);
+        trips.retain(|trip| {
+            let goes = trip.resolved.is_some() && too_many > 0;
+            too_many -= usize::from(goes);
+            !goes
+        });
         trips.push(Trip {
             id: id.clone(),
             time: call.now.wall,
@@ -85,9 +94,42 @@ impl Rule for TripBreaker {
             summary: self.summary.clone(),
             evidence: self.evidence.clone(),
             affected: self.affected.clone(),
+            answered: None,
             resolved: None,
         });
         json!({ "id": id, "pattern": self.pattern, "response": self.response })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+/// What a trip calls for was done: its report is written and its switch was set.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerTrip {
+    pub id: String,
+}
+
+impl Rule for AnswerTrip {
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "say that the breaker has done its part")?;
+        if board.rest.circuit_breaker.trips.iter().any(|trip| trip.id == self.id) {
+            return Ok(());
+        }
+        Refusal::new(Code::UnknownRecord, format!("the breaker has no trip `{}`", self.id))
+            .hint("`liza breaker history` lists them")
+            .err()
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        for trip in &mut board.rest.circuit_breaker.trips {
+            if trip.id == self.id && trip.answered.is_none() {
+                trip.answered = Some(call.now.wall);
+            }
+        }
+        json!({ "id": self.id })
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -109,10 +151,7 @@ impl Rule for ResolveBreaker {
         human_only(call, "resolve what the breaker tripped for")?;
         text_given("--note", &self.note)?;
         let mut open = board.rest.circuit_breaker.open();
-        let found = match &self.id {
-            None => open.next().is_some(),
-            Some(id) => open.any(|trip| &trip.id == id),
-        };
+        let found = open.any(|trip| self.id.as_ref().is_none_or(|id| id == &trip.id));
         if found {
             return Ok(());
         }

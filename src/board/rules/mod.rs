@@ -48,7 +48,7 @@ pub use approve::{Approve, RecordGates};
 pub use archive::{ArchiveTasks, Finished};
 pub use bless::BlessGate;
 pub use block::{Block, Unblock};
-pub use breaker::{RecordCrash, ResolveBreaker, TripBreaker};
+pub use breaker::{AnswerTrip, RecordCrash, ResolveBreaker, TripBreaker};
 pub use bug::{ReportBug, check_reporter, shows_a_bug};
 pub use bundle::{BundleEntry, PathHeld, RecordBundle, ReviewBundle, paths_held};
 pub use checkpoint::WriteCheckpoint;

@@ -3,6 +3,7 @@
 pub mod agent;
 mod agent_run;
 pub mod archive;
+pub mod breaker;
 pub mod bug;
 pub mod bundle;
 pub mod completions;
@@ -62,6 +63,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Pause(args) => switch::set(session, crate::board::SwitchKind::Pause, &args),
         Command::Abort(args) => switch::set(session, crate::board::SwitchKind::Abort, &args),
         Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),
+        Command::Breaker(args) => breaker::run(session, &args),
         Command::Watch(args) => watch::run(session, &args),
         Command::Resume(args) => switch::resume(session, &args),
         Command::Note(args) => records::note(session, &args),

@@ -65,6 +65,9 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
             "id": intent.id, "verb": intent.work.verb(), "task": intent.task, "by": intent.by, "pid": intent.owner.pid,
             "since": intent.time, "alive": crate::host::lives(&intent.owner),
         })).collect::<Vec<_>>(),
+        "breaker": board.rest.circuit_breaker.open().map(|trip| json!({
+            "id": trip.id, "pattern": trip.pattern, "response": trip.response, "summary": trip.summary,
+        })).collect::<Vec<_>>(),
         "trust": if cfg!(target_os = "linux") { "descent" } else { "tokens" },
     });
     let mut text = format!("{}\n", board.rest.goal.description);
@@ -86,6 +89,14 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         text.push_str(&format!(
             "!! `{}` is red, so nothing is merged: {red} (`liza integration advance REV --reason …` brings what mends it)\n",
             board.config().integration_branch
+        ));
+    }
+    for trip in board.rest.circuit_breaker.open() {
+        text.push_str(&format!(
+            "!! breaker {} ({}): {} (`liza breaker` shows it)\n",
+            trip.id,
+            trip.pattern.as_str(),
+            trip.summary
         ));
     }
     let tasks: Vec<_> = board.tasks.iter().filter(|task| args.all || !task.status.is_terminal()).collect();

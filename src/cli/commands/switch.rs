@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::board::rules::ExtendLeases;
 use crate::board::{Needs, SwitchKind};
-use crate::flow::{Failure, summary};
+use crate::flow::{Failure, breaker, summary};
 
 use super::super::Session;
 use super::super::ui::Answer;
@@ -126,6 +126,7 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
     let committed =
         if cleared.is_empty() { None } else { Some(ctx.commit(ExtendLeases { seconds: paused })?) };
     crate::host::crash::point("resume.extended");
+    breaker::note_resumed(ctx, &chosen.iter().collect::<Vec<_>>())?;
     for switch in &chosen {
         ctx.store.clear_switch(switch.kind, switch.subject.as_deref())?;
     }

@@ -42,6 +42,7 @@ kinds! {
     ApprovalRate "approval_rate",
     AnswerOverdue "answer_overdue",
     Stalled "stalled",
+    BreakerOpen "breaker_open",
 }
 
 impl Kind {

@@ -53,4 +53,5 @@ const OF_BOARD: [BoardRule; 16] = [
     whole::approval_rate,
     whole::answer_overdue,
     stalled::stalled,
+    whole::breaker_open,
 ];

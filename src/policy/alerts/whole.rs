@@ -1,5 +1,6 @@
 //! What concerns the board as a whole.
 
+use crate::board::breaker::Response;
 use crate::board::records::Urgency;
 use crate::board::review::Verdict;
 
@@ -106,4 +107,23 @@ pub fn approval_rate(s: &Situation, report: &mut Report) {
             ))
             .hint("read a merged change yourself: `liza log -n 20`, then `liza task show TASK`"),
     );
+}
+
+/// What the breaker tripped for, until a person resolves it.
+pub fn breaker_open(s: &Situation, report: &mut Report) {
+    for trip in s.board.rest.circuit_breaker.open() {
+        let severity = match trip.response {
+            Response::Warning => Severity::Warning,
+            Response::Checkpoint | Response::Halt => Severity::Critical,
+        };
+        report.tell(
+            Alert::new(Kind::BreakerOpen, &trip.id, trip.time)
+                .severity(severity)
+                .text(format!("{}: {}", trip.pattern.as_str(), said(&trip.summary)))
+                .hint(format!(
+                    "`liza breaker status`; when it is settled: `liza breaker resolve {} --note …`",
+                    trip.id
+                )),
+        );
+    }
 }

@@ -1,16 +1,107 @@
 //! `breaker:` in liza.yaml.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::board::breaker::{Pattern, Response};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BreakerConfig {
     pub enabled: bool,
+    /// What happened longer ago counts no more, nor what happened before the sprint began. A day: a team that works round the
+    /// clock meets everything that matters within one, and a story of last week was told last week.
+    pub window_hours: u32,
+    /// `retry_cluster`: so many tasks on which agents retry against the same error. Three: two may be neighbours in the code.
+    pub retry_tasks: u32,
+    /// `debt_accumulation`: so many debts and trade-offs, and more than `debt_per_merged` for each merged task. Five: a sprint
+    /// without any would be a surprise.
+    pub debt_records: u32,
+    pub debt_per_merged: f64,
+    /// `assumption_cascade`: so many tasks on which the same assumption turned out wrong. Two: whatever was planned on it is
+    /// wrong as well.
+    pub assumption_tasks: u32,
+    /// `workaround_pattern`: so many tasks that work around the same cause. Three: by then mending it is cheaper.
+    pub workaround_tasks: u32,
+    /// `spec_gap_cluster`: so many tasks that find the same specification silent or unclear. Three: every specification has a gap.
+    pub spec_gap_tasks: u32,
+    /// `external_outage`: so many agents that report the same service within `outage_hours`. Two: one may be mistaken, and every
+    /// further agent would try in vain.
+    pub outage_agents: u32,
+    pub outage_hours: u32,
+    /// `planning_churn`: so many tasks that agents cut anew, if that is more than were merged; or `churn_again` that are
+    /// replacements themselves.
+    pub churn_superseded: u32,
+    pub churn_again: u32,
+    /// `blocked_replacement_chain`: so many tasks in a row that were blocked and replaced, the last of which is blocked. Two: the
+    /// new cut did not help.
+    pub chain_depth: u32,
+    /// `crash_loop`: so many crashes within `crash_seconds`, of at least `crash_agents` different agents. One agent alone is
+    /// stopped by its runner.
+    pub crash_count: u32,
+    pub crash_agents: u32,
+    pub crash_seconds: u32,
+    /// `same_failure`: so many tasks that are rejected, or whose gates are red, for the same reason.
+    pub failure_tasks: u32,
+    /// What is done about a pattern, where that is not the default.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub responses: BTreeMap<Pattern, Choice>,
+}
+
+/// What a person wants done about a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    Warning,
+    Checkpoint,
+    Halt,
+    /// It is not looked for.
+    Off,
 }
 
 impl Default for BreakerConfig {
     fn default() -> Self {
-        Self { enabled: true }
+        Self {
+            enabled: true,
+            window_hours: 24,
+            retry_tasks: 3,
+            debt_records: 5,
+            debt_per_merged: 1.0,
+            assumption_tasks: 2,
+            workaround_tasks: 3,
+            spec_gap_tasks: 3,
+            outage_agents: 2,
+            outage_hours: 4,
+            churn_superseded: 3,
+            churn_again: 2,
+            chain_depth: 2,
+            crash_count: 3,
+            crash_agents: 2,
+            crash_seconds: 300,
+            failure_tasks: 3,
+            responses: BTreeMap::new(),
+        }
+    }
+}
+
+impl BreakerConfig {
+    /// What is done about a pattern; nothing, if it is not looked for.
+    ///
+    /// A checkpoint costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing while nobody
+    /// looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
+    pub fn response(&self, pattern: Pattern) -> Option<Response> {
+        let default = match pattern {
+            Pattern::DebtAccumulation | Pattern::WorkaroundPattern => Response::Warning,
+            _ => Response::Checkpoint,
+        };
+        match self.responses.get(&pattern) {
+            None => Some(default),
+            Some(Choice::Warning) => Some(Response::Warning),
+            Some(Choice::Checkpoint) => Some(Response::Checkpoint),
+            Some(Choice::Halt) => Some(Response::Halt),
+            Some(Choice::Off) => None,
+        }
     }
 }

@@ -1,14 +1,97 @@
 //! Patterns across tasks: the circuit breaker trips, says so, and halts as far as its response goes.
 
-use crate::flow::Context;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use crate::board::{Board, Needs};
+use crate::flow::{Context, Failure, breaker};
+use crate::policy::breaker::BreakerConfig;
 
 use super::Looked;
 
+/// Between two looks at a board that changes all the time. A pattern is hours in the making.
+const REST: Duration = Duration::from_secs(3);
+/// What the heads of tasks do not show, such as a red gate before a verdict, is looked at after this.
+const WHOLE: Duration = Duration::from_secs(60);
+
 #[derive(Default)]
-pub struct Patterns {}
+pub struct Patterns {
+    /// The revision that was last looked at, however briefly, and when, by the clock of this boot.
+    looked: Option<(u64, u64)>,
+    /// The same for the last look at everything, and what could be seen of it without.
+    whole: Option<(u64, u64, u64)>,
+    /// What liza.yaml last said well.
+    config: BreakerConfig,
+}
 
 impl Patterns {
-    pub fn look(&mut self, _ctx: &Context, _revision: u64) -> Looked {
-        Looked::default()
+    /// Time alone makes no pattern, so a board that stands still costs nothing.
+    pub fn look(&mut self, ctx: &Context, revision: u64) -> Looked {
+        let mut looked = Looked::default();
+        let now = ctx.now.monotonic;
+        if let Some((seen, at)) = self.looked {
+            let due = self.whole.filter(|(of, ..)| *of != revision).map(|(_, _, at)| left(at, now, WHOLE));
+            if seen == revision && due.is_none_or(|due| !due.is_zero()) {
+                looked.again_in = due;
+                return looked;
+            }
+            let rest = left(at, now, REST);
+            if !rest.is_zero() {
+                looked.again_in = Some(rest);
+                return looked;
+            }
+        }
+        self.looked = Some((revision, now));
+        match self.evaluate(ctx, revision) {
+            Ok(done) => looked.done = done,
+            Err(failure) => {
+                // Looked at again after the rest, whether or not the board has changed by then.
+                self.looked = Some((u64::MAX, now));
+                looked.again_in = Some(REST);
+                looked.troubles.push(format!("the breaker could not look: {}", failure.message));
+            }
+        }
+        looked
     }
+
+    fn evaluate(&mut self, ctx: &Context, revision: u64) -> Result<Vec<String>, Failure> {
+        let now = ctx.now.monotonic;
+        let board = ctx.read(&Needs::Nothing)?.board;
+        let seen = outline(&board);
+        let whole_is_due =
+            self.whole.is_none_or(|(_, outline, at)| outline != seen || left(at, now, WHOLE).is_zero());
+        if !whole_is_due && !breaker::is_unfinished(&board.rest.circuit_breaker) {
+            return Ok(Vec::new());
+        }
+        if let Ok(config) = ctx.project_config() {
+            self.config = config.breaker;
+        }
+        let done = breaker::look(ctx, &self.config)?;
+        self.whole = Some((revision, seen, now));
+        Ok(done)
+    }
+}
+
+fn left(since: u64, now: u64, span: Duration) -> Duration {
+    let gone = Duration::from_nanos(now.saturating_sub(since));
+    span.saturating_sub(gone)
+}
+
+/// Changes with nearly everything that patterns are made of, and with no heartbeat.
+fn outline(board: &Board) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let rest = &board.rest;
+    for anomaly in &rest.anomalies {
+        (&anomaly.id, anomaly.processed_by.as_ref().map(|by| by.as_str())).hash(&mut hasher);
+    }
+    for crash in &rest.circuit_breaker.crashes {
+        (crash.time.0, crash.agent.as_str()).hash(&mut hasher);
+    }
+    for trip in &rest.circuit_breaker.trips {
+        (&trip.id, trip.resolved.is_some()).hash(&mut hasher);
+    }
+    for task in &board.tasks {
+        (task.id.as_str(), task.status, task.review_cycles_total, task.superseded_by.len()).hash(&mut hasher);
+    }
+    hasher.finish()
 }

@@ -1,13 +1,14 @@
 //! How a piece of work is ended for an agent that does not end it itself.
 
 use crate::board::history::Event as Past;
-use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
+use crate::board::rules::{Block, HandOff, RecordCrash, Release, ReleaseReview};
 use crate::board::{Code, TaskId, Transition};
 use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
 
 use super::super::event::{Event, Kind};
 use super::super::runner::{After, Runner, said};
+use super::super::session::Ended;
 use super::{CRASH_MARK, LIMIT_HANDOFFS, LIMIT_MARK, left_words};
 
 impl Runner {
@@ -85,6 +86,15 @@ impl Runner {
                 self.planned(wakes);
                 After::GoOn
             }
+        }
+    }
+
+    /// For the breaker, which sees the crashes of all agents. The runner goes on whether or not it can be put on record.
+    pub(super) fn record_crash(&self, ended: &Ended, task: Option<&TaskId>) {
+        let error = ended.usage.last_error.as_deref().map_or(String::new(), |error| format!(": {error}"));
+        let crash = RecordCrash { task: task.cloned(), text: format!("{}{error}", ended.words()) };
+        if let Err(failure) = self.ctx.commit(crash) {
+            self.tell(Event::new(Kind::Notice, format!("the crash is not on record: {}", said(&failure))));
         }
     }
 

@@ -207,6 +207,8 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_dozen_tasks_through_random_kills_are_all_merged_behind_somebody_elses_approval() {
     let world = scripted(EVERY_ROLE);
+    // Who is killed counts as crashed, and so many of them would halt everybody.
+    configure(&world, "run: { grace_seconds: 1 }\nbreaker: { responses: { crash_loop: warning } }\n");
     let tasks: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
     for task in &tasks {
         add(&world, task);

@@ -1,0 +1,176 @@
+//! What a board says that counts: recent, and not settled by a person already.
+
+use std::collections::BTreeSet;
+
+use crate::board::breaker::{Pattern, Trip, TripEvidence};
+use crate::board::history::{Event, HistoryEntry};
+use crate::board::records::{Anomaly, AnomalyKind};
+use crate::board::{Board, Task, TaskId, Wall};
+use crate::text::{Topic, clipped};
+
+use super::config::BreakerConfig;
+use super::story::Sameness;
+
+/// How much of anybody's words a trip repeats; the board has the rest.
+const TEXT_CHARS: usize = 300;
+
+/// A board with all bodies, a moment, and what a person decided about the breaker.
+pub struct Case<'a> {
+    pub board: &'a Board,
+    pub config: &'a BreakerConfig,
+    pub now: Wall,
+    /// What happened before counts no more.
+    pub since: Wall,
+}
+
+impl<'a> Case<'a> {
+    pub fn new(board: &'a Board, config: &'a BreakerConfig, now: Wall) -> Self {
+        let hours = i64::from(config.window_hours.max(1));
+        let since = Wall(now.0.saturating_sub(hours * 3600)).max(board.rest.sprint.timeline.started);
+        Self { board, config, now, since }
+    }
+
+    /// The same, looking back so far at most.
+    pub fn within(&self, seconds: i64) -> Case<'a> {
+        let since = self.since.max(Wall(self.now.0.saturating_sub(seconds)));
+        Case { board: self.board, config: self.config, now: self.now, since }
+    }
+
+    /// Recent anomalies of these kinds. One that a person has dealt with is settled; a mark that an agent made is no answer to a
+    /// pattern that the agent does not see.
+    pub fn anomalies(&self, kinds: &'a [AnomalyKind]) -> impl Iterator<Item = &'a Anomaly> {
+        let since = self.since;
+        self.board.rest.anomalies.iter().filter(move |anomaly| {
+            anomaly.timestamp >= since
+                && kinds.contains(&anomaly.kind)
+                && !anomaly.processed_by.as_ref().is_some_and(|by| by.is_human())
+        })
+    }
+
+    /// Recent anomalies of one kind, each as what it says in this detail.
+    pub fn said(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
+        let words = |anomaly: &Anomaly| anomaly.details.get(detail).cloned();
+        self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
+    }
+
+    /// Recent entries of one event, with their tasks.
+    pub fn history(&self, event: Event) -> impl Iterator<Item = (&'a Task, &'a HistoryEntry)> {
+        let since = self.since;
+        self.board
+            .tasks
+            .iter()
+            .flat_map(|task| task.body().history.iter().map(move |entry| (task, entry)))
+            .filter(move |(_, entry)| entry.event == event && entry.time >= since)
+    }
+
+    pub fn merged(&self) -> usize {
+        self.history(Event::Merged).count()
+    }
+
+    fn trips(&self, pattern: Pattern) -> impl Iterator<Item = &'a Trip> {
+        self.board.rest.circuit_breaker.trips.iter().filter(move |trip| trip.pattern == pattern)
+    }
+
+    /// Those of the records that no resolution has settled: what a trip showed, and what was of the same story and earlier.
+    pub fn unsettled(&self, pattern: Pattern, key: &str, records: Vec<TripEvidence>) -> Vec<TripEvidence> {
+        let settled: Vec<Settled> = self.trips(pattern).filter_map(Settled::of).collect();
+        let mut open: Vec<TripEvidence> = records
+            .into_iter()
+            .filter(|record| !settled.iter().any(|settled| settled.covers(pattern, key, record)))
+            .collect();
+        open.sort_by(|a, b| order(a).cmp(&order(b)));
+        open.dedup();
+        open
+    }
+
+    /// The open trip that is this story already.
+    pub fn known(&self, pattern: Pattern, key: &str, evidence: &[TripEvidence]) -> Option<&'a Trip> {
+        self.trips(pattern).filter(|trip| trip.resolved.is_none()).find(|trip| match Sameness::of(pattern) {
+            Sameness::Whole => true,
+            Sameness::Named => trip.key == key,
+            Sameness::Topic => {
+                trip.key == key
+                    || evidence.iter().any(|record| trip.evidence.contains(record))
+                    || is_about(trip, evidence)
+            }
+        })
+    }
+}
+
+struct Settled<'a> {
+    trip: &'a Trip,
+    at: Wall,
+    topics: Vec<Topic>,
+}
+
+impl<'a> Settled<'a> {
+    fn of(trip: &'a Trip) -> Option<Self> {
+        let at = trip.resolved.as_ref()?.time;
+        let topics = trip.evidence.iter().map(|shown| Topic::of(&shown.text)).collect();
+        Some(Self { trip, at, topics })
+    }
+
+    fn covers(&self, pattern: Pattern, key: &str, record: &TripEvidence) -> bool {
+        // Within the second of the decision only what it was about is known to be older.
+        self.trip.evidence.contains(record)
+            || record.time < self.at
+                && match Sameness::of(pattern) {
+                    Sameness::Whole => true,
+                    Sameness::Named => self.trip.key == key,
+                    Sameness::Topic => {
+                        let topic = Topic::of(&record.text);
+                        self.topics.iter().any(|shown| shown.is_same(&topic))
+                    }
+                }
+    }
+}
+
+/// Whether at least half of the records are about what the trip showed.
+fn is_about(trip: &Trip, records: &[TripEvidence]) -> bool {
+    let topics: Vec<Topic> = trip.evidence.iter().map(|shown| Topic::of(&shown.text)).collect();
+    let alike = |record: &&TripEvidence| {
+        let topic = Topic::of(&record.text);
+        topics.iter().any(|shown| shown.is_same(&topic))
+    };
+    !records.is_empty() && records.iter().filter(alike).count() * 2 >= records.len()
+}
+
+/// The order in which records are looked at, whatever order they stand in.
+pub fn order(record: &TripEvidence) -> (Wall, &str, Option<&TaskId>, &str, &str) {
+    (record.time, &record.source, record.task_id.as_ref(), record.agent.as_str(), &record.text)
+}
+
+/// Somebody's words on one line.
+pub fn words(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    clipped(&line.join(" "), TEXT_CHARS).to_string()
+}
+
+pub fn of_anomaly(anomaly: &Anomaly, text: &str) -> TripEvidence {
+    TripEvidence {
+        source: anomaly.id.clone(),
+        task_id: Some(anomaly.task_id.clone()),
+        agent: anomaly.logged_by.clone(),
+        time: anomaly.timestamp,
+        text: words(text),
+    }
+}
+
+pub fn of_entry(task: &Task, entry: &HistoryEntry) -> TripEvidence {
+    TripEvidence {
+        source: entry.event.as_str().to_owned(),
+        task_id: Some(task.id.clone()),
+        agent: entry.agent.clone(),
+        time: entry.time,
+        text: words(entry.detail.as_deref().unwrap_or_default()),
+    }
+}
+
+/// The tasks of these records, each once.
+pub fn tasks_of(records: &[TripEvidence]) -> BTreeSet<&TaskId> {
+    records.iter().filter_map(|record| record.task_id.as_ref()).collect()
+}
+
+pub fn agents_of(records: &[TripEvidence]) -> BTreeSet<&str> {
+    records.iter().map(|record| record.agent.as_str()).collect()
+}

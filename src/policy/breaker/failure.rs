@@ -1,0 +1,62 @@
+//! What liza itself saw go wrong: rejections, red gates, merges that failed. For the same reason on many tasks it is none of
+//! theirs.
+
+use crate::board::Task;
+use crate::board::breaker::{Pattern, TripEvidence};
+use crate::board::gates::GateStatus;
+use crate::board::history::Event;
+
+use super::case::{Case, of_entry, tasks_of, words};
+use super::story::{Cluster, Story, clusters};
+
+/// What the gates last said against this work. A report has no time of its own: it is not older than what happened last.
+fn red_gate(case: &Case, task: &Task) -> Option<TripEvidence> {
+    let body = task.body();
+    let report = body.gates.as_ref()?;
+    let (name, _) = report.lacking()?;
+    let said = report.result(name)?;
+    if said.status == GateStatus::Pass || task.status.is_terminal() {
+        return None;
+    }
+    let last = body.history.last().filter(|entry| entry.time >= case.since)?;
+    let reason = said.reason.as_deref().unwrap_or("not passed");
+    let failing =
+        if said.failing.is_empty() { String::new() } else { format!("; {}", said.failing.join(", ")) };
+    Some(TripEvidence {
+        source: format!("gate {name} on {}", report.tree.short()),
+        task_id: Some(task.id.clone()),
+        agent: task.assigned_to.clone().unwrap_or_else(|| last.agent.clone()),
+        time: last.time,
+        text: words(&format!("gate {name}: {reason}{failing}")),
+    })
+}
+
+pub fn same_failure(case: &Case) -> Vec<Story> {
+    let pattern = Pattern::SameFailure;
+    let mut records: Vec<TripEvidence> = [Event::Rejected, Event::IntegrationFailed]
+        .into_iter()
+        .flat_map(|event| case.history(event))
+        .map(|(task, entry)| of_entry(task, entry))
+        .filter(|record| !record.text.is_empty())
+        .collect();
+    records.extend(case.board.tasks.iter().filter_map(|task| red_gate(case, task)));
+    let records = case.unsettled(pattern, "", records);
+    let story = |cluster: Cluster| {
+        let tasks = tasks_of(&cluster.records).len();
+        let told = cluster.records.first().map(|record| record.text.clone()).unwrap_or_default();
+        let gates: Vec<String> = cluster
+            .records
+            .iter()
+            .filter_map(|record| record.source.strip_prefix("gate ")?.split(' ').next())
+            .map(|gate| format!("gate {gate}"))
+            .collect();
+        Story::new(pattern, &cluster.name, tasks, case.config.failure_tasks, "tasks")
+            .summary(format!("{tasks} tasks fail for the same reason: {told}"))
+            .evidence(cluster.records)
+            .affects(gates)
+    };
+    clusters(records, |record| record.task_id.as_ref().map(ToString::to_string).unwrap_or_default())
+        .into_iter()
+        .map(story)
+        .collect()
+}
