@@ -23,6 +23,7 @@ pub mod records;
 pub mod refusal;
 pub mod review;
 pub mod rules;
+pub mod slice;
 pub mod spent;
 pub mod state;
 pub mod task;

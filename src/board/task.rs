@@ -351,6 +351,15 @@ pub struct Body {
     pub max_coder_iterations: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_review_cycles: Option<u32>,
+    /// How many files it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timebox_minutes: Option<u32>,
     pub created_by: AgentId,
     pub created_at: Wall,
     /// The last one is the present one.
@@ -565,6 +574,9 @@ impl Body {
             actual_outputs: Vec::new(),
             max_coder_iterations: None,
             max_review_cycles: None,
+            expected_files: None,
+            expected_lines: None,
+            timebox_minutes: None,
             created_by,
             created_at,
             attempts: Vec::new(),

@@ -148,6 +148,9 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
         expected_outputs: Vec::new(),
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: None,
+        expected_lines: None,
+        timebox_minutes: None,
     };
     let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
     let specs_found = if found { vec![id.clone()] } else { Vec::new() };

@@ -46,6 +46,9 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
     if let Some(spec) = &body.spec_ref {
         line!(text, "spec:      {spec}");
     }
+    if let Some(minutes) = body.timebox_minutes {
+        line!(text, "timebox:   {minutes} minutes");
+    }
     if !body.description.is_empty() {
         line!(text, "\n{}\n", body.description);
     }
