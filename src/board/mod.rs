@@ -19,6 +19,7 @@ pub mod invariants;
 pub mod lease;
 pub mod oversight;
 pub mod paths;
+pub mod quorum;
 pub mod records;
 pub mod refusal;
 pub mod review;

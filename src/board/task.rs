@@ -8,6 +8,7 @@ use super::history::HistoryEntry;
 use super::ids::{AgentId, CommitId, Role, TaskId};
 use super::lease::Lease;
 use super::paths::PathPattern;
+use super::quorum::Approvals;
 use super::review::{Approval, Issue, Review};
 use super::spent::Spent;
 use super::time::{Deadline, Wall};
@@ -152,6 +153,9 @@ pub struct Head {
     /// The turn that the red team has on what was approved; absent where the project asks for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red_team: Option<RedTeamTurn>,
+    /// Who has approved the commit under review, where the project asks for more than one reviewer; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Approvals>,
 }
 
 /// The red team's turn on one approved commit.
@@ -553,6 +557,7 @@ impl Head {
             review_commit: None,
             integration_fix: false,
             red_team: None,
+            approvals: None,
         }
     }
 }

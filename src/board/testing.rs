@@ -412,6 +412,7 @@ impl Bench {
             gates: None,
             of_risk: Vec::new(),
             red_team_from: None,
+            quorum: 1,
         }
     }
 

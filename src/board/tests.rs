@@ -12,6 +12,7 @@ mod matrix;
 mod merging;
 mod people;
 mod planning;
+mod quorum;
 mod records;
 mod red_team;
 mod requests;

@@ -12,6 +12,7 @@ mod locks;
 mod machine;
 mod providers;
 mod refs;
+mod reviewers;
 mod rights;
 mod settings;
 mod worktrees;
@@ -104,7 +105,7 @@ impl Scene<'_> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 23] = [
+const EXAMINATIONS: [Examination; 24] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -128,6 +129,7 @@ const EXAMINATIONS: [Examination; 23] = [
     ("the machine", machine::file_system),
     ("the clock", machine::clock),
     ("the agent commands in use", providers::in_use),
+    ("who may review", reviewers::enough),
 ];
 
 /// Looks at everything; mends what can be mended if `fix` says so.
