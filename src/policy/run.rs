@@ -585,11 +585,8 @@ fn taker_elsewhere<'t>(
 fn hands(task: &Task) -> String {
     let names: Vec<&str> = task.implementers.iter().map(AgentId::as_str).collect();
     let approved: Vec<&str> = approvers(task).iter().map(|approver| approver.as_str()).collect();
-    let approved = if approved.is_empty() {
-        String::new()
-    } else {
-        format!(", {} approved it", approved.join(" and "))
-    };
+    let approved =
+        if approved.is_empty() { String::new() } else { format!(", {} approved it", approved.join(" and ")) };
     let asked = task.approvals.as_ref().filter(|approvals| !approvals.is_enough());
     let asked = asked.map_or(String::new(), |approvals| {
         format!("; {} different reviewers have to (review.quorum)", approvals.needed)

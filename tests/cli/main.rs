@@ -35,6 +35,7 @@ mod other_versions;
 mod plan_check;
 mod prompts;
 mod providers;
+mod quorum;
 mod reading;
 mod red_team;
 mod requests;

@@ -19,7 +19,11 @@ pub fn not_twice(task: &Task, call: &Call) -> Result<(), Refusal> {
     }
     Refusal::new(
         Code::AlreadyApproved,
-        format!("`{by}` has approved what stands in `{}`: {}, each by somebody else", task.id, approvals.words()),
+        format!(
+            "`{by}` has approved what stands in `{}`: {}, each by somebody else",
+            task.id,
+            approvals.words()
+        ),
     )
     .hint(format!(
         "another reviewer, or a person who did not work on it, takes it with `liza review claim {}`",

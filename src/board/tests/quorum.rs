@@ -42,7 +42,10 @@ fn two_different_reviewers_make_it_approved() {
     let task = bench.task("t");
     assert_eq!(task.status, Status::Approved);
     assert_eq!(names(task), ["reviewer-1", "reviewer-2"]);
-    assert_eq!(task.body().approval.as_ref().map(|last| last.reviewer.to_string()).as_deref(), Some("reviewer-2"));
+    assert_eq!(
+        task.body().approval.as_ref().map(|last| last.reviewer.to_string()).as_deref(),
+        Some("reviewer-2")
+    );
     bench.merge("t");
     assert_eq!(names(bench.task("t")).len(), 2);
     assert_eq!(violations(&bench.board), []);
@@ -90,12 +93,19 @@ fn reviewers_who_disagree_are_laid_before_the_planner() {
     bench.ok("reviewer-2", bench.start_review("t"));
     let outcome = bench.ok("reviewer-2", bench.reject("t", REASONS[0]));
     let positions = outcome["positions"].as_array().expect("positions");
-    assert_eq!((positions[0]["verdict"].as_str(), positions[1]["verdict"].as_str()), (Some("approve"), Some("request_changes")));
+    assert_eq!(
+        (positions[0]["verdict"].as_str(), positions[1]["verdict"].as_str()),
+        (Some("approve"), Some("request_changes"))
+    );
     assert_eq!(positions[1]["issues"].as_array().map(Vec::len), Some(1));
     let task = bench.task("t");
     let body = task.body();
     assert_eq!((task.status, body.blocked_from), (Status::Blocked, Some(Status::ReadyForReview)));
-    assert!(body.blocked_reason.as_deref().is_some_and(|reason| reason.starts_with("reviewers disagree: reviewer-1")));
+    assert!(
+        body.blocked_reason
+            .as_deref()
+            .is_some_and(|reason| reason.starts_with("reviewers disagree: reviewer-1"))
+    );
     let question = &body.blocked_questions[0];
     for part in ["reviewer-1 approves it: reads well", "reviewer-2 rejects it", REASONS[0]] {
         assert!(question.contains(part), "{part} in {question}");

@@ -198,7 +198,9 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
     let quorum = config.review.quorum.of(task.risk);
     match &task.approvals {
         Some(approvals) => head.push_str(&format!("approvals: {}\n", approvals.words())),
-        None if quorum > 1 && body.approval.is_none() => head.push_str(&format!("approvals: 0 of {quorum}\n")),
+        None if quorum > 1 && body.approval.is_none() => {
+            head.push_str(&format!("approvals: 0 of {quorum}\n"))
+        }
         None => {}
     }
     let data = json!({

@@ -72,7 +72,10 @@ impl Tally {
         self.seconds.sort_unstable();
         let median = self.seconds.get(self.seconds.len() / 2).copied().unwrap_or(u64::MAX);
         if self.seconds.len() as u64 >= STAMP_APPROVALS && median < STAMP_SECONDS {
-            signs.push(format!("{median} s from taking a review to the verdict (median of {})", self.seconds.len()));
+            signs.push(format!(
+                "{median} s from taking a review to the verdict (median of {})",
+                self.seconds.len()
+            ));
         }
         signs
     }
