@@ -265,6 +265,7 @@ pub enum Guard {
     Epoch,
     Dependency,
     Checkpoint,
+    Quorum,
 }
 
 /// Which guards are on. Outside tests there is no way to have fewer than all.

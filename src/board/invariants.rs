@@ -6,7 +6,8 @@
 //! I4  no other state has a lease; only what is to be judged has a review lease: READY_FOR_REVIEW, and APPROVED while
 //!     the red team's turn is pending.
 //! I5  READY_FOR_REVIEW and APPROVED name the commit under review.
-//! I6  an approval was given by somebody who never implemented the task, for exactly the commit under review.
+//! I6  an approval was given by somebody who never implemented the task, for exactly the commit under review; where several
+//!     are asked for, each by somebody else, and only with all of them is it APPROVED or MERGED.
 //! I7  MERGED tasks have an approval and name their merge commit.
 //! I8  no two live tasks own overlapping paths.
 //! I9  BLOCKED says why, and asks one to three questions.
@@ -25,6 +26,7 @@ use std::fmt;
 use super::graph::waits_for;
 use super::ids::{AgentId, TaskId};
 use super::paths::any_overlap;
+use super::quorum::{Approvals, approvers};
 use super::state::Board;
 use super::task::{RedTeamTurn, Status, Task, TurnStatus};
 
@@ -116,6 +118,10 @@ fn check_head(task: &Task, found: &mut Found) {
     {
         found.task("I6", task, "review_lease", format!("{} implemented the task", lease.agent));
     }
+    // A claim has just begun: until its worktree is there what stood there before is kept, for the case of undoing it.
+    if let Some(approvals) = task.approvals.as_ref().filter(|_| status != Status::Working) {
+        check_approvals(task, approvals, found);
+    }
     if matches!(status, Status::ReadyForReview | Status::Approved) && task.review_commit.is_none() {
         found.task("I5", task, "review_commit", format!("a {status} task names the commit under review"));
     }
@@ -124,6 +130,32 @@ fn check_head(task: &Task, found: &mut Found) {
     }
     if status.is_terminal() && task.holds_paths {
         found.task("I8", task, "holds_paths", format!("a {status} task owns nothing"));
+    }
+}
+
+fn check_approvals(task: &Task, approvals: &Approvals, found: &mut Found) {
+    let status = task.status;
+    let mut wrong = |message: String| found.task("I6", task, "approvals", message);
+    for approval in &approvals.by {
+        if task.was_implemented_by(&approval.reviewer) {
+            wrong(format!("{} implemented the task", approval.reviewer));
+        }
+        if task.review_commit.as_ref() != Some(&approval.commit) {
+            wrong(format!("that of {} is not for the commit under review", approval.reviewer));
+        }
+    }
+    if !approvals.are_by_different() {
+        wrong("one reviewer is counted twice".to_owned());
+    }
+    match status {
+        Status::Draft | Status::Idle | Status::Rejected => wrong(format!("a {status} task has none")),
+        Status::ReadyForReview if approvals.is_enough() => {
+            wrong(format!("{} are enough, and it is {status}", approvals.words()));
+        }
+        Status::Approved | Status::Merged if !approvals.is_enough() => {
+            wrong(format!("{} are not enough for {status}", approvals.words()));
+        }
+        _ => {}
     }
 }
 
@@ -186,7 +218,7 @@ fn check_turn(task: &Task, turn: &RedTeamTurn, found: &mut Found) {
         (Some(by), _) if task.was_implemented_by(by) => {
             found.task("I16", task, "red_team.by", format!("{by} implemented the task"));
         }
-        (Some(by), _) if approval.is_some_and(|approval| approval.reviewer.is_same(by)) => {
+        (Some(by), _) if approvers(task).iter().any(|approver| approver.is_same(by)) => {
             found.task("I16", task, "red_team.by", format!("{by} approved the task"));
         }
         _ => {}

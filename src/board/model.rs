@@ -1,7 +1,7 @@
 //! The rules, model-checked: a small world is walked through every board it can reach, and each step is judged.
 //!
 //! Three tasks (one waits for another, two own a common directory); two coders, two reviewers and a red team of two that has
-//! its turn on one task, one agent being all of them; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
+//! its turn on one task, one agent being all of them; one task needs both reviewers; a planner, an overseer, a person; leases that run out, pauses, branches that move behind the board's back, claims and merges
 //! that are cut off, late writers with an old epoch.
 //!
 //! The walk is breadth-first in the number of *disturbances*: first everything an undisturbed team can do, then
@@ -16,10 +16,10 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
 
 use super::call::{Guard, Guards};
-use super::rules::WriteCheckpoint;
+use super::rules::{Reject, RejectByRedTeam, VoidApproval, WriteCheckpoint};
 use super::task::Status;
 use super::testing::{Bench, LEASE, id, new_task, patterns, plan_of};
-use super::{Board, Transition, apply};
+use super::{Actor, Board, Transition, apply};
 
 use acts::Act;
 
@@ -29,6 +29,8 @@ const REVIEWERS: [&str; 2] = ["reviewer-1", "both-1"];
 const RED_TEAM: [&str; 2] = ["red-1", "both-1"];
 /// The task on which the red team has a turn.
 const ATTACKED: &str = "t2";
+/// The task that two reviewers have to approve.
+const DOUBLE: &str = "t1";
 
 /// A board, and what is true around it.
 #[derive(Clone)]
@@ -49,6 +51,8 @@ struct Known {
     announced: bool,
     /// The branch stands elsewhere than where it was handed in.
     moved: bool,
+    /// Who has approved what was handed in last, since nobody rejected it.
+    approved_by: Vec<String>,
 }
 
 /// How a state came about, for whoever reads a failure.
@@ -237,7 +241,7 @@ fn attempt(state: &State, act: &Act, scratch: &mut Board) -> Result<Option<State
         return Ok(None);
     }
     let mut next = state.around(std::mem::replace(scratch, state.board().clone()));
-    note(&mut next, state, &act.what);
+    note(&mut next, state, &act.by, &act.what);
     next.trace = Some(Rc::new(Step {
         what: format!("{} {}", call.by.id(), acts::told(&act.what)),
         before: state.trace.clone(),
@@ -295,7 +299,7 @@ impl Chance {
     }
 }
 
-fn note(next: &mut State, before: &State, what: &Transition) {
+fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
     match what {
         Transition::FinishClaim(finish) => {
             let Some(intent) = before.board().intent(finish.intent) else { return };
@@ -309,10 +313,26 @@ fn note(next: &mut State, before: &State, what: &Transition) {
             }
             next.known[at].announced = false;
             next.known[at].moved = false;
+            next.known[at].approved_by.clear();
         }
         Transition::WriteCheckpoint(WriteCheckpoint { task, .. }) => {
             if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
                 next.known[at].announced = true;
+            }
+        }
+        Transition::Approve(approve) => {
+            if let Some(at) = TASKS.iter().position(|name| id(name) == approve.task) {
+                let approved_by = &mut next.known[at].approved_by;
+                approved_by.push(by.id().to_string());
+                approved_by.sort();
+                approved_by.dedup();
+            }
+        }
+        Transition::Reject(Reject { task, .. })
+        | Transition::RejectByRedTeam(RejectByRedTeam { task, .. })
+        | Transition::VoidApproval(VoidApproval { task, .. }) => {
+            if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+                next.known[at].approved_by.clear();
             }
         }
         _ => {}
@@ -385,6 +405,7 @@ fn every_single_guard_is_missed() {
         (Guard::Epoch, "late writer"),
         (Guard::Dependency, "dependency"),
         (Guard::Checkpoint, "checkpoint"),
+        (Guard::Quorum, "reviewers"),
     ] {
         let walk = walk(Guards::without(guard), 100_000);
         let found = walk.found.unwrap_or_default();

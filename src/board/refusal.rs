@@ -52,6 +52,7 @@ codes! {
     TestsMissing "refused.tests_missing" 1,
     ProtectedPaths "refused.protected_paths" 1,
     RedTeam "refused.red_team" 1,
+    AlreadyApproved "refused.already_approved" 1,
     NoBug "refused.no_bug" 1,
     Limit "refused.limit" 1,
     Value "refused.value" 1,

@@ -8,6 +8,7 @@ use super::history::HistoryEntry;
 use super::ids::{AgentId, CommitId, Role, TaskId};
 use super::lease::Lease;
 use super::paths::PathPattern;
+use super::quorum::Approvals;
 use super::review::{Approval, Issue, Review};
 use super::spent::Spent;
 use super::time::{Deadline, Wall};
@@ -152,6 +153,9 @@ pub struct Head {
     /// The turn that the red team has on what was approved; absent where the project asks for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red_team: Option<RedTeamTurn>,
+    /// Who has approved the commit under review, where the project asks for more than one reviewer; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvals: Option<Approvals>,
 }
 
 /// The red team's turn on one approved commit.
@@ -351,6 +355,15 @@ pub struct Body {
     pub max_coder_iterations: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_review_cycles: Option<u32>,
+    /// How many files it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timebox_minutes: Option<u32>,
     pub created_by: AgentId,
     pub created_at: Wall,
     /// The last one is the present one.
@@ -544,6 +557,7 @@ impl Head {
             review_commit: None,
             integration_fix: false,
             red_team: None,
+            approvals: None,
         }
     }
 }
@@ -565,6 +579,9 @@ impl Body {
             actual_outputs: Vec::new(),
             max_coder_iterations: None,
             max_review_cycles: None,
+            expected_files: None,
+            expected_lines: None,
+            timebox_minutes: None,
             created_by,
             created_at,
             attempts: Vec::new(),

@@ -86,6 +86,9 @@ pub fn new_task(name: &str, owns: &str) -> NewTask {
         expected_outputs: Vec::new(),
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: None,
+        expected_lines: None,
+        timebox_minutes: None,
     }
 }
 
@@ -409,6 +412,7 @@ impl Bench {
             gates: None,
             of_risk: Vec::new(),
             red_team_from: None,
+            quorum: 1,
         }
     }
 

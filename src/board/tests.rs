@@ -13,6 +13,7 @@ mod merging;
 mod messages;
 mod people;
 mod planning;
+mod quorum;
 mod records;
 mod red_team;
 mod registry;

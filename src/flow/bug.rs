@@ -198,6 +198,9 @@ fn as_task(
         expected_outputs: Vec::new(),
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: None,
+        expected_lines: None,
+        timebox_minutes: None,
     })
 }
 

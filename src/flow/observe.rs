@@ -4,8 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::board::records::{MessageKind, Recipient};
+use crate::board::rules::{Draft, SendMessage};
 use crate::board::time::NANOS_PER_SECOND;
-use crate::board::{Board, CommitId, Needs, Stamp, Wall, violations};
+use crate::board::{Board, CommitId, Needs, Role, Stamp, Wall, violations};
 use crate::policy::ProjectConfig;
 use crate::policy::alerts::{self, Moved, Outside, Problem, Report, Room, Situation, SwitchMark};
 use crate::store::files::FileIdentity;
@@ -234,4 +236,21 @@ pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf, Failure> {
         ctx.store.layout().reports().display()
     ))?;
     Ok(path)
+}
+
+/// Writes to the planner what a person is told as well.
+pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<(), Failure> {
+    let message = Draft {
+        to: Recipient::Role(Role::planner()),
+        kind: MessageKind::Escalate,
+        subject: format!("{} {}", alert.kind.as_str(), alert.subject),
+        body: format!("{}\n{}", alert.text, alert.hint),
+        payload: Default::default(),
+        task_id: None,
+        in_reply_to: None,
+        priority: 0,
+        requires_response: false,
+        respond_by: None,
+    };
+    ctx.commit(SendMessage { message }).map(|_| ())
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::board::quorum::approvers;
 use crate::board::{Board, Needs, Status};
 use crate::policy::view::Scene;
 use crate::text::{md_inline, plural};
@@ -78,7 +79,7 @@ fn as_json(ctx: &Context, board: &Board, facts: &RunFacts) -> Value {
             let body = task.body();
             json!({
                 "id": task.id, "title": body.title, "status": task.status, "implementers": task.implementers,
-                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "merge_commit": body.merge.as_ref().map(|merge| &merge.commit), "iterations": task.iteration,
+                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": approvers(task), "merge_commit": body.merge.as_ref().map(|merge| &merge.commit), "iterations": task.iteration,
                 "review_cycles": task.review_cycles_total, "blocked_reason": body.blocked_reason,
                 "blocked_questions": body.blocked_questions,
             })
@@ -120,6 +121,7 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String,
     for task in &board.tasks {
         let body = task.body();
         let by: Vec<&str> = task.implementers.iter().map(|agent| agent.as_str()).collect();
+        let vouched: Vec<&str> = approvers(task).iter().map(|agent| agent.as_str()).collect();
         line!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -127,7 +129,7 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String,
             md_inline(&body.title),
             task.status,
             if by.is_empty() { "-".to_owned() } else { by.join(", ") },
-            body.approval.as_ref().map_or("-", |approval| approval.reviewer.as_str()),
+            if vouched.is_empty() { "-".to_owned() } else { vouched.join(", ") },
             body.merge.as_ref().map_or("-", |merge| merge.commit.short()),
             task.iteration,
             task.review_cycles_total,

@@ -80,6 +80,7 @@ pub fn verdict(
     let found = snapshot.board.task(task).map(|task| task.head());
     let red_team = found.and_then(|head| head.judged_by()) == Some(Role::red_team());
     let config = ctx.project_config()?;
+    let quorum = found.map_or(1, |head| config.review.quorum.of(head.risk));
     let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
     let task = task.clone();
     let what: Transition = match kind {
@@ -95,6 +96,7 @@ pub fn verdict(
                 gates: None,
                 of_risk,
                 red_team_from: config.red_team.map(|red_team| red_team.from),
+                quorum,
             };
             if let Some(answer) = ctx.answered()? {
                 return Ok(answer);

@@ -42,6 +42,8 @@ pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Cl
 #[serde(rename_all = "snake_case")]
 pub enum Reviewed {
     Approved,
+    /// Its approval counts, and another reviewer has to give his.
+    Counted,
     Rejected,
     Blocked,
     /// Somebody else decides, or nobody any more.
@@ -57,6 +59,9 @@ pub fn of_review(board: &Board, agent: &AgentId, task: &TaskId) -> Reviewed {
     }
     match task.status {
         Status::Approved | Status::Merged => Reviewed::Approved,
+        Status::ReadyForReview if task.approvals.as_ref().is_some_and(|given| given.has(agent)) => {
+            Reviewed::Counted
+        }
         Status::Rejected => Reviewed::Rejected,
         Status::Blocked => Reviewed::Blocked,
         _ => Reviewed::Lost,

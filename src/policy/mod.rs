@@ -7,6 +7,7 @@ pub mod gate;
 pub mod leaving;
 pub mod locks;
 pub mod overseer;
+pub mod plan_check;
 pub mod project;
 pub mod provider;
 pub mod registry;
@@ -18,6 +19,7 @@ pub mod spend;
 pub mod team;
 #[cfg(test)]
 mod tests;
+pub mod vagueness;
 pub mod view;
 pub mod wake;
 pub mod work_graph;

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::board::task::Risk;
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReviewConfig {
@@ -26,6 +28,23 @@ pub struct Quorum {
     pub low: u32,
     pub medium: u32,
     pub high: u32,
+}
+
+impl Quorum {
+    /// How many have to approve a task of this risk; one at least.
+    pub fn of(self, risk: Risk) -> u32 {
+        let asked = match risk {
+            Risk::Low => self.low,
+            Risk::Medium => self.medium,
+            Risk::High => self.high,
+        };
+        asked.max(1)
+    }
+
+    /// The most that is asked for anything.
+    pub fn most(self) -> u32 {
+        self.low.max(self.medium).max(self.high).max(1)
+    }
 }
 
 impl Default for Quorum {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::board::call::World;
 use crate::board::graph::Graph;
+use crate::board::quorum::approvers;
 use crate::board::rules::{check_claimable, check_reviewable, lease_over};
 use crate::board::{Actor, AgentId, Board, Call, Role, Stamp, Status, Task, TaskId, any_overlap};
 
@@ -583,7 +584,12 @@ fn taker_elsewhere<'t>(
 /// Who may not judge it any more, and why.
 fn hands(task: &Task) -> String {
     let names: Vec<&str> = task.implementers.iter().map(AgentId::as_str).collect();
-    let approver = task.body().approval.as_ref().filter(|_| task.awaits_red_team());
-    let approved = approver.map_or(String::new(), |approval| format!(", {} approved it", approval.reviewer));
-    format!("{} worked on it{approved}", names.join(", "))
+    let approved: Vec<&str> = approvers(task).iter().map(|approver| approver.as_str()).collect();
+    let approved =
+        if approved.is_empty() { String::new() } else { format!(", {} approved it", approved.join(" and ")) };
+    let asked = task.approvals.as_ref().filter(|approvals| !approvals.is_enough());
+    let asked = asked.map_or(String::new(), |approvals| {
+        format!("; {} different reviewers have to (review.quorum)", approvals.needed)
+    });
+    format!("{} worked on it{approved}{asked}", names.join(", "))
 }

@@ -25,11 +25,12 @@ fn one_of_them() -> u32 {
     1
 }
 
-/// A team for those who named none; with somebody of the red team where the project gives it a turn.
-pub fn default_team(red_team: bool) -> Vec<TeamMember> {
+/// A team for those who named none; with as many reviewers as an approval takes, and with somebody of the red team where the
+/// project gives it a turn.
+pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
     let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
     let mut team =
-        vec![member(Role::planner(), 1), member(Role::coder(), 2), member(Role::code_reviewer(), 1)];
+        vec![member(Role::planner(), 1), member(Role::coder(), 2), member(Role::code_reviewer(), reviewers)];
     team.extend(red_team.then(|| member(Role::red_team(), 1)));
     team
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::board::call::World;
 use crate::board::rules::{dependency_met_by, held_words, lease_over, path_rival};
-use crate::board::{Board, Stamp, Status, Task, TaskId};
+use crate::board::{Board, Role, Stamp, Status, Task, TaskId};
 
 /// The work graph's view of the task states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -128,7 +128,7 @@ impl<'b> Scene<'b> {
             },
             Status::ReadyForReview => match &task.review_lease {
                 Some(lease) if !lease_over(self.board, lease, self.now) => None,
-                _ => one("code_reviewer", "ready for a reviewer".to_owned()),
+                _ => one("code_reviewer", self.reviewer_words(task)),
             },
             Status::Approved if task.awaits_red_team() => match &task.review_lease {
                 Some(lease) if !lease_over(self.board, lease, self.now) => None,
@@ -137,6 +137,28 @@ impl<'b> Scene<'b> {
             Status::Approved => one("code_reviewer", "approved; ready to merge".to_owned()),
             Status::Blocked => one("human", "its questions wait for an answer".to_owned()),
             Status::Merged | Status::Superseded | Status::Abandoned => None,
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// Where one approval is not enough, how many there are, and whether there is anybody left to give another.
+    fn reviewer_words(&self, task: &Task) -> String {
+        let Some(approvals) = &task.approvals else { return "ready for a reviewer".to_owned() };
+        let so_far = approvals.words();
+        let may = self.board.rest.agents.iter().any(|(id, agent)| {
+            agent.is_active()
+                && agent.has(&Role::code_reviewer())
+                && !approvals.has(id)
+                && !task.was_implemented_by(id)
+        });
+        if may {
+            format!("{so_far}; ready for another reviewer")
+        } else {
+            format!(
+                "{so_far}; no other registered reviewer may judge it: register one, or a person takes it with `liza review claim {}`",
+                task.id
+            )
         }
     }
 }

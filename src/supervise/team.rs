@@ -31,7 +31,7 @@ use super::listen::listen;
 use super::oversight::Oversight;
 use super::runner::said;
 use super::tally::Tally;
-use flight::{Flight, Wake, ended};
+use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
 pub use seats::Checked;
 
@@ -98,7 +98,7 @@ pub struct TeamRun<'a> {
     crashes: BTreeMap<AgentId, Crashes>,
     resting_until: BTreeMap<AgentId, Instant>,
     /// How often somebody was started for a task in this state, and nothing came of it.
-    futile: BTreeMap<TaskId, ((Status, u64), u32)>,
+    futile: BTreeMap<TaskId, (Found, u32)>,
     tally: Tally,
     began: Instant,
     tx: Sender<Wake>,
@@ -272,7 +272,7 @@ impl<'a> TeamRun<'a> {
             return self.flights.is_empty().then(|| Outcome::Stuck(vec![for_a_person(&failure)]));
         }
         // What stands differently now may be taken up again.
-        self.futile.retain(|task, (found, _)| state_of(&board, task) == Some(*found));
+        self.futile.retain(|task, (found, _)| Found::of(&board, task) == Some(*found));
         self.team.futile.retain(|task, _| self.futile.contains_key(task));
         let elsewhere = |agent: &AgentId| {
             !self.flights.contains_key(agent)
@@ -283,7 +283,7 @@ impl<'a> TeamRun<'a> {
         self.team.handled.extend(self.planning.given_up(&board, self.ctx.now.wall));
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
-            let found = start.task.as_ref().and_then(|task| state_of(&board, task));
+            let found = start.task.as_ref().and_then(|task| Found::of(&board, task));
             self.launch(start, found);
         }
         self.show(&board);
@@ -368,7 +368,7 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    fn launch(&mut self, start: Start, found: Option<(Status, u64)>) {
+    fn launch(&mut self, start: Start, found: Option<Found>) {
         let mut command = Command::new(child::this_program());
         command
             .arg("--json")
@@ -530,7 +530,7 @@ impl<'a> TeamRun<'a> {
     fn note_futility(&mut self, flight: &Flight, failure: Option<&(String, String)>) {
         let (Some(task), Some(found)) = (&flight.start.task, flight.found) else { return };
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
-        if state_of(&snapshot.board, task) != Some(found) {
+        if Found::of(&snapshot.board, task) != Some(found) {
             return;
         }
         let known = self.futile.entry(task.clone()).or_insert((found, 0));
@@ -612,10 +612,6 @@ impl<'a> TeamRun<'a> {
             .collect();
         self.stage.picture(&rows, board);
     }
-}
-
-fn state_of(board: &Board, task: &TaskId) -> Option<(Status, u64)> {
-    board.task(task).map(|task| (task.status, task.epoch))
 }
 
 fn for_a_person(failure: &Failure) -> Cause {

@@ -277,6 +277,7 @@ impl<'c> Watcher<'c> {
                 // Only when it breaks: whoever takes the pause away from a board that is still broken has decided.
                 Kind::InvalidBoard if !was_broken => self.pause(alert),
                 Kind::CheckpointStale if alert.severity == Severity::Critical => self.escalate(alert),
+                Kind::RubberStamp => self.tell_planner(alert),
                 _ => {}
             }
         }
@@ -313,6 +314,13 @@ impl<'c> Watcher<'c> {
         match self.ctx.store.set_switch(SwitchKind::Pause, None, &reason) {
             Ok(_) => {}
             Err(error) => self.say(&format!("PAUSE could not be set: {error}")),
+        }
+    }
+
+    /// Who reviews is the planner's concern, not only a person's.
+    fn tell_planner(&mut self, alert: &Alert) {
+        if let Err(failure) = observe::tell_planner(self.ctx, alert) {
+            self.say(&format!("the planner could not be told of {}: {}", alert.subject, failure.message));
         }
     }
 

@@ -292,6 +292,10 @@ impl Runner {
                         }
                         return Ok(Some(After::GoOn));
                     }
+                    Reviewed::Counted => {
+                        let approvals = board.task(task).and_then(|task| task.approvals.as_ref());
+                        (Kind::Approved, approvals.map(|given| given.words()).unwrap_or_default())
+                    }
                     Reviewed::Rejected => {
                         let reason = board.task(task).and_then(|task| task.body().rejection_reason.clone());
                         (Kind::Rejected, reason.unwrap_or_default())

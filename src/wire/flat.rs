@@ -13,7 +13,7 @@ use crate::board::{AgentId, Board, Config, Stamp, Task, TaskId};
 use super::{ForeignError, Limits, read_foreign};
 
 /// Keys of a task that belong to its head; a test compares them with the struct.
-const HEAD_KEYS: [&str; 24] = [
+const HEAD_KEYS: [&str; 25] = [
     "id",
     "status",
     "kind",
@@ -38,6 +38,7 @@ const HEAD_KEYS: [&str; 24] = [
     "review_commit",
     "integration_fix",
     "red_team",
+    "approvals",
 ];
 
 pub(super) fn is_head_key(key: &str) -> bool {

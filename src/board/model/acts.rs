@@ -10,7 +10,7 @@ use crate::board::testing::{Bench, LEASE, REASONS, commit, id, pause, role};
 use crate::board::transition::Transition;
 use crate::board::{AgentId, Task};
 
-use super::{ATTACKED, CODERS, RED_TEAM, REVIEWERS, State, Step, TASKS};
+use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, State, Step, TASKS};
 
 /// Somebody tries something. It costs as many disturbances as it is: the end of a task or of an agent counts twice.
 pub struct Act {
@@ -108,6 +108,7 @@ fn offer_review(menu: &mut Menu, name: &str, task: &Task, moved: bool) {
             menu.offer(1, reviewer, ReleaseReview { task: id(name) });
             let mut approve = bench.approve(name);
             approve.red_team_from = (name == ATTACKED).then_some(Risk::Low);
+            approve.quorum = if name == DOUBLE { 2 } else { 1 };
             let mut reject = bench.reject(name, REASONS[task.review_cycles_total as usize % 2]);
             let mut discuss = bench.discuss(name);
             if moved {

@@ -58,6 +58,10 @@ fn project_head(board: &Board, head: &Head, now: &Stamp, out: &mut DefaultHasher
     (head.review_cycles_current, head.review_cycles_total, head.integration_fix).hash(out);
     (&head.superseded_by, head.review_commit.is_some()).hash(out);
     head.red_team.as_ref().map(|turn| &turn.by).hash(out);
+    let mut approvers: Vec<&str> =
+        head.approvals.iter().flat_map(|given| &given.by).map(|given| given.reviewer.as_str()).collect();
+    approvers.sort_unstable();
+    approvers.hash(out);
     for list in [&head.implementers, &head.failed_by] {
         let mut sorted: Vec<&str> = list.iter().map(|agent| agent.as_str()).collect();
         sorted.sort_unstable();

@@ -4,7 +4,7 @@ use crate::board::graph::waits_for;
 use crate::board::task::{Status, Task};
 use crate::board::{Board, TaskId, Transition, any_overlap, violations};
 
-use super::{ATTACKED, State, TASKS};
+use super::{ATTACKED, DOUBLE, Known, State, TASKS};
 
 /// Whether this step was right, or what is wrong with it.
 pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), String> {
@@ -65,6 +65,13 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
         && after.known[at].hands.contains(approver)
     {
         return Err(format!("{approver} implemented it and approved it"));
+    }
+    if TASKS[at] == DOUBLE && matches!(new.status, Status::Approved | Status::Merged) {
+        let Known { approved_by, hands, .. } = &after.known[at];
+        let counted = approved_by.iter().filter(|by| !hands.contains(by)).count();
+        if counted < 2 {
+            return Err(format!("{} with {counted} of two reviewers", new.status));
+        }
     }
     if new.status == Status::Merged && old.status != Status::Merged {
         if approver.is_none() || old.body().approval.is_none() {

@@ -13,6 +13,7 @@ use crate::board::history::Event;
 use crate::board::ids::{GraphId, Role, TaskId};
 use crate::board::paths::PathPattern;
 use crate::board::refusal::{Code, Refusal};
+use crate::board::slice::{HARD_CAP_MINUTES, exceeds_hard_cap};
 use crate::board::state::{Board, GoalStatus};
 use crate::board::task::{Body, Head, Kind, Risk, Scope, Status, Task};
 use crate::board::transition::{Needs, Rule};
@@ -65,6 +66,15 @@ pub struct NewTask {
     pub max_coder_iterations: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_review_cycles: Option<u32>,
+    /// How many files it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timebox_minutes: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -171,14 +181,30 @@ fn check_fields(task: &NewTask) -> Result<(), Refusal> {
     }
     text_fits("description", &task.description)?;
     text_fits("spec_ref", task.spec_ref.as_deref().unwrap_or_default())?;
-    for (field, limit) in
-        [("max_coder_iterations", task.max_coder_iterations), ("max_review_cycles", task.max_review_cycles)]
-    {
+    for (field, limit) in [
+        ("max_coder_iterations", task.max_coder_iterations),
+        ("max_review_cycles", task.max_review_cycles),
+        ("timebox_minutes", task.timebox_minutes),
+    ] {
         if limit == Some(0) {
             return Refusal::new(Code::Value, format!("{field} must be at least 1"))
                 .detail("field", field)
                 .err();
         }
+    }
+    if exceeds_hard_cap(&task.role, &task.tags, task.timebox_minutes) {
+        return Refusal::new(
+            Code::Limit,
+            format!(
+                "task `{}` is given {} minutes; a coder's work is given at most {HARD_CAP_MINUTES}",
+                task.id,
+                task.timebox_minutes.unwrap_or_default()
+            ),
+        )
+        .hint("cut it into smaller tasks, or tag what brings the parts together with `merge`")
+        .detail("task", task.id.as_str())
+        .detail("field", "timebox_minutes")
+        .err();
     }
     for (field, texts) in [
         ("done_when", &task.done_when),
@@ -305,6 +331,9 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
             expected_outputs: new.expected_outputs.clone(),
             max_coder_iterations: new.max_coder_iterations,
             max_review_cycles: new.max_review_cycles,
+            expected_files: new.expected_files,
+            expected_lines: new.expected_lines,
+            timebox_minutes: new.timebox_minutes,
             history,
             ..Body::new(&new.title, call.by.id(), call.now.wall)
         };

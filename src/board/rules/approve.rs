@@ -8,6 +8,7 @@ use crate::board::checklist::{self, Answer};
 use crate::board::gates::GateReport;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
+use crate::board::quorum::Approvals;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::review::{Approval, Feedback, IssueStatus, Verdict};
 use crate::board::state::Board;
@@ -15,6 +16,7 @@ use crate::board::task::{Kind, Risk, Status, Task};
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, next_step, parts, wrong_state};
+use super::quorum::{count_in, not_twice, quorum_holds};
 use super::red_team::turn_of;
 use super::review_lease::{not_an_implementer, reviews};
 use super::verdict::{asked, check_verdict, record};
@@ -39,6 +41,17 @@ pub struct Approve {
     /// From this risk on the red team has a turn before the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red_team_from: Option<Risk>,
+    /// How many different reviewers have to approve it, as the project asks of its risk.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub quorum: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(quorum: &u32) -> bool {
+    *quorum == 1
 }
 
 impl Approve {
@@ -46,6 +59,7 @@ impl Approve {
     pub fn check_without_gates(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
         let task = find(board, &self.task)?;
+        not_twice(task, call)?;
         let body = task.body();
         let kept_open = self
             .feedback
@@ -140,28 +154,34 @@ impl Rule for Approve {
             issue.status = IssueStatus::Resolved;
         }
         record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &self.of_risk);
-        head.status = Status::Approved;
-        head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
         if self.gates.is_some() {
             body.gates.clone_from(&self.gates);
         }
-        body.consecutive_rejections = 0;
-        body.rejection_reason = None;
-        body.rejection_feedback = None;
-        body.approval = Some(Approval {
+        let approval = Approval {
             reviewer: call.by.id(),
             commit: self.commit.clone(),
             time: call.now.wall,
             protected_paths_allowed: self.allow_protected,
-        });
-        body.history.push(
-            entry(call, Event::Approved)
-                .step(Status::ReadyForReview, Status::Approved)
-                .commit(&self.commit)
-                .detail(self.feedback.summary.clone()),
-        );
+        };
+        let line = entry(call, Event::Approved).commit(&self.commit);
+        if count_in(head, &approval, self.quorum, call) {
+            head.status = Status::Approved;
+            head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
+            body.consecutive_rejections = 0;
+            body.rejection_reason = None;
+            body.rejection_feedback = None;
+            body.approval = Some(approval);
+            let line = line.step(Status::ReadyForReview, Status::Approved);
+            body.history.push(line.detail(self.feedback.summary.clone()));
+        } else {
+            let so_far = head.approvals.as_ref().map(Approvals::words).unwrap_or_default();
+            let summary = self.feedback.summary.trim();
+            let said = if summary.is_empty() { so_far } else { format!("{so_far}: {summary}") };
+            body.history.push(line.detail(said));
+        }
         json!({
             "task": self.task, "status": head.status, "commit": self.commit, "red_team": head.red_team,
+            "approvals": head.approvals,
             "gates": self.gates.as_ref().map(|gates| &gates.results[..]).unwrap_or_default(),
         })
     }
@@ -226,7 +246,9 @@ pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
     if call.guards.on(Guard::SelfApproval) {
         not_an_implementer(task, call, &approval.reviewer, "approve")?;
     }
-    if Some(&approval.commit) != task.review_commit.as_ref() {
+    quorum_holds(task, call)?;
+    let other = |approvals: &Approvals| !approvals.are_about(&approval.commit);
+    if Some(&approval.commit) != task.review_commit.as_ref() || task.approvals.as_ref().is_some_and(other) {
         return Refusal::new(
             Code::ApprovalVoid,
             format!("the approval of `{}` is for another commit", task.id),

@@ -387,6 +387,7 @@ impl Rule for FinishClaim {
         body.approval = None;
         body.submission = None;
         head.red_team = None;
+        head.approvals = None;
         head.review_commit = None;
         let event = if work.former.status == Status::Working { Event::TakenOver } else { Event::Claimed };
         let mut line = entry(call, event)

@@ -409,6 +409,7 @@ impl Rule for VoidApproval {
         head.reserved_until = Some(Deadline::after(call.now, lease));
         body.approval = None;
         head.red_team = None;
+        head.approvals = None;
         head.review_lease = None;
         body.rejection_reason = Some(reason.to_owned());
         body.rejection_feedback = Some(reason.to_owned());

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::board::call::{Call, Guard};
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, Role, TaskId};
+use crate::board::quorum::approvers;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::review::{Feedback, Verdict};
 use crate::board::state::Board;
@@ -65,7 +66,7 @@ pub fn may_attack(board: &Board, call: &Call, task: &Task, verb: &str) -> Result
     }
     let by = call.by.id();
     not_an_implementer(task, call, &by, verb)?;
-    let approved = task.body().approval.as_ref().is_some_and(|approval| approval.reviewer.is_same(&by));
+    let approved = approvers(task).iter().any(|approver| approver.is_same(&by));
     if approved && call.guards.on(Guard::SelfApproval) {
         return Refusal::new(
             Code::Tier0SelfApproval,
@@ -189,6 +190,7 @@ impl Rule for RejectByRedTeam {
         }
         body.approval = None;
         head.red_team = None;
+        head.approvals = None;
         let rejection = Rejection {
             from: Status::Approved,
             commit: &self.commit,

@@ -151,6 +151,7 @@ fn same_facts(task: &Task, former: &Task) -> bool {
         && now.attempts == then.attempts
         && now.submission == then.submission
         && now.approval == then.approval
+        && task.approvals == former.approvals
         && now.reviews == then.reviews
         && now.integration_failure == then.integration_failure
 }
@@ -261,6 +262,7 @@ impl TaskBack {
             // Undone with what rested on it, it must not come back by undoing the undoing.
             body.approval = None;
             head.red_team = None;
+            head.approvals = None;
         }
         if self.to == Status::Idle && !body.attempts.is_empty() {
             // The next claim goes on from what is on the branch.

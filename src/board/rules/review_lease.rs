@@ -14,6 +14,7 @@ use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, lease_over, next_step, parts, tier0_role, wrong_state};
+use super::quorum::not_twice;
 use super::red_team::may_attack;
 
 /// The two-person rule: nobody judges what he had a hand in.
@@ -93,6 +94,7 @@ pub fn check_reviewable(board: &Board, call: &Call, task: &Task) -> Result<(), R
             return Err(wrong_state(task, "reviewed", next_step(task)));
         }
         not_an_implementer(task, call, &call.by.id(), "review")?;
+        not_twice(task, call)?;
     }
     match &task.review_lease {
         Some(lease) if lease.agent != call.by.id() && !lease_over(board, lease, call.now) => Refusal::new(

@@ -270,6 +270,7 @@ impl Rule for Submit {
         head.status = Status::ReadyForReview;
         head.lease = None;
         head.review_lease = None;
+        head.approvals = None;
         head.review_commit = Some(found.head.clone());
         body.history.push(
             entry(call, Event::Submitted)

@@ -21,6 +21,7 @@ use super::common::{
     MOST_ITEMS, end_claim, entry, find, next_step, note_failure, parts, questions_given, text_fits,
     text_given, wrong_state,
 };
+use super::disagreement::disagree;
 use super::review_lease::{holds_review, not_an_implementer, reviews};
 
 /// What every verdict must satisfy.
@@ -250,6 +251,9 @@ impl Rule for Reject {
             same_reason: same,
             raised,
         };
+        if let Some(disagreement) = disagree(head, body, call, &config, &rejection) {
+            return disagreement;
+        }
         send_back(head, body, call, &config, &rejection)
     }
 

@@ -1,16 +1,16 @@
-use std::collections::BTreeSet;
-
 use clap::Args;
 use serde_json::json;
 
 use crate::board::graph::Graph;
 use crate::board::rules::{AddTasks, NewTask};
-use crate::board::task::Kind;
-use crate::board::{Needs, PathPattern, TaskId, any_overlap};
+use crate::board::{Code, Needs, Refusal, TaskId};
 use crate::flow::{Failure, views};
+use crate::policy::plan_check::{self, Around, Checked, Finding, Order, Severity};
+use crate::text::plural;
 use crate::wire::plan::{Planned, Standing, read_planned};
 
 use super::super::Session;
+use super::super::exit;
 use super::super::ui::Answer;
 use super::task::commit;
 use super::task_write::specs_found;
@@ -20,6 +20,9 @@ use super::task_write::specs_found;
 /// The file holds `tasks:` with a list, a bare list, one task, or a work graph: `id`, `nodes` (id, description, inputs,
 /// outputs, dependencies, owner_role, tags) and perhaps `edges`. `liza schema plan` and `liza schema graph` describe both.
 /// Nodes of a work graph that lack a spec or criteria leave the whole plan a draft.
+///
+/// --check looks for circles, dangling references, missing or vague criteria, tasks for tests alone, tasks too large or too
+/// small, paths that two tasks own, and shows the groups and the critical path that result. Exit 1 if `plan` would refuse it.
 ///
 /// Example: liza plan plan.yaml --check
 #[derive(Args)]
@@ -53,7 +56,6 @@ pub fn run(session: &mut Session, args: &PlanArgs) -> Result<Answer, Failure> {
     let specs_found = specs_found(&session.ctx, tasks)?;
     // A work graph has no place for what a task needs to be claimable; that can follow.
     let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
-    let advice = advice(tasks);
     let count = tasks.len();
     let add = AddTasks {
         tasks: tasks.clone(),
@@ -63,37 +65,14 @@ pub fn run(session: &mut Session, args: &PlanArgs) -> Result<Answer, Failure> {
         graph_id: planned.graph_id.clone(),
     };
     if args.check {
-        let snapshot = session.ctx.read(&Needs::Nothing)?;
-        let actor = snapshot.board.identify(&session.ctx.credentials)?;
-        let named = crate::board::transition::Rule::asks_archive(&add, &snapshot.board);
-        let archived = session.ctx.store.archived_among(&snapshot.board, named)?;
-        let world = crate::board::World { archived, ..Default::default() };
-        let call = crate::board::Call::new(actor, &session.ctx.now, &world);
-        crate::board::transition::Rule::check(&add, &snapshot.board, &call)?;
-        let graph = Graph::new(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-        let layers = graph.layers();
-        let mut text = format!("{count} tasks; in this order:\n");
-        for (number, layer) in layers.iter().enumerate() {
-            let ids: Vec<&str> = layer.iter().map(|id| id.as_str()).collect();
-            text.push_str(&format!("  {}. {}\n", number + 1, ids.join(", ")));
-        }
-        for line in &advice {
-            text.push_str(&format!("advice: {line}\n"));
-        }
-        for line in &planned.remarks {
-            text.push_str(&format!("note: {line}\n"));
-        }
-        for line in lacking_words(&lacking) {
-            text.push_str(&format!("{line}\n"));
-        }
-        let data = json!({
-            "tasks": count, "groups": layers, "advice": advice, "remarks": planned.remarks,
-            "lacking": lacking_data(&lacking), "graph_id": planned.graph_id,
-        });
-        return Ok(Answer::new(data, text).at(snapshot.board.revision));
+        let judged = judge(session, &add)?;
+        return answer(session, &planned, judged, &lacking);
     }
-    for line in &advice {
-        session.ctx.narrate(format!("advice: {line}"));
+    // What keeps it from being looked at is said by the commit, which may mend it.
+    if let Ok(judged) = judge(session, &add) {
+        for finding in judged.remarks(&lacking) {
+            session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
+        }
     }
     for line in &planned.remarks {
         session.ctx.narrate(format!("note: {line}"));
@@ -109,6 +88,120 @@ pub fn run(session: &mut Session, args: &PlanArgs) -> Result<Answer, Failure> {
     }
     views::refresh(&session.ctx);
     Ok(answer)
+}
+
+/// A plan, what was found in it, and what the board says to it.
+struct Judged {
+    checked: Checked,
+    refusal: Option<Refusal>,
+    revision: u64,
+}
+
+impl Judged {
+    /// What is not refused and yet worth saying; what a graph lacks is said at the end.
+    fn remarks(&self, lacking: &[Lacking]) -> impl Iterator<Item = &Finding> {
+        let said_later = !lacking.is_empty();
+        self.checked.findings.iter().filter(move |finding| {
+            finding.severity != Severity::Error && !(said_later && finding.code.ends_with("_missing"))
+        })
+    }
+}
+
+/// Looks at the plan as it is, and asks the board whether it would take it. Changes nothing.
+fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
+    let snapshot = session.ctx.read(&Needs::Nothing)?;
+    let board = &snapshot.board;
+    let actor = board.identify(&session.ctx.credentials)?;
+    let parents = add.tasks.iter().filter_map(|task| task.parent.clone());
+    let named = crate::board::transition::Rule::asks_archive(add, board).into_iter().chain(parents).collect();
+    let archived = session.ctx.store.archived_among(board, named)?;
+    let known = board.tasks.iter().map(|task| task.id.clone()).chain(archived.keys().cloned()).collect();
+    let around = Around {
+        known: &known,
+        board: &Graph::of(&board.tasks),
+        specs_found: &add.specs_found,
+        finalize: add.finalize,
+        as_graph: add.as_graph,
+    };
+    let mut checked = plan_check::check(&add.tasks, &around);
+    let world = crate::board::World { archived, ..Default::default() };
+    let call = crate::board::Call::new(actor, &session.ctx.now, &world);
+    let refusal = crate::board::transition::Rule::check(add, board, &call).err();
+    if let Some(refusal) = &refusal
+        && !is_said(&checked.findings, refusal)
+    {
+        checked.findings.insert(0, Finding::refusal(&refusal.message, refusal.hint.as_deref()));
+    }
+    Ok(Judged { checked, refusal, revision: board.revision })
+}
+
+/// Whether one of the findings says what the board would refuse.
+fn is_said(findings: &[Finding], refusal: &Refusal) -> bool {
+    let codes: &[&str] = match refusal.code {
+        Code::Cycle => &["cycle"],
+        Code::DependencyMissing => &["dangling_reference"],
+        Code::Incomplete => &["criteria_missing", "spec_missing", "scope_missing"],
+        Code::Limit => &["timebox_over_cap"],
+        _ => &[],
+    };
+    findings.iter().any(|finding| finding.severity == Severity::Error && codes.contains(&finding.code))
+}
+
+fn answer(
+    session: &Session,
+    planned: &Planned,
+    judged: Judged,
+    lacking: &[Lacking],
+) -> Result<Answer, Failure> {
+    let Checked { findings, order, split } = &judged.checked;
+    let advice: Vec<&str> = judged.remarks(&[]).map(|finding| finding.message.as_str()).collect();
+    let data = json!({
+        "tasks": planned.tasks.len(), "groups": order.groups, "waits": order.waits,
+        "critical_path": order.critical_path, "split": split, "findings": findings, "advice": advice,
+        "remarks": planned.remarks, "lacking": lacking_data(lacking), "graph_id": planned.graph_id,
+    });
+    let revision = judged.revision;
+    if session.ui.json
+        && let Some(refusal) = judged.refusal
+    {
+        return Err(Failure::from(refusal).with_data(data, revision));
+    }
+    let mut text = order_words(planned.tasks.len(), order);
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    for finding in errors.chain(judged.remarks(lacking)) {
+        text.push_str(&format!("{}: {}\n", finding.severity.as_str(), finding.message));
+        text.push_str(&format!("  hint: {}\n", finding.hint));
+    }
+    for line in &planned.remarks {
+        text.push_str(&format!("note: {line}\n"));
+    }
+    for line in lacking_words(lacking) {
+        text.push_str(&format!("{line}\n"));
+    }
+    let mut answer = Answer::new(data, text).at(revision);
+    if judged.refusal.is_some() {
+        answer.text.push_str("nothing was added; `liza plan` would refuse this\n");
+        answer.exit = exit::REFUSED;
+    }
+    Ok(answer)
+}
+
+fn order_words(count: usize, order: &Order) -> String {
+    let ids =
+        |ids: &[TaskId], between: &str| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(between);
+    let mut text = format!("{}; in this order:\n", plural(count, "task"));
+    for (number, group) in order.groups.iter().enumerate() {
+        text.push_str(&format!("  {}. {}\n", number + 1, ids(group, ", ")));
+    }
+    let path = &order.critical_path;
+    if path.tasks.len() > 1 {
+        let length = match path.minutes {
+            Some(minutes) => format!("{minutes} minutes"),
+            None => plural(path.tasks.len(), "task"),
+        };
+        text.push_str(&format!("critical path ({length}): {}\n", ids(&path.tasks, " → ")));
+    }
+    text
 }
 
 /// What the person's checkout has there; a link is neither, for nobody may work through it.
@@ -150,8 +243,10 @@ fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     .detail("max_parallel", window))
 }
 
-/// What each task lacks to be claimable.
-fn lacking(tasks: &[NewTask], specs_found: &[TaskId]) -> Vec<(TaskId, Vec<&'static str>)> {
+/// A task and what it lacks to be claimable.
+type Lacking = (TaskId, Vec<&'static str>);
+
+fn lacking(tasks: &[NewTask], specs_found: &[TaskId]) -> Vec<Lacking> {
     tasks
         .iter()
         .filter_map(|task| {
@@ -170,11 +265,11 @@ fn lacking(tasks: &[NewTask], specs_found: &[TaskId]) -> Vec<(TaskId, Vec<&'stat
         .collect()
 }
 
-fn lacking_data(lacking: &[(TaskId, Vec<&'static str>)]) -> serde_json::Value {
+fn lacking_data(lacking: &[Lacking]) -> serde_json::Value {
     lacking.iter().map(|(task, missing)| (task.to_string(), json!(missing))).collect()
 }
 
-fn lacking_words(lacking: &[(TaskId, Vec<&'static str>)]) -> Vec<String> {
+fn lacking_words(lacking: &[Lacking]) -> Vec<String> {
     if lacking.is_empty() {
         return Vec::new();
     }
@@ -190,78 +285,4 @@ fn lacking_words(lacking: &[(TaskId, Vec<&'static str>)]) -> Vec<String> {
             .to_owned(),
     );
     lines
-}
-
-/// Things that are allowed and seldom wise.
-fn advice(tasks: &[NewTask]) -> Vec<String> {
-    const MOST_FILES: usize = 5;
-    const MOST_STEPS: usize = 5;
-    let mut found = Vec::new();
-    for task in tasks {
-        let title = task.title.to_lowercase();
-        let only_tests = ["add tests", "write tests", "add unit tests", "test coverage", "write the tests"];
-        if task.kind == Kind::Code && only_tests.iter().any(|words| title.contains(words)) {
-            found.push(format!(
-                "{} looks like a task for tests alone; tests belong to the task they prove",
-                task.id
-            ));
-        }
-        let files = task
-            .scope
-            .inside
-            .iter()
-            .filter(|path| !path.as_str().ends_with('/') && !path.as_str().contains('*'))
-            .count();
-        if files > MOST_FILES {
-            found.push(format!(
-                "{} names {files} files; more than {MOST_FILES} is too much for one task",
-                task.id
-            ));
-        }
-        if task.done_when.len() > MOST_STEPS {
-            found.push(format!(
-                "{} has {} criteria; more than {MOST_STEPS} is too much for one task",
-                task.id,
-                task.done_when.len()
-            ));
-        }
-    }
-    let owned =
-        |task: &NewTask| if task.owns.is_empty() { task.scope.inside.clone() } else { task.owns.clone() };
-    let graph = Graph::new(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-    let after: Vec<_> = tasks.iter().map(|task| graph.dependents(&task.id)).collect();
-    let owned: Vec<Vec<PathPattern>> = tasks.iter().map(owned).collect();
-    let begins: Vec<_> = owned.iter().map(|paths| first_names(paths)).collect();
-    for (at, task) in tasks.iter().enumerate() {
-        for (later, other) in tasks.iter().enumerate().skip(at + 1) {
-            if !may_meet(&begins[at], &begins[later])
-                || after[at].contains(&other.id)
-                || after[later].contains(&task.id)
-            {
-                continue;
-            }
-            if let Some((mine, theirs)) = any_overlap(&owned[at], &owned[later]) {
-                found.push(format!(
-                    "{} and {} both own {mine} / {theirs}: one will wait for the other",
-                    task.id, other.id
-                ));
-            }
-        }
-    }
-    found
-}
-
-/// The first names of these paths where all are plain letters; nothing where they could be anything. A plan of a thousand tasks
-/// has half a million pairs, and most of them need no closer look.
-fn first_names(paths: &[PathPattern]) -> Option<BTreeSet<String>> {
-    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    let first = |path: &PathPattern| path.as_str().split('/').next().unwrap_or_default().to_ascii_lowercase();
-    paths.iter().map(first).map(|name| plain(&name).then_some(name)).collect()
-}
-
-fn may_meet(one: &Option<BTreeSet<String>>, other: &Option<BTreeSet<String>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => !one.is_disjoint(other),
-        _ => true,
-    }
 }

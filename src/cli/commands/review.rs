@@ -194,14 +194,22 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
     let plain = if args.no_diff { String::new() } else { diff(crate::git::Color::Never)? };
     let config = session.ctx.project_config()?;
     let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
-    let head = view::review(task, submission, &answers, &asked);
+    let mut head = view::review(task, submission, &answers, &asked);
+    let quorum = config.review.quorum.of(task.risk);
+    match &task.approvals {
+        Some(approvals) => head.push_str(&format!("approvals: {}\n", approvals.words())),
+        None if quorum > 1 && body.approval.is_none() => {
+            head.push_str(&format!("approvals: 0 of {quorum}\n"))
+        }
+        None => {}
+    }
     let data = json!({
         "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
         "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
         "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
         "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "issues": body.issues,
         "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
-        "red_team": task.red_team, "judged_by": task.judged_by(), "reviews": body.reviews, "diff": plain,
+        "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum, "reviews": body.reviews, "diff": plain,
     });
     let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);
     if session.ui.color && !args.no_diff {
@@ -326,7 +334,13 @@ fn approve(session: &mut Session, args: &ApproveArgs) -> Result<Answer, Failure>
     session.seal_request()?;
     let (data, revision) =
         verdict(&session.ctx, VerdictKind::Approve, &id, commit, feedback, args.allow_protected)?;
+    let counted = || data["approvals"]["by"].as_array().map_or(0, Vec::len);
     let text = match data["red_team"]["status"].as_str() {
+        _ if data["status"] == "READY_FOR_REVIEW" => format!(
+            "{id} has {} of {} approvals; another reviewer has to judge it before it is APPROVED",
+            counted(),
+            data["approvals"]["needed"]
+        ),
         Some("pending") => format!(
             "{id} is APPROVED; before it can be merged the red team has its turn: `liza review claim {id}`"
         ),

@@ -63,7 +63,9 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
     super::people_only(session, "run the team")?;
     let config = session.ctx.project_config()?;
     let mut team = match args.team.is_empty() {
-        true if config.team.is_empty() => default_team(config.red_team.is_some()),
+        true if config.team.is_empty() => {
+            default_team(config.red_team.is_some(), config.review.quorum.most())
+        }
         true => config.team.clone(),
         false => args.team.iter().map(|text| parse_member(text)).collect::<Result<Vec<_>, _>>()?,
     };
@@ -74,7 +76,11 @@ pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
         team = [Role::coder(), Role::code_reviewer()]
             .into_iter()
             .chain(red_team.map(|_| Role::red_team()))
-            .map(|role| TeamMember { role, count: 1, provider: None })
+            .map(|role| {
+                let count =
+                    if role == Role::code_reviewer() { config.review.quorum.of(Risk::Low) } else { 1 };
+                TeamMember { role, count, provider: None }
+            })
             .collect();
     }
     for member in &team {
@@ -148,6 +154,9 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
         expected_outputs: Vec::new(),
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: None,
+        expected_lines: None,
+        timebox_minutes: None,
     };
     let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
     let specs_found = if found { vec![id.clone()] } else { Vec::new() };

@@ -75,6 +75,15 @@ pub struct AddArgs {
     /// A file or artifact it makes; repeat
     #[arg(long, value_name = "NAME")]
     pub output: Vec<String>,
+    /// How many files it will probably change
+    #[arg(long, value_name = "N")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change
+    #[arg(long, value_name = "N")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work
+    #[arg(long, value_name = "MINUTES")]
+    pub timebox: Option<u32>,
     /// Make it claimable in the same step
     #[arg(long)]
     pub finalize: bool,
@@ -154,6 +163,9 @@ fn described(session: &Session, args: &AddArgs) -> Result<NewTask, Failure> {
         expected_outputs: session.input.texts(&args.output)?,
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: args.expected_files,
+        expected_lines: args.expected_lines,
+        timebox_minutes: args.timebox,
     })
 }
 

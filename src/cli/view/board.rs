@@ -56,6 +56,9 @@ impl<'b> Picture<'b> {
             "lease_expires": task.lease.as_ref().map(|lease| lease.expires.at),
             "reviewer": task.review_lease.as_ref().map(|lease| lease.agent.clone()),
         });
+        if let Some(approvals) = &task.approvals {
+            row["approvals"] = json!(approvals);
+        }
         if !task.is_light() {
             row["title"] = json!(task.body().title);
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::board::checklist;
+use crate::board::quorum::approvers;
 use crate::board::task::Submission;
 use crate::board::{Board, Task};
 use crate::flow::Failure;
@@ -45,6 +46,9 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
     }
     if let Some(spec) = &body.spec_ref {
         line!(text, "spec:      {spec}");
+    }
+    if let Some(minutes) = body.timebox_minutes {
+        line!(text, "timebox:   {minutes} minutes");
     }
     if !body.description.is_empty() {
         line!(text, "\n{}\n", body.description);
@@ -165,8 +169,8 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
         task.implementers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     );
     if task.awaits_red_team() {
-        let approver = body.approval.as_ref().map_or("somebody", |approval| approval.reviewer.as_str());
-        line!(text, "turn:    of the red team; {approver} approved it");
+        let vouched: Vec<&str> = approvers(task).iter().map(|agent| agent.as_str()).collect();
+        line!(text, "turn:    of the red team; {} approved it", vouched.join(" and "));
     }
     list(&mut text, "done when", &body.done_when);
     numbered(&mut text, checklist);

@@ -135,6 +135,10 @@ fn sheet(task: &Task) -> Block {
     fields.push(("waited for", task.depends_on.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")));
     fields.push(("inputs", files(&body.inputs).replace("none", "")));
     fields.push(("expected outputs", files(&body.expected_outputs).replace("none", "")));
+    fields.push((
+        "timebox",
+        body.timebox_minutes.map_or(String::new(), |minutes| format!("{minutes} minutes")),
+    ));
     let fields: Vec<String> = fields
         .into_iter()
         .filter(|(_, value)| !value.is_empty())

@@ -13,6 +13,7 @@ mod machine;
 mod providers;
 mod refs;
 mod registry;
+mod reviewers;
 mod rights;
 mod settings;
 mod worktrees;
@@ -105,7 +106,7 @@ impl Scene<'_> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 24] = [
+const EXAMINATIONS: [Examination; 25] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -130,6 +131,7 @@ const EXAMINATIONS: [Examination; 24] = [
     ("the clock", machine::clock),
     ("the agent commands in use", providers::in_use),
     ("the role registry", registry::senseless),
+    ("who may review", reviewers::enough),
 ];
 
 /// Looks at everything; mends what can be mended if `fix` says so.

@@ -357,10 +357,11 @@ fn merge_commit(
     onto: &CommitId,
     tree: &CommitId,
 ) -> Result<CommitId, Failure> {
-    let body = board.task(task).map(|task| task.body());
-    let title = body.map_or(task.as_str(), |body| body.title.as_str());
-    let reviewer =
-        body.and_then(|body| body.approval.as_ref()).map_or("nobody", |approval| approval.reviewer.as_str());
+    let found = board.task(task);
+    let title = found.map_or(task.as_str(), |task| task.body().title.as_str());
+    let mut reviewers = found.map(crate::board::quorum::approvers).unwrap_or_default().into_iter();
+    let first = reviewers.next().map_or("nobody", |reviewer| reviewer.as_str());
+    let others: String = reviewers.map(|reviewer| format!("Reviewed-by: {reviewer}\n")).collect();
     let subject: String = title
         .chars()
         .map(|c| if crate::text::is_unseen(c) { ' ' } else { c })
@@ -374,7 +375,7 @@ fn merge_commit(
         config.gates.iter().filter(|gate| gate.is_required()).map(|gate| gate.name.as_str()).collect();
     let gates = if gates.is_empty() { "none".to_owned() } else { gates.join(", ") };
     let message = format!(
-        "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {reviewer}\nLiza-Commit: {}\nLiza-Gates: {gates}\n",
+        "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {first}\n{others}Liza-Commit: {}\nLiza-Gates: {gates}\n",
         work.review_commit
     );
     let who = ctx.query()?.identity();

@@ -41,6 +41,7 @@ kinds! {
     ImmediateDiscovery "immediate_discovery",
     ApprovalRate "approval_rate",
     AnswerOverdue "answer_overdue",
+    RubberStamp "rubber_stamp",
     Stalled "stalled",
     BreakerOpen "breaker_open",
 }

@@ -31,6 +31,16 @@ pub const APPROVAL_PERCENT: u64 = 95;
 /// Fewer verdicts than these say nothing.
 pub const VERDICTS: u64 = 5;
 
+/// One reviewer's share of approvals says something from here on; fewer are chance.
+pub const STAMP_VERDICTS: u64 = 10;
+/// So many approvals of changes that are no trifle without a single issue, not even a nitpick.
+pub const STAMP_APPROVALS: u64 = 5;
+/// Documents and settings are a trifle below so many files.
+pub const STAMP_FILES: usize = 3;
+/// Below this nobody has read a diff: `review show` alone is a page, a model's answer takes its seconds, and the fastest
+/// honest verdict on a one-line change needs both.
+pub const STAMP_SECONDS: u64 = 20;
+
 /// Disk: a fifth above the limit is enough again; without the gap, a disk at its limit would be told of every minute.
 pub const ROOM_AGAIN: (u64, u64) = (6, 5);
 

@@ -4,6 +4,7 @@ mod alert;
 mod limits;
 mod memory;
 mod outside;
+mod rubber_stamp;
 mod rules;
 mod situation;
 mod stalled;

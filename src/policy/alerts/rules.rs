@@ -5,7 +5,7 @@ use crate::board::Stamp;
 use super::alert::Report;
 use super::outside::{self, Outside, Problem};
 use super::situation::Situation;
-use super::{stalled, tasks, whole};
+use super::{rubber_stamp, stalled, tasks, whole};
 
 /// Everything there is to tell of a board that can be read.
 pub fn of_board(situation: &Situation) -> Report {
@@ -36,7 +36,7 @@ type BoardRule = fn(&Situation, &mut Report);
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.
-const OF_BOARD: [BoardRule; 16] = [
+const OF_BOARD: [BoardRule; 18] = [
     whole::rolled_back,
     whole::integration_moved,
     whole::integration_red,
@@ -52,6 +52,7 @@ const OF_BOARD: [BoardRule; 16] = [
     whole::immediate_discovery,
     whole::approval_rate,
     whole::answer_overdue,
+    rubber_stamp::rubber_stamp,
     stalled::stalled,
     whole::breaker_open,
 ];

@@ -2,6 +2,7 @@
 
 mod alone;
 mod keeping;
+mod rubber_stamps;
 mod standing_still;
 mod team;
 

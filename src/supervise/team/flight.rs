@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde_json::Value;
 
-use crate::board::{AgentId, Status};
+use crate::board::{AgentId, Board, Status, TaskId};
 use crate::policy::run::Start;
 
 use super::super::event::Event;
@@ -32,6 +32,23 @@ pub enum Wake {
     Exited(AgentId),
 }
 
+/// Where a task stood: while it is the same, nothing came of what was begun on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    status: Status,
+    epoch: u64,
+    /// An approval that is not enough changes nothing else.
+    approvals: usize,
+}
+
+impl Found {
+    pub fn of(board: &Board, task: &TaskId) -> Option<Self> {
+        let task = board.task(task)?;
+        let approvals = task.approvals.as_ref().map_or(0, |given| given.by.len());
+        Some(Self { status: task.status, epoch: task.epoch, approvals })
+    }
+}
+
 pub struct Flight {
     child: Child,
     log: PathBuf,
@@ -45,7 +62,7 @@ pub struct Flight {
     /// Its agent was cut off at a limit.
     pub limited: bool,
     /// How the task stood when it was started.
-    pub found: Option<(Status, u64)>,
+    pub found: Option<Found>,
 }
 
 impl Flight {
@@ -53,7 +70,7 @@ impl Flight {
         mut command: Command,
         log: PathBuf,
         start: Start,
-        found: Option<(Status, u64)>,
+        found: Option<Found>,
         tx: &Sender<Wake>,
     ) -> std::io::Result<Self> {
         // Ctrl-C is for the run alone.

@@ -143,6 +143,15 @@ pub struct PlannedNode {
     pub kind: Option<Kind>,
     #[serde(default)]
     pub risk: Risk,
+    /// How many files it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change; a plan is checked by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timebox_minutes: Option<u32>,
 }
 
 fn implementer() -> String {
@@ -244,6 +253,9 @@ impl PlannedNode {
             expected_outputs: self.outputs.clone(),
             max_coder_iterations: None,
             max_review_cycles: None,
+            expected_files: self.expected_files,
+            expected_lines: self.expected_lines,
+            timebox_minutes: self.timebox_minutes,
         })
     }
 

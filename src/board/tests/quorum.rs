@@ -1,0 +1,157 @@
+//! Where two reviewers have to approve: each once, none of them with a hand in it, and all of them about one commit.
+
+use crate::board::invariants::violations;
+use crate::board::rules::{Approve, VoidApproval};
+use crate::board::task::Status;
+use crate::board::testing::{Bench, REASONS, agent, commit, id};
+use crate::board::{Code, Task};
+
+/// `t` handed in by coder-1; approved by nobody yet.
+fn handed_in() -> Bench {
+    let mut bench = Bench::with_tasks(&["t"]);
+    bench.hand_in("coder-1", "t");
+    bench
+}
+
+fn two(bench: &Bench) -> Approve {
+    Approve { quorum: 2, ..bench.approve("t") }
+}
+
+#[track_caller]
+fn approve(bench: &mut Bench, by: &str) {
+    bench.ok(by, bench.start_review("t"));
+    bench.ok(by, two(bench));
+}
+
+fn names(task: &Task) -> Vec<String> {
+    let approvals = task.approvals.iter().flat_map(|approvals| &approvals.by);
+    approvals.map(|approval| approval.reviewer.to_string()).collect()
+}
+
+#[test]
+fn two_different_reviewers_make_it_approved() {
+    let mut bench = handed_in();
+    approve(&mut bench, "reviewer-1");
+    let task = bench.task("t");
+    assert_eq!((task.status, names(task)), (Status::ReadyForReview, vec!["reviewer-1".to_owned()]));
+    assert!(task.review_lease.is_none() && task.body().approval.is_none());
+    assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::AlreadyApproved);
+    assert_eq!(bench.refused("reviewer-1", bench.begin_merge("t")), Code::Tier0UnapprovedMerge);
+    assert_eq!(bench.refused("coder-1", bench.start_review("t")), Code::Tier0Role);
+    approve(&mut bench, "reviewer-2");
+    let task = bench.task("t");
+    assert_eq!(task.status, Status::Approved);
+    assert_eq!(names(task), ["reviewer-1", "reviewer-2"]);
+    assert_eq!(
+        task.body().approval.as_ref().map(|last| last.reviewer.to_string()).as_deref(),
+        Some("reviewer-2")
+    );
+    bench.merge("t");
+    assert_eq!(names(bench.task("t")).len(), 2);
+    assert_eq!(violations(&bench.board), []);
+}
+
+#[test]
+fn a_person_is_as_good_as_another_reviewer_and_counts_once() {
+    let mut bench = handed_in();
+    approve(&mut bench, "human");
+    assert_eq!(bench.refused("human", bench.start_review("t")), Code::AlreadyApproved);
+    approve(&mut bench, "reviewer-2");
+    assert_eq!(bench.status("t"), Status::Approved);
+}
+
+#[test]
+fn what_the_project_asks_later_counts_for_the_next_approval_alone() {
+    // Lowered: nothing happens by itself, and the next one is enough.
+    let mut bench = handed_in();
+    bench.ok("reviewer-1", bench.start_review("t"));
+    bench.ok("reviewer-1", Approve { quorum: 3, ..bench.approve("t") });
+    assert_eq!(bench.status("t"), Status::ReadyForReview);
+    assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::AlreadyApproved);
+    bench.ok("reviewer-2", bench.start_review("t"));
+    bench.ok("reviewer-2", Approve { quorum: 1, ..bench.approve("t") });
+    assert_eq!(bench.status("t"), Status::Approved);
+    assert_eq!(names(bench.task("t")).len(), 2);
+    // Raised: it takes more.
+    let mut bench = handed_in();
+    approve(&mut bench, "reviewer-1");
+    bench.ok("reviewer-2", bench.start_review("t"));
+    bench.ok("reviewer-2", Approve { quorum: 3, ..bench.approve("t") });
+    assert_eq!(bench.status("t"), Status::ReadyForReview);
+    bench.ok("human", bench.start_review("t"));
+    bench.ok("human", Approve { quorum: 3, ..bench.approve("t") });
+    assert_eq!(bench.status("t"), Status::Approved);
+}
+
+#[test]
+fn reviewers_who_disagree_are_laid_before_the_planner() {
+    let mut bench = handed_in();
+    bench.ok("reviewer-1", bench.start_review("t"));
+    let mut approval = two(&bench);
+    approval.feedback.summary = "reads well".to_owned();
+    bench.ok("reviewer-1", approval);
+    bench.ok("reviewer-2", bench.start_review("t"));
+    let outcome = bench.ok("reviewer-2", bench.reject("t", REASONS[0]));
+    let positions = outcome["positions"].as_array().expect("positions");
+    assert_eq!(
+        (positions[0]["verdict"].as_str(), positions[1]["verdict"].as_str()),
+        (Some("approve"), Some("request_changes"))
+    );
+    assert_eq!(positions[1]["issues"].as_array().map(Vec::len), Some(1));
+    let task = bench.task("t");
+    let body = task.body();
+    assert_eq!((task.status, body.blocked_from), (Status::Blocked, Some(Status::ReadyForReview)));
+    assert!(
+        body.blocked_reason
+            .as_deref()
+            .is_some_and(|reason| reason.starts_with("reviewers disagree: reviewer-1"))
+    );
+    let question = &body.blocked_questions[0];
+    for part in ["reviewer-1 approves it: reads well", "reviewer-2 rejects it", REASONS[0]] {
+        assert!(question.contains(part), "{part} in {question}");
+    }
+    assert!(body.blocked_questions.len() <= 3 && task.approvals.is_none());
+    // With an answer it is judged anew by whoever comes: both ways are open.
+    bench.ok("planner-1", bench.unblock("t"));
+    assert_eq!(bench.status("t"), Status::ReadyForReview);
+    bench.ok("reviewer-1", bench.start_review("t"));
+    bench.ok("reviewer-1", bench.reject("t", REASONS[1]));
+    assert_eq!(bench.status("t"), Status::Rejected);
+    assert_eq!(violations(&bench.board), []);
+}
+
+#[test]
+fn whatever_is_handed_in_anew_is_approved_by_nobody() {
+    let mut bench = handed_in();
+    approve(&mut bench, "reviewer-1");
+    bench.ok("planner-1", bench.block("t"));
+    bench.ok("planner-1", bench.unblock("t"));
+    assert_eq!(names(bench.task("t")), ["reviewer-1"], "the commit is the same");
+    approve(&mut bench, "reviewer-2");
+    let void = VoidApproval { task: id("t"), branch_head: Some(commit(77)) };
+    bench.ok("reviewer-1", void);
+    assert_eq!((bench.status("t"), names(bench.task("t")).len()), (Status::Rejected, 0));
+    bench.hand_in("coder-1", "t");
+    approve(&mut bench, "reviewer-1");
+    assert_eq!(bench.status("t"), Status::ReadyForReview);
+}
+
+#[test]
+fn a_board_that_counts_wrong_is_no_board_and_lands_nothing() {
+    let mut bench = handed_in();
+    approve(&mut bench, "reviewer-1");
+    approve(&mut bench, "reviewer-2");
+    let sound = bench.board.clone();
+    let mut spoil = |change: &dyn Fn(&mut crate::board::quorum::Approvals)| {
+        bench.board = sound.clone();
+        let (head, _) = bench.board.task_mut(&id("t")).expect("t").parts_mut();
+        change(head.approvals.as_mut().expect("approvals"));
+        assert!(violations(&bench.board).iter().any(|found| found.invariant == "I6"));
+        bench.refused("reviewer-1", bench.begin_merge("t"))
+    };
+    assert_eq!(spoil(&|approvals| approvals.needed = 3), Code::Tier0UnapprovedMerge);
+    assert_eq!(spoil(&|approvals| drop(approvals.by.pop())), Code::Tier0UnapprovedMerge);
+    assert_eq!(spoil(&|approvals| approvals.by[1] = approvals.by[0].clone()), Code::Tier0UnapprovedMerge);
+    assert_eq!(spoil(&|approvals| approvals.by[0].reviewer = agent("coder-1")), Code::Tier0SelfApproval);
+    assert_eq!(spoil(&|approvals| approvals.by[0].commit = commit(5)), Code::ApprovalVoid);
+}
