@@ -54,6 +54,7 @@ codes! {
     RedTeam "refused.red_team" 1,
     NoBug "refused.no_bug" 1,
     Limit "refused.limit" 1,
+    Spend "refused.spend" 1,
     Value "refused.value" 1,
     RequestReused "refused.request_reused" 1,
     AgentRunning "refused.agent_running" 1,

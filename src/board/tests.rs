@@ -18,4 +18,5 @@ mod requests;
 mod restoring;
 mod reviewing;
 mod specification;
+mod spending;
 mod time;

@@ -92,6 +92,9 @@ pub enum Command {
     Log(commands::log::LogArgs),
     Graph(commands::graph::GraphArgs),
     Report(commands::report::ReportArgs),
+    Metrics(commands::metrics::MetricsArgs),
+    #[command(subcommand)]
+    Sprint(commands::sprint::SprintCommand),
     #[command(subcommand)]
     Lock(commands::lock::LockCommand),
     Diff(commands::diff::DiffArgs),
@@ -132,6 +135,8 @@ impl Command {
             Self::Agent(command) => matches!(command, AgentCommand::List(_)),
             Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
             Self::Gate(command) => command.only_looks(),
+            Self::Metrics(_) => true,
+            Self::Sprint(command) => matches!(command, commands::sprint::SprintCommand::Show(_)),
             _ => false,
         }
     }

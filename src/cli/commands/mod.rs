@@ -20,6 +20,7 @@ pub mod lock;
 pub mod log;
 pub mod man;
 pub mod merge;
+pub mod metrics;
 pub mod next;
 pub mod plan;
 pub mod records;
@@ -27,6 +28,7 @@ pub mod report;
 pub mod review;
 pub mod run;
 pub mod schema;
+pub mod sprint;
 pub mod status;
 pub mod switch;
 pub mod task;
@@ -68,7 +70,9 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::SpecChange(args) => records::spec_change(session, &args),
         Command::Inbox(args) => records::inbox(session, &args),
         Command::Log(args) => log::run(session, &args),
-        Command::Report(_) => report::run(session),
+        Command::Report(args) => report::run(session, &args),
+        Command::Metrics(args) => metrics::run(session, &args),
+        Command::Sprint(command) => sprint::run(session, &command),
         Command::Lock(command) => lock::run(session, &command),
         Command::Graph(args) => graph::run(session, &args),
         Command::Diff(args) => diff::run(session, &args),

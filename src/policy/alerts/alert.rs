@@ -40,6 +40,7 @@ kinds! {
     StaleDraft "stale_draft",
     ImmediateDiscovery "immediate_discovery",
     ApprovalRate "approval_rate",
+    Spend "spend",
     Stalled "stalled",
 }
 

@@ -36,7 +36,7 @@ type BoardRule = fn(&Situation, &mut Report);
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.
-const OF_BOARD: [BoardRule; 15] = [
+const OF_BOARD: [BoardRule; 16] = [
     whole::rolled_back,
     whole::integration_moved,
     whole::integration_red,
@@ -51,5 +51,6 @@ const OF_BOARD: [BoardRule; 15] = [
     tasks::stale_draft,
     whole::immediate_discovery,
     whole::approval_rate,
+    whole::spend,
     stalled::stalled,
 ];
