@@ -158,6 +158,7 @@ fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Opt
         Meaning::Task => board().map(|board| tasks(&place.path, &board)).unwrap_or_default(),
         Meaning::Agent => board().map(|board| agents(&board)).unwrap_or_default(),
         Meaning::Revision => board().map(|board| revisions(&board)).unwrap_or_default(),
+        Meaning::Sprint => board().map(|board| sprints(&board)).unwrap_or_default(),
         Meaning::Record => board().map(|board| records(&board)).unwrap_or_default(),
         Meaning::Words(list) => words(list),
         Meaning::File => return Offer::Files,
@@ -171,6 +172,7 @@ enum Meaning {
     Task,
     Agent,
     Revision,
+    Sprint,
     Record,
     Words(&'static [&'static str]),
     File,
@@ -197,6 +199,10 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
     match (arg.get_id().as_str(), shown) {
         (_, "TASK") | ("depends" | "parent", _) => Meaning::Task,
         (_, "AGENT") => Meaning::Agent,
+        (_, "SPRINT") => Meaning::Sprint,
+        ("id", _) if place.path == ["sprint", "show"] => Meaning::Sprint,
+        // A new one has a name of its own.
+        ("id", _) if place.path == ["sprint", "start"] => Meaning::Text,
         ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
         ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
         ("done", "ID") => Meaning::Record,
@@ -262,6 +268,11 @@ fn agents(board: &Board) -> Vec<Candidate> {
         }
     }
     all
+}
+
+fn sprints(board: &Board) -> Vec<Candidate> {
+    let all = std::iter::once(&board.rest.sprint).chain(board.rest.former_sprints.iter().rev());
+    all.map(|sprint| Candidate::new(sprint.id.as_str(), sprint.goal.clone().unwrap_or_default())).collect()
 }
 
 /// The last of them, newest first.
