@@ -12,6 +12,7 @@
 mod gates;
 mod messages;
 mod overseer;
+mod reporting;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -179,6 +180,7 @@ impl Bench {
             "gates",
             "messages",
             "overseer",
+            "reporting",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -203,6 +205,7 @@ impl Bench {
                 "gates" => self.gates(),
                 "messages" => self.messages(if self.quick { 500 } else { 10_000 }),
                 "overseer" => self.overseer(),
+                "reporting" => self.reporting(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

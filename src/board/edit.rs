@@ -76,6 +76,9 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("circuit_breaker", a.circuit_breaker == b.circuit_breaker);
     differ("integration", a.integration == b.integration);
     differ("expectations", a.expectations == b.expectations);
+    differ("spent", a.spent == b.spent && a.spent_planning == b.spent_planning);
+    differ("run", a.run == b.run);
+    differ("former_sprints", a.former_sprints == b.former_sprints);
     differ("archived", a.archived == b.archived);
     differ("extra", a.extra == b.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();

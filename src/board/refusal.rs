@@ -55,6 +55,7 @@ codes! {
     AlreadyApproved "refused.already_approved" 1,
     NoBug "refused.no_bug" 1,
     Limit "refused.limit" 1,
+    Spend "refused.spend" 1,
     Value "refused.value" 1,
     RequestReused "refused.request_reused" 1,
     AgentRunning "refused.agent_running" 1,

@@ -13,7 +13,7 @@ use super::ids::{AgentId, GraphId, TaskId};
 use super::intent::Intent;
 use super::oversight::Intervention;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
-use super::spent::Spent;
+use super::spent::{RunMark, Spent};
 use super::task::Task;
 use super::time::Wall;
 
@@ -77,6 +77,15 @@ pub struct Rest {
     /// What all sessions of agents have cost.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
+    /// What of it went into planning, and so into no task.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent_planning: Spent,
+    /// The last run of the team that had a cap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunMark>,
+    /// Sprints before this one, the last of them; `.liza/reports` has the retrospectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former_sprints: Vec<Sprint>,
     /// How many tasks have left the board for the archive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub archived: u64,
@@ -124,13 +133,56 @@ pub struct Alignment {
 pub struct Sprint {
     pub id: String,
     pub status: SprintStatus,
+    /// What it is to reach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// The tasks it is about; none named means every task that is not finished while it lasts.
     #[serde(default)]
     pub scope: Vec<TaskId>,
     pub timeline: Timeline,
+    /// As they were when it was closed.
     #[serde(default)]
     pub metrics: BTreeMap<String, f64>,
+    /// Where the retrospective is, or what an older board said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrospective: Option<String>,
+    /// What was said when it was closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What all sessions had cost when it began.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub spent_before: Spent,
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub planning_before: Spent,
+}
+
+/// How many former sprints the board remembers.
+pub const SPRINTS_KEPT: usize = 50;
+
+impl Sprint {
+    pub fn begin(id: &str, started: Wall) -> Self {
+        Self {
+            id: id.to_owned(),
+            status: SprintStatus::InProgress,
+            goal: None,
+            scope: Vec::new(),
+            timeline: Timeline { started, deadline: None, halt: None, ended: None },
+            metrics: BTreeMap::new(),
+            retrospective: None,
+            note: None,
+            spent_before: Spent::default(),
+            planning_before: Spent::default(),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.status == SprintStatus::InProgress
+    }
+
+    /// Nobody has said anything about it: it is the one every board begins with.
+    pub fn is_undeclared(&self) -> bool {
+        self.is_open() && self.goal.is_none() && self.scope.is_empty() && self.timeline.deadline.is_none()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -146,8 +198,20 @@ pub struct Timeline {
     pub started: Wall,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Wall>,
+    /// The deadline has passed, and how far the halt for it has come: once for each sprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub halt: Option<DeadlineHalt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Wall>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadlineHalt {
+    /// CHECKPOINT is about to be set.
+    Begun,
+    /// It was set; whoever takes it away is not overruled.
+    Done,
 }
 
 /// A finished command that may be repeated without being done twice.

@@ -10,7 +10,7 @@ use super::lease::Lease;
 use super::paths::PathPattern;
 use super::quorum::Approvals;
 use super::review::{Approval, Issue, Review};
-use super::spent::Spent;
+use super::spent::{RoundSpent, Spent};
 use super::time::{Deadline, Wall};
 
 /// Where a task stands. The names are the contract's; older boards say `UNCLAIMED` and `CLAIMED`.
@@ -409,6 +409,9 @@ pub struct Body {
     /// What the sessions of agents on it have cost.
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub spent: Spent,
+    /// The same, by round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent_rounds: Vec<RoundSpent>,
     /// How the last claim ended, so that the next one knows where to start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
@@ -602,6 +605,7 @@ impl Body {
             merge: None,
             end_reason: None,
             spent: Spent::default(),
+            spent_rounds: Vec::new(),
             left: None,
             extra: std::collections::BTreeMap::new(),
             history: Vec::new(),

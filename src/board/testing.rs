@@ -343,6 +343,7 @@ impl Bench {
             base: commit(1),
             former_head: Some(commit(99)),
             owner: process(1),
+            caps: Default::default(),
             request: None,
         }
     }
@@ -394,7 +395,7 @@ impl Bench {
     }
 
     pub fn start_review(&self, name: &str) -> StartReview {
-        StartReview { task: id(name) }
+        StartReview { task: id(name), caps: Default::default() }
     }
 
     fn under_review(&self, name: &str) -> CommitId {

@@ -21,4 +21,5 @@ mod requests;
 mod restoring;
 mod reviewing;
 mod specification;
+mod spending;
 mod time;

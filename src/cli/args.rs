@@ -96,6 +96,9 @@ pub enum Command {
     Log(commands::log::LogArgs),
     Graph(commands::graph::GraphArgs),
     Report(commands::report::ReportArgs),
+    Metrics(commands::metrics::MetricsArgs),
+    #[command(subcommand)]
+    Sprint(commands::sprint::SprintCommand),
     #[command(subcommand)]
     Lock(commands::lock::LockCommand),
     Diff(commands::diff::DiffArgs),
@@ -139,6 +142,8 @@ impl Command {
             Self::Gate(command) => command.only_looks(),
             Self::Message(command) => command.only_looks(),
             Self::Breaker(args) => args.only_looks(),
+            Self::Metrics(_) => true,
+            Self::Sprint(command) => matches!(command, commands::sprint::SprintCommand::Show(_)),
             _ => false,
         }
     }

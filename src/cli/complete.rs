@@ -161,6 +161,7 @@ fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Opt
         Meaning::Task => board().map(|board| tasks(&place.path, &board)).unwrap_or_default(),
         Meaning::Agent => board().map(|board| agents(&board)).unwrap_or_default(),
         Meaning::Revision => board().map(|board| revisions(&board)).unwrap_or_default(),
+        Meaning::Sprint => board().map(|board| sprints(&board)).unwrap_or_default(),
         Meaning::Record => board().map(|board| records(&board)).unwrap_or_default(),
         Meaning::Recipient => board().map(|board| recipients(&board)).unwrap_or_default(),
         Meaning::Message => board().map(|board| messages(&board)).unwrap_or_default(),
@@ -181,6 +182,7 @@ enum Meaning {
     Task,
     Agent,
     Revision,
+    Sprint,
     Record,
     Recipient,
     Message,
@@ -214,6 +216,10 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
         (_, "RECIPIENT") => Meaning::Recipient,
         (_, "MESSAGE") => Meaning::Message,
         ("kind", "TYPE") if place.path.first() == Some(&"message") => Meaning::MessageType,
+        (_, "SPRINT") => Meaning::Sprint,
+        ("id", _) if place.path == ["sprint", "show"] => Meaning::Sprint,
+        // A new one has a name of its own.
+        ("id", _) if place.path == ["sprint", "start"] => Meaning::Text,
         ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
         ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
         ("done", "ID") => Meaning::Record,
@@ -286,6 +292,11 @@ fn agents(board: &Board) -> Vec<Candidate> {
         }
     }
     all
+}
+
+fn sprints(board: &Board) -> Vec<Candidate> {
+    let all = std::iter::once(&board.rest.sprint).chain(board.rest.former_sprints.iter().rev());
+    all.map(|sprint| Candidate::new(sprint.id.as_str(), sprint.goal.clone().unwrap_or_default())).collect()
 }
 
 /// The last of them, newest first.

@@ -45,6 +45,7 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<Claimed, Failure> {
         former_head,
         owner: owner.clone(),
         request: ctx.request.clone(),
+        caps: ctx.caps(&snapshot.board)?,
     };
     // The request is answered when the worktree is there; a repeat of a finished claim ends here.
     let begun = ctx.begin(begin)?;

@@ -156,6 +156,7 @@ impl Observer {
                 None
             }
         };
+        outside.caps = super::spend::holding(self.config.spend, board);
         let world = ctx.store.surroundings(board)?;
         let booted = booted(&ctx.now);
         Ok(alerts::of_board(&Situation {

@@ -22,9 +22,10 @@ const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 
 /// Takes the review and makes the checkout. Repeating it gives the same checkout again.
 pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
-    ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
+    let board = ctx.read(&Needs::Nothing)?.board;
+    ctx.integration_in_place(&board)?;
     ctx.check_disk()?;
-    let started = ctx.commit(StartReview { task: task.clone() })?;
+    let started = ctx.commit(StartReview { task: task.clone(), caps: ctx.caps(&board)? })?;
     crate::host::crash::point("review.started");
     let Some(commit) = started
         .board

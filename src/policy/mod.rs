@@ -6,6 +6,7 @@ pub mod checklist;
 pub mod gate;
 pub mod leaving;
 pub mod locks;
+pub mod metrics;
 pub mod overseer;
 pub mod plan_check;
 pub mod project;

@@ -12,6 +12,7 @@ use crate::board::rules::{check_claimable, check_reviewable, lease_over};
 use crate::board::{Actor, AgentId, Board, Call, Role, Stamp, Status, Task, TaskId, any_overlap};
 
 use super::schedule::merge_order;
+use super::spend::SpendConfig;
 use super::view::Scene;
 use super::wake::wakes;
 
@@ -41,6 +42,8 @@ pub struct Team {
     /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
+    /// What may be spent.
+    pub caps: SpendConfig,
     /// Only this task matters.
     pub only: Option<TaskId>,
 }
@@ -76,6 +79,8 @@ pub enum CauseKind {
     OwnershipDeadlock,
     MissingRole,
     Dependency,
+    /// A cap is used up; only a person may raise it.
+    Spend,
     /// Somebody outside of this team is at it.
     Elsewhere,
     /// It goes on by itself when a time has passed.
@@ -179,7 +184,9 @@ impl<'a> Round<'a> {
         if woken.is_empty() {
             return;
         }
-        let free = self.team.seats.iter().find(|seat| seat.role == Role::planner() && self.is_free(seat));
+        let free = self.team.seats.iter().find(|seat| {
+            seat.role == Role::planner() && self.is_free(seat) && self.is_affordable(seat, None)
+        });
         if let Some(seat) = free {
             self.start(seat, None, woken);
         }
@@ -208,7 +215,9 @@ impl<'a> Round<'a> {
                 let call = self.call(&seat.agent);
                 self.is_free(seat)
                     && call.check_switches(Some(&task.id)).is_ok()
-                    && (task.judged_by().is_none() || check_reviewable(self.board, &call, task).is_ok())
+                    && (task.judged_by().is_none()
+                        || check_reviewable(self.board, &call, task).is_ok()
+                            && self.is_affordable(seat, Some(task)))
             };
             // Whoever took a review and died with it gets it back.
             let own =
@@ -258,6 +267,10 @@ impl<'a> Round<'a> {
         }
     }
 
+    fn is_affordable(&self, seat: &Seat, task: Option<&Task>) -> bool {
+        self.team.caps.reached(self.board, task, Some(&seat.agent)).is_none()
+    }
+
     /// A free seat that has work of its own to go on with takes nothing else.
     fn has_own_work(&self, seat: &Seat) -> bool {
         self.board.tasks.iter().any(|task| {
@@ -268,7 +281,7 @@ impl<'a> Round<'a> {
 
     fn may_take(&self, seat: &Seat, task: &Task) -> bool {
         let call = self.call(&seat.agent);
-        if call.check_switches(Some(&task.id)).is_err() {
+        if call.check_switches(Some(&task.id)).is_err() || !self.is_affordable(seat, Some(task)) {
             return false;
         }
         // Nobody runs this seat: what it holds on record, it holds no more once it is started anew.
@@ -371,7 +384,9 @@ fn nothing_open(board: &Board, team: &Team) -> State {
             why: format!("nothing is planned yet, and another process runs {}", seat.agent),
             hint: "`liza agent list` shows it; `liza plan FILE` does without it".to_owned(),
         }]),
-        None => State::Stuck(vec![nothing_planned(team)]),
+        None => State::Stuck(vec![
+            used_up(board, team, &Role::planner(), None).unwrap_or_else(|| nothing_planned(team)),
+        ]),
     }
 }
 
@@ -489,7 +504,11 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
     if let Some(until) = &task.reserved_until
         && !until.passed(now)
         && let Some(agent) = &task.assigned_to
-        && !team.seats.iter().any(|seat| &seat.agent == agent && !team.out.contains_key(agent))
+        && !team.seats.iter().any(|seat| {
+            &seat.agent == agent
+                && !team.out.contains_key(agent)
+                && team.caps.reached(board, None, Some(agent)).is_none()
+        })
         && board.agent(agent).is_some_and(|agent| agent.is_active())
     {
         let why = format!("it is reserved for {agent} until {}", until.at);
@@ -525,6 +544,10 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         return made(kind, why, hint);
     }
     let role = task.next_role();
+    let only_merged = task.status == Status::Approved && task.judged_by().is_none();
+    if let Some(used) = used_up(board, team, &role, Some(task)).filter(|_| !only_merged) {
+        return Cause { task: Some(id.to_string()), ..used };
+    }
     if let Some(agent) = taker_elsewhere(board, world, now, team, task, &role) {
         let why = format!("{agent}, which another process runs, may take it");
         return made(CauseKind::Elsewhere, why, "`liza agent list` shows what it does".to_owned());
@@ -555,6 +578,19 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         })
         .map(|refusal| refusal.message);
     made(CauseKind::Person, limit.unwrap_or(why), format!("`liza task show {id}`"))
+}
+
+/// Nobody of the role may spend anything on this: the cap that is used up.
+fn used_up(board: &Board, team: &Team, role: &Role, task: Option<&Task>) -> Option<Cause> {
+    let seats = team.seats.iter().filter(|seat| &seat.role == role);
+    let found: Option<Vec<_>> = seats.map(|seat| team.caps.reached(board, task, Some(&seat.agent))).collect();
+    let reached = found?.into_iter().next()?;
+    Some(Cause {
+        task: None,
+        kind: CauseKind::Spend,
+        why: format!("nothing more is begun: {}", reached.told()),
+        hint: format!("raise `{}` in liza.yaml, then run again", reached.setting),
+    })
 }
 
 /// Whoever is run by another process and could take this now.

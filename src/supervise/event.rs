@@ -29,6 +29,8 @@ pub enum Kind {
     Crashed,
     Paused,
     Resumed,
+    /// A cap is nearly or wholly used.
+    Spend,
     /// Nothing can be begun now, but it goes on by itself.
     Waiting,
     Aborted,
@@ -58,6 +60,7 @@ impl Kind {
             Self::Crashed => "crashed",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::Spend => "spend",
             Self::Waiting => "waiting",
             Self::Aborted => "aborted",
             Self::Stopped => "stopped",

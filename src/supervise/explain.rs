@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::board::{AgentId, Call, Role, TaskId};
+use crate::board::{AgentId, Call, Role, Task, TaskId};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::{Context, Failure, leftovers};
 use crate::policy::registry::Registry;
-use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
+use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::spend::needed_to_begin;
 use crate::policy::team::Limits;
 use crate::policy::wake::wakes;
 use crate::provider::{Job, environment, invocation};
@@ -145,19 +146,23 @@ fn work_words(assignment: &Assignment) -> String {
 
 /// What an agent of this role would be given now.
 fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option<Assignment>, Failure> {
-    let snapshot = ctx.read_with(needed_for_reviews)?;
+    let written = ctx.project_config()?.spend;
+    let snapshot = ctx.read_with(|board| needed_to_begin(board, &written))?;
     let board = &snapshot.board;
+    let caps = ctx.caps(board)?;
     let world = ctx.store.surroundings(board)?;
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
-    let wanted = |task: &TaskId| only.is_none_or(|only| only == task);
+    let wanted = |task: &Task| {
+        only.is_none_or(|only| only == &task.id) && caps.reached(board, Some(task), None).is_none()
+    };
     if *role == Role::planner() {
         let wakes = wakes(board, ctx.now.wall);
         return Ok((!wakes.is_empty()).then_some(Assignment::Plan { wakes }));
     }
     if role.judges() {
-        let task = best_review(board, &call, role, |task| wanted(&task.id));
+        let task = best_review(board, &call, role, wanted);
         return Ok(task.map(|task| Assignment::Review { task: task.id.clone() }));
     }
-    let task = best_claim(board, &call, |task| &task.role == role && wanted(&task.id));
+    let task = best_claim(board, &call, |task| &task.role == role && wanted(task));
     Ok(task.map(|task| Assignment::Task { task: task.id.clone(), epoch: 0 }))
 }

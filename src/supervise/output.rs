@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::board::spent::{CapUse, Unit};
 use crate::policy::team::Limits;
 use crate::provider::{Meter, Secret, Usage};
 
@@ -71,19 +72,66 @@ impl Gauge {
     }
 }
 
-/// The first limit that is reached, in words.
-pub fn reached(usage: &Usage, limits: &Limits) -> Option<String> {
-    let over = |used: u64, limit: Option<u64>, what: &str| {
-        limit.filter(|limit| used >= *limit).map(|limit| format!("{used} of {limit} {what} used"))
-    };
-    over(usage.turns, limits.turns, "turns").or_else(|| over(usage.tokens(), limits.tokens, "tokens"))
+/// How the words for a cap begin that is used up: other than a limit, it is no matter of one session.
+pub const CAP_MARK: &str = "spend cap reached: ";
+
+/// What a session may use: the limits of its role, and what is left of the caps.
+#[derive(Clone, Default)]
+pub struct Bounds {
+    pub limits: Limits,
+    /// With what was used before this session; others use of the same meanwhile.
+    caps: Arc<Mutex<Vec<CapUse>>>,
+}
+
+impl Bounds {
+    pub fn new(limits: Limits, caps: Vec<CapUse>) -> Self {
+        Self { limits, caps: Arc::new(Mutex::new(caps)) }
+    }
+
+    pub fn are_capped(&self) -> bool {
+        !self.caps.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// What others have used has changed.
+    pub fn set_caps(&self, caps: Vec<CapUse>) {
+        *self.caps.lock().unwrap_or_else(PoisonError::into_inner) = caps;
+    }
+
+    /// The first bound that is reached, in words.
+    pub fn reached(&self, usage: &Usage) -> Option<String> {
+        let over = |used: u64, limit: Option<u64>, what: &str| {
+            limit.filter(|limit| used >= *limit).map(|limit| format!("{used} of {limit} {what} used"))
+        };
+        over(usage.turns, self.limits.turns, "turns")
+            .or_else(|| over(usage.tokens(), self.limits.tokens, "tokens"))
+            .or_else(|| self.cap_reached(usage))
+    }
+
+    fn cap_reached(&self, usage: &Usage) -> Option<String> {
+        #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+        let tokens = usage.tokens() as f64;
+        let caps = self.caps.lock().unwrap_or_else(PoisonError::into_inner);
+        caps.iter().find_map(|cap| {
+            let more = match cap.unit {
+                Unit::Tokens => tokens,
+                Unit::Usd => usage.cost_usd.unwrap_or(0.0),
+            };
+            let now = CapUse { used: cap.used + more, ..cap.clone() };
+            now.is_reached().then(|| cap_words(&now))
+        })
+    }
+}
+
+/// Why nothing more is done, in words.
+pub fn cap_words(reached: &CapUse) -> String {
+    format!("{CAP_MARK}{}", reached.told())
 }
 
 /// Reads until the end: to the file, and to the gauge if this is the stream that tells.
 pub fn pump(
     mut from: impl Read,
     path: &Path,
-    gauge: Option<(Gauge, Limits)>,
+    gauge: Option<(Gauge, Bounds)>,
     secrets: Vec<Secret>,
     mut on_limit: impl FnMut(String),
 ) {
@@ -100,9 +148,9 @@ pub fn pump(
         };
         // What is read from the output ends in events and reports, so it is read without the secrets too.
         let safe = redactor.feed(&buffer[..count]);
-        if let Some((gauge, limits)) = &gauge {
+        if let Some((gauge, bounds)) = &gauge {
             let usage = gauge.feed(&safe);
-            if !told && let Some(why) = reached(&usage, limits) {
+            if !told && let Some(why) = bounds.reached(&usage) {
                 told = true;
                 on_limit(why);
             }
@@ -152,10 +200,30 @@ mod tests {
     #[test]
     fn limits_are_named() {
         let limits = Limits { wall_seconds: None, turns: Some(5), tokens: Some(100) };
-        assert_eq!(reached(&Usage::default(), &limits), None);
+        let bounds = Bounds::new(limits, Vec::new());
+        assert_eq!(bounds.reached(&Usage::default()), None);
         let usage = Usage { turns: 5, ..Usage::default() };
-        assert_eq!(reached(&usage, &limits).as_deref(), Some("5 of 5 turns used"));
+        assert_eq!(bounds.reached(&usage).as_deref(), Some("5 of 5 turns used"));
         let usage = Usage { input_tokens: 60, output_tokens: 50, ..Usage::default() };
-        assert_eq!(reached(&usage, &limits).as_deref(), Some("110 of 100 tokens used"));
+        assert_eq!(bounds.reached(&usage).as_deref(), Some("110 of 100 tokens used"));
+    }
+
+    #[test]
+    fn what_was_spent_before_and_by_others_counts_against_a_cap() {
+        let cap = |setting, unit, used, cap| CapUse { setting, unit, subject: "t1".to_owned(), used, cap };
+        let bounds = Bounds::new(
+            Limits::default(),
+            vec![
+                cap("spend.task.tokens", Unit::Tokens, 900.0, 1000.0),
+                cap("spend.run.usd", Unit::Usd, 0.5, 1.0),
+            ],
+        );
+        let usage = |tokens, cost| Usage { input_tokens: tokens, cost_usd: cost, ..Usage::default() };
+        assert_eq!(bounds.reached(&usage(99, Some(0.4))), None);
+        let told = bounds.reached(&usage(100, None)).expect("reached");
+        assert_eq!(told, "spend cap reached: task `t1` has used 1000 of 1000 tokens (`spend.task.tokens`)");
+        assert!(bounds.reached(&usage(0, Some(0.5))).expect("reached").contains("1.00 of 1.00 USD"));
+        bounds.set_caps(vec![cap("spend.run.tokens", Unit::Tokens, 50.0, 60.0)]);
+        assert!(bounds.reached(&usage(10, None)).expect("reached").contains("this run has used 60 of 60"));
     }
 }

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::board::grants::Operation;
 use crate::board::rules::RetireAgent;
-use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, TaskId};
+use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, Task, TaskId};
 use crate::flow::briefing::Assignment;
 use crate::flow::context::Caller;
 use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
@@ -18,7 +18,8 @@ use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
 use crate::policy::registry::Registry;
 use crate::policy::restart::Crashes;
-use crate::policy::schedule::{best_claim, best_review, merge_order, needed_for_reviews};
+use crate::policy::schedule::{best_claim, best_review, merge_order};
+use crate::policy::spend::needed_to_begin;
 use crate::policy::team::Limits;
 use crate::policy::wake::{Wake as Reason, wakes};
 use crate::provider::Catalog;
@@ -366,10 +367,17 @@ impl Runner {
     }
 
     fn look_for_work(&mut self) -> Result<Option<Found>, Failure> {
-        let snapshot = self.ctx.read_with(needed_for_reviews)?;
+        let written = self.ctx.project_config()?.spend;
+        let snapshot = self.ctx.read_with(|board| needed_to_begin(board, &written))?;
         let board = &snapshot.board;
         let actor = board.identify(&self.ctx.credentials)?;
+        let caps = self.ctx.caps(board)?;
+        let affordable = |task: Option<&Task>| caps.reached(board, task, Some(&self.agent)).is_none();
         if self.role == Role::planner() {
+            if let Some(reached) = caps.reached(board, None, Some(&self.agent)) {
+                self.tell_once(Kind::Waiting, reached.told());
+                return Ok(None);
+            }
             let all = wakes(board, self.ctx.now.wall);
             let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
             // What is over may come again, and then it is new.
@@ -405,7 +413,7 @@ impl Runner {
                 return Ok(Some(Found::Merge));
             }
             let Some(task) = best_review(board, &call, &self.role, |task| {
-                wanted(&task.id) && self.is_due(&format!("review {}", task.id))
+                wanted(&task.id) && affordable(Some(task)) && self.is_due(&format!("review {}", task.id))
             }) else {
                 return Ok(None);
             };
@@ -426,7 +434,10 @@ impl Runner {
             };
         }
         let Some(task) = best_claim(board, &call, |task| {
-            task.role == self.role && wanted(&task.id) && self.is_due(&format!("claim {}", task.id))
+            task.role == self.role
+                && wanted(&task.id)
+                && affordable(Some(task))
+                && self.is_due(&format!("claim {}", task.id))
         }) else {
             return Ok(None);
         };

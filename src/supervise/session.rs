@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::board::{Switch, SwitchKind, TaskId};
 use crate::flow::{Context, Failure};
-use crate::policy::team::Limits;
 use crate::provider::{Invocation, Meter, Secret, Usage};
 
 use super::child::{self, Running, Start};
 use super::event::{Event, Kind};
 use super::heart::{Beat, Heart};
-use super::output::{self, Gauge};
+use super::output::{self, Bounds, Gauge};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -75,7 +74,7 @@ pub struct Frame<'a> {
     pub task: Option<&'a TaskId>,
     pub beat: Beat,
     pub heart: HeartParts,
-    pub limits: Limits,
+    pub bounds: Bounds,
     pub grace: Duration,
     pub files: Files,
     pub secrets: Vec<Secret>,
@@ -130,10 +129,10 @@ pub fn run(
     let err = frame.files.path("err.log");
     let mut readers = Vec::new();
     if let Some(pipe) = pipes.out {
-        let (gauge, limits, tx) = (gauge.clone(), frame.limits, frame.tx.clone());
+        let (gauge, bounds, tx) = (gauge.clone(), frame.bounds.clone(), frame.tx.clone());
         let secrets = frame.secrets.clone();
         readers.push(std::thread::spawn(move || {
-            output::pump(pipe, &out, Some((gauge, limits)), secrets, |why| {
+            output::pump(pipe, &out, Some((gauge, bounds)), secrets, |why| {
                 let _ = tx.send(Wake::Limit(number, why));
             });
         }));
@@ -166,9 +165,10 @@ pub fn run(
         sink: frame.sink,
         number,
         grace: frame.grace,
-        deadline: frame.limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)),
+        spending: Spending { bounds: frame.bounds.clone(), gauge: gauge.clone() },
+        deadline: frame.bounds.limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)),
     };
-    let why = watch.until_over(&running, frame.limits.wall_seconds);
+    let why = watch.until_over(&running, frame.bounds.limits.wall_seconds);
     // From here on nothing is renewed for it, and nothing else of this runner runs.
     drop(heart);
     let status = running.reap().ok();
@@ -206,6 +206,25 @@ struct Watch<'a> {
     grace: Duration,
     deadline: Option<Instant>,
     reviews: bool,
+    spending: Spending,
+}
+
+/// What this session has used and may use.
+struct Spending {
+    bounds: Bounds,
+    gauge: Gauge,
+}
+
+impl Spending {
+    /// Looks at what others have used of the same caps meanwhile; says which is used up.
+    fn used_up(&self, ctx: &Context, agent: &str, task: Option<&TaskId>) -> Option<String> {
+        if !self.bounds.are_capped() {
+            return None;
+        }
+        let agent = crate::board::AgentId::new(agent).ok()?;
+        self.bounds.set_caps(crate::flow::spend::uses(ctx, &agent, task).ok()?);
+        self.bounds.reached(&self.gauge.usage())
+    }
 }
 
 impl Watch<'_> {
@@ -243,6 +262,12 @@ impl Watch<'_> {
                     ending = Some((Why::Signal(signal), at));
                 }
                 Ok(Wake::Board) => {
+                    if ending.is_none()
+                        && let Some(why) = self.spending.used_up(self.ctx, self.agent, self.task)
+                    {
+                        self.ask(&why);
+                        ending = Some((Why::Limit(why), Instant::now() + self.grace));
+                    }
                     if let Some(switch) = self.switch() {
                         if switch.kind == SwitchKind::Abort && !stopping {
                             running.ask_to_end();

@@ -8,6 +8,7 @@ mod flight;
 mod orphans;
 mod planning;
 mod seats;
+mod spending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::board::rules::{Release, ReleaseReview};
 use crate::board::{AgentId, Board, Needs, Status, SwitchKind, TaskId, Transition};
+use crate::flow::spend::KnownCaps;
 use crate::flow::views::Keeper;
 use crate::flow::{Context, Failure, leftovers};
 use crate::policy::restart::{AfterCrash, Crashes};
@@ -120,6 +122,9 @@ pub struct TeamRun<'a> {
     unreadable_since: Option<Instant>,
     planning: planning::Planning,
     views: Keeper,
+    caps: KnownCaps,
+    /// Caps that were told of: each once when it is nearly used and once when it is.
+    caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
     /// When that wants to look again.
     oversee_at: Option<Instant>,
@@ -169,6 +174,8 @@ impl<'a> TeamRun<'a> {
             unreadable_since: None,
             planning: planning::Planning::default(),
             views: Keeper::default(),
+            caps: KnownCaps::default(),
+            caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
             oversee_at: None,
             watch: None,
@@ -179,6 +186,7 @@ impl<'a> TeamRun<'a> {
             this.providers.insert(seat.agent.clone(), provider);
             this.team.seats.push(seat);
         }
+        this.begin_run()?;
         this.listen()?;
         this.warn_of_checkout();
         Ok(this)
@@ -257,7 +265,8 @@ impl<'a> TeamRun<'a> {
             Ok(None) => {}
             Err(failure) => return self.unreadable(&failure),
         }
-        let read = self.ctx.read_with(crate::policy::schedule::needed_for_reviews);
+        let caps = self.caps.look(self.ctx);
+        let read = self.ctx.read_with(|board| crate::policy::spend::needed_to_begin(board, &caps));
         let board = match read {
             Ok(snapshot) => snapshot.board,
             Err(failure) => return self.unreadable(&failure),
@@ -281,6 +290,8 @@ impl<'a> TeamRun<'a> {
         let seats = self.team.seats.iter().map(|seat| &seat.agent);
         self.team.elsewhere = seats.filter(|agent| elsewhere(agent)).cloned().collect();
         self.team.handled.extend(self.planning.given_up(&board, self.ctx.now.wall));
+        self.team.caps = self.caps.holding(&board);
+        self.warn_of_spending(&board);
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| Found::of(&board, task));

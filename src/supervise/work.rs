@@ -1,6 +1,7 @@
 //! One piece of work: sessions of the agent until it is finished, let go, or cannot go on.
 
 mod ends;
+mod spending;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 
 use super::event::{Event, Kind};
 use super::heart::Beat;
+use super::output::Bounds;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stopping};
 
@@ -59,6 +61,10 @@ impl Runner {
             }
             if let Some(why) = self.no_longer_itself()? {
                 return Ok(After::Leave(Left::GaveUp(why)));
+            }
+            if let Some(why) = self.cap_used_up(task.as_ref())? {
+                let left = self.left_behind(&assignment);
+                return Ok(self.end_at_limit(&assignment, &why, left.as_ref()));
             }
             if sessions == MOST_SESSIONS {
                 let why = format!("{} ended {MOST_SESSIONS} sessions on it without finishing it", self.agent);
@@ -245,7 +251,7 @@ impl Runner {
             }
             Assignment::Review { .. } => String::new(),
             Assignment::Plan { .. } => {
-                self.board(None).map(|board| board.revision.to_string()).unwrap_or_default()
+                self.board(None).map(|board| planned_state(&board)).unwrap_or_default()
             }
         }
     }
@@ -342,6 +348,7 @@ impl Runner {
             Assignment::Plan { .. } => Beat::Presence,
         };
         let task = task_of(assignment);
+        let round = task.and_then(|task| config.task(task)).map(|task| task.review_cycles_total + 1);
         let mut begun = Event::new(Kind::Started, invocation.program.clone());
         begun.task = task.map(TaskId::to_string);
         self.tell(begun);
@@ -356,7 +363,7 @@ impl Runner {
             task,
             beat,
             heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
-            limits: self.limits,
+            bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
             grace: Duration::from_secs(self.config.run.grace_seconds),
             files: files.clone(),
             secrets: self.secrets(&env),
@@ -370,6 +377,7 @@ impl Runner {
             "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
         });
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        self.record_usage(assignment, round, &ended);
         Ok(ended)
     }
 
@@ -525,6 +533,20 @@ impl Runner {
         let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
         Err(format!("{} ({})", text("message"), text("hint")))
     }
+}
+
+/// Names what a planner may have changed: not the revision, which moves with every heartbeat.
+fn planned_state(board: &Board) -> String {
+    let tasks: Vec<String> =
+        board.tasks.iter().map(|task| format!("{} {} {}", task.id, task.status, task.priority)).collect();
+    let rest = &board.rest;
+    let open = [
+        rest.human_notes.iter().filter(|note| note.processed_by.is_none()).count(),
+        rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none()).count(),
+        rest.discovered.iter().filter(|found| found.processed_by.is_none()).count(),
+        rest.messages.len(),
+    ];
+    format!("{}; {open:?}", tasks.join(", "))
 }
 
 fn task_of(assignment: &Assignment) -> Option<&TaskId> {

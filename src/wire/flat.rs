@@ -261,6 +261,12 @@ struct Whole {
     #[serde(default)]
     spent: crate::board::spent::Spent,
     #[serde(default)]
+    spent_planning: crate::board::spent::Spent,
+    #[serde(default)]
+    run: Option<crate::board::spent::RunMark>,
+    #[serde(default)]
+    former_sprints: Vec<Sprint>,
+    #[serde(default)]
     archived: u64,
     #[serde(default)]
     graph_id: Option<crate::board::GraphId>,
@@ -306,6 +312,9 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             expectations: whole.expectations,
             interventions: whole.interventions,
             spent: whole.spent,
+            spent_planning: whole.spent_planning,
+            run: whole.run,
+            former_sprints: whole.former_sprints,
             archived: whole.archived,
             graph_id: whole.graph_id,
             extra: whole.extra,

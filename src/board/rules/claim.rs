@@ -14,6 +14,7 @@ use crate::board::intent::{ClaimWork, Former, Intent, RequestKey, Work};
 use crate::board::lease::Lease;
 use crate::board::paths::{PathPattern, any_overlap};
 use crate::board::refusal::{Code, Refusal};
+use crate::board::spent::Caps;
 use crate::board::state::Board;
 use crate::board::task::{Attempt, Handout, Left, Status, Task};
 use crate::board::time::{Deadline, Stamp};
@@ -23,6 +24,7 @@ use super::common::{
     dependency_met, entry, find, lease_over, next_step, no_intent, parts, tier0_role, wrong_state,
 };
 use super::moves::owned_intent;
+use super::usage::check_caps;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +44,17 @@ pub struct BeginClaim {
     pub owner: Process,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestKey>,
+    /// What liza.yaml lets work cost.
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
 }
 
 impl Rule for BeginClaim {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         call.check_switches(Some(&self.task))?;
-        check_claimable(board, call, find(board, &self.task)?)
+        let task = find(board, &self.task)?;
+        check_claimable(board, call, task)?;
+        check_caps(&self.caps, board, call, Some(task))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {

@@ -11,9 +11,7 @@ use crate::board::config::Config;
 use crate::board::ids::CommitId;
 use crate::board::refusal::{Code, Refusal};
 use crate::board::spent::Spent;
-use crate::board::state::{
-    Board, Goal, GoalStatus, Integration, JournalMark, Rest, Sprint, SprintStatus, Timeline,
-};
+use crate::board::state::{Board, Goal, GoalStatus, Integration, JournalMark, Rest, Sprint};
 use crate::board::time::Wall;
 use crate::board::transition::{Needs, Rule};
 
@@ -43,14 +41,7 @@ impl Board {
                     status: GoalStatus::InProgress,
                     alignment_history: Vec::new(),
                 },
-                sprint: Sprint {
-                    id: "sprint-1".to_owned(),
-                    status: SprintStatus::InProgress,
-                    scope: Vec::new(),
-                    timeline: Timeline { started: Wall(0), deadline: None, ended: None },
-                    metrics: BTreeMap::new(),
-                    retrospective: None,
-                },
+                sprint: Sprint::begin("sprint-1", Wall(0)),
                 config: Config::new("integration"),
                 agents: BTreeMap::new(),
                 intents: Vec::new(),
@@ -66,6 +57,9 @@ impl Board {
                 expectations: Vec::new(),
                 interventions: Vec::new(),
                 spent: Spent::default(),
+                spent_planning: Spent::default(),
+                run: None,
+                former_sprints: Vec::new(),
                 archived: 0,
                 graph_id: None,
                 extra: BTreeMap::new(),

@@ -8,6 +8,7 @@ use crate::board::history::Event;
 use crate::board::ids::{AgentId, Role, TaskId};
 use crate::board::lease::Lease;
 use crate::board::refusal::{Code, Refusal};
+use crate::board::spent::Caps;
 use crate::board::state::Board;
 use crate::board::task::{Status, Task};
 use crate::board::time::Deadline;
@@ -16,6 +17,7 @@ use crate::board::transition::{Needs, Rule};
 use super::common::{entry, find, lease_over, next_step, parts, tier0_role, wrong_state};
 use super::quorum::not_twice;
 use super::red_team::may_attack;
+use super::usage::check_caps;
 
 /// The two-person rule: nobody judges what he had a hand in.
 pub fn not_an_implementer(task: &Task, call: &Call, reviewer: &AgentId, verb: &str) -> Result<(), Refusal> {
@@ -49,13 +51,17 @@ pub fn reviews(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
 #[serde(deny_unknown_fields)]
 pub struct StartReview {
     pub task: TaskId,
+    /// What liza.yaml lets work cost.
+    #[serde(default, skip_serializing_if = "Caps::is_none")]
+    pub caps: Caps,
 }
 
 impl Rule for StartReview {
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         let task = find(board, &self.task)?;
         call.check_switches(Some(&self.task))?;
-        check_reviewable(board, call, task)
+        check_reviewable(board, call, task)?;
+        check_caps(&self.caps, board, call, Some(task))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {

@@ -1,41 +1,67 @@
-//! What a session of an agent has cost, told by its runner.
+//! What sessions of agents have cost, told by their runners, and what stops new work because of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::board::agent::Process;
 use crate::board::call::{Actor, Call};
 use crate::board::ids::TaskId;
 use crate::board::refusal::{Code, Refusal};
-use crate::board::spent::Spent;
+use crate::board::spent::{Caps, RoundSpent, RunMark, SessionKind, Spent};
 use crate::board::state::Board;
+use crate::board::task::Task;
 use crate::board::transition::{Needs, Rule};
+
+use super::common::human_only;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordUsage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    pub kind: SessionKind,
+    /// Of the task, as it stood when the session began: its end may be after the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     pub spent: Spent,
 }
 
 impl Rule for RecordUsage {
     fn check(&self, _: &Board, call: &Call) -> Result<(), Refusal> {
         if call.by.is_human() {
-            return Refusal::new(Code::Identity, "sessions are agents'; no agent identity was given").err();
+            return Refusal::new(Code::Identity, "sessions are agents'; no agent identity was given")
+                .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE as `liza agent register` printed them")
+                .err();
+        }
+        if !(self.spent.cost_usd.is_finite() && self.spent.cost_usd >= 0.0) {
+            return Refusal::new(Code::Value, "what a session has cost is not a number").err();
         }
         Ok(())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         board.rest.spent.add(&self.spent);
+        if self.task.is_none() {
+            board.rest.spent_planning.add(&self.spent);
+        }
         if let Actor::Agent { id, .. } = &call.by
             && let Some(agent) = board.rest.agents.get_mut(id)
         {
             agent.spent.add(&self.spent);
         }
         if let Some(task) = self.task.as_ref().and_then(|task| board.task_mut(task)) {
-            let (_, body) = task.parts_mut();
+            let (head, body) = task.parts_mut();
             body.spent.add(&self.spent);
+            let number = self.round.unwrap_or(head.review_cycles_total + 1);
+            let rounds = &mut body.spent_rounds;
+            let at = rounds.iter().position(|round| round.round == number).unwrap_or_else(|| {
+                rounds.push(RoundSpent { round: number, ..RoundSpent::default() });
+                rounds.len() - 1
+            });
+            match self.kind {
+                SessionKind::Review => rounds[at].review.add(&self.spent),
+                SessionKind::Work | SessionKind::Plan => rounds[at].work.add(&self.spent),
+            }
         }
         json!({ "agent": call.by.id(), "tokens": self.spent.tokens() })
     }
@@ -46,4 +72,40 @@ impl Rule for RecordUsage {
             _ => Needs::Nothing,
         }
     }
+}
+
+/// A run of the team begins that has a cap: what was spent until now is not its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BeginRun {
+    pub owner: Process,
+}
+
+impl Rule for BeginRun {
+    fn check(&self, _: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "run the team")
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Value {
+        let spent_before = board.rest.spent;
+        board.rest.run = Some(RunMark { owner: self.owner.clone(), time: call.now.wall, spent_before });
+        json!({ "tokens_before": spent_before.tokens() })
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::Nothing
+    }
+}
+
+/// Refuses to begin what has no money left. People cost none.
+pub fn check_caps(caps: &Caps, board: &Board, call: &Call, task: Option<&Task>) -> Result<(), Refusal> {
+    let Actor::Agent { id, .. } = &call.by else { return Ok(()) };
+    let Some(reached) = caps.reached(board, task, Some(id)) else { return Ok(()) };
+    Refusal::new(Code::Spend, format!("{}, so nothing more is begun", reached.told()))
+        .hint(format!("a person may raise `{}` in liza.yaml; take other work until then", reached.setting))
+        .detail("setting", reached.setting)
+        .detail("subject", reached.subject.as_str())
+        .detail("used", reached.used)
+        .detail("cap", reached.cap)
+        .err()
 }

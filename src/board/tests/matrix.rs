@@ -61,7 +61,7 @@ pub(super) fn in_state(status: Status) -> Bench {
         }
         Status::ReadyForReview => {
             bench.hand_in("coder-2", "t");
-            bench.ok("reviewer-2", StartReview { task: id("t") });
+            bench.ok("reviewer-2", StartReview { task: id("t"), caps: Default::default() });
         }
         Status::Approved => bench.approved("coder-2", "t"),
         Status::Rejected => {

@@ -124,16 +124,18 @@ fn list(session: &mut Session) -> Result<Answer, Failure> {
         let status = if agent.is_active() { "active" } else { "retired" };
         let seen = ago(session.ctx.now.wall.since(agent.heartbeat));
         text.push_str(&format!(
-            "{} {} {} seen {seen}{}\n",
+            "{} {} {} seen {seen}{}{}\n",
             pad_to(id.as_str(), 20),
             pad_to(&roles.join(","), 24),
             pad_to(status, 8),
-            if holds.is_empty() { String::new() } else { format!("  works on {}", holds.join(", ")) }
+            if holds.is_empty() { String::new() } else { format!("  works on {}", holds.join(", ")) },
+            if agent.spent.is_nothing() { String::new() } else { format!("  spent {}", agent.spent.words()) }
         ));
         // The hash of the token is nobody's business.
         rows.push(json!({
             "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
             "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
+            "spent": agent.spent,
             "runner": agent.runner.as_ref().filter(|runner| crate::host::lives(runner)).map(|runner| runner.pid),
         }));
     }

@@ -22,6 +22,7 @@ pub mod log;
 pub mod man;
 pub mod merge;
 pub mod message;
+pub mod metrics;
 pub mod next;
 pub mod plan;
 pub mod records;
@@ -30,6 +31,7 @@ pub mod review;
 pub mod roles;
 pub mod run;
 pub mod schema;
+pub mod sprint;
 pub mod status;
 pub mod switch;
 pub mod task;
@@ -74,7 +76,9 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Inbox(args) => records::inbox(session, &args),
         Command::Message(command) => message::run(session, &command),
         Command::Log(args) => log::run(session, &args),
-        Command::Report(_) => report::run(session),
+        Command::Report(args) => report::run(session, &args),
+        Command::Metrics(args) => metrics::run(session, &args),
+        Command::Sprint(command) => sprint::run(session, &command),
         Command::Lock(command) => lock::run(session, &command),
         Command::Graph(args) => graph::run(session, &args),
         Command::Diff(args) => diff::run(session, &args),

@@ -3,11 +3,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::board::{Call, Needs, Role, Status};
+use crate::board::rules::check_caps;
+use crate::board::{Call, Needs, Role, Status, Task};
 use crate::flow::init::parse_role;
 use crate::flow::{Failure, claim, review};
 use crate::policy::NodeState;
-use crate::policy::schedule::{best_claim, best_review, needed_for_reviews};
+use crate::policy::schedule::{best_claim, best_review};
+use crate::policy::spend::needed_to_begin;
 use crate::policy::view::Scene;
 use crate::policy::wake::wakes;
 use crate::watch::DirectoryWatch;
@@ -90,7 +92,8 @@ fn nothing(session: &Session, role: &Role) -> Result<String, Failure> {
 
 fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> {
     let ctx = &session.ctx;
-    let snapshot = ctx.read_with(needed_for_reviews)?;
+    let said = ctx.project_config()?.spend;
+    let snapshot = ctx.read_with(|board| needed_to_begin(board, &said))?;
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
@@ -98,8 +101,12 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
             .hint("ask for work of a role you were registered with"));
     }
     let world = ctx.store.surroundings(board)?;
+    let caps = ctx.caps(board)?;
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
+    // Where the agent or the run has used up its own, nothing is offered at all.
+    check_caps(&caps, board, &call, None)?;
+    let affordable = |task: &Task| check_caps(&caps, board, &call, Some(task)).is_ok();
     if *role == Role::planner() {
         let wakes = wakes(board, ctx.now.wall);
         if let Some(first) = wakes.first() {
@@ -114,7 +121,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         }
     }
     if role.judges() {
-        let Some(task) = best_review(board, &call, role, |_| true) else { return Ok(None) };
+        let Some(task) = best_review(board, &call, role, affordable) else { return Ok(None) };
         return match review::claim(ctx, &task.id) {
             Ok((data, revision)) => {
                 Ok(Some(Answer::new(data.clone(), review_words::claimed_text(&data)).at(revision)))
@@ -123,7 +130,9 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
             Err(failure) => Err(failure),
         };
     }
-    let Some(task) = best_claim(board, &call, |task| &task.role == role) else { return Ok(None) };
+    let Some(task) = best_claim(board, &call, |task| &task.role == role && affordable(task)) else {
+        return Ok(None);
+    };
     match claim::claim(ctx, &task.id) {
         Ok(claimed) => Ok(Some(
             Answer::new(claimed.data.clone(), task_words::claimed_text(&claimed.data))

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::flow::{Failure, views};
+use crate::flow::{Failure, roll_up, views};
 use crate::policy::NodeState;
 use crate::policy::work_graph::{GraphReport, WorkNode};
 use crate::text::{clipped, md_inline, plural};
@@ -15,11 +15,25 @@ use super::super::{Session, view};
 ///
 /// Archived tasks count, replaced ones do not. The JSON has the keys graph_id, total_nodes, passed, failed, pending, nodes,
 /// locks and last_gate_results; whatever has neither passed nor failed is pending there. (What one run of the team did is in
-/// .liza/reports.)
+/// .liza/reports.) --format markdown or json gives the whole instead: goal, sprint, tasks by state, figures, spending, open
+/// questions, anomalies, breaker and interventions; --goal what the goal has come to alone.
 ///
-/// Example: liza report --json
+/// Example: liza report --format markdown
 #[derive(Args)]
-pub struct ReportArgs {}
+pub struct ReportArgs {
+    /// The whole report, in this form
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub format: Option<Format>,
+    /// What the goal has come to: tasks, files, tests, iterations, spending, errors, state of the review
+    #[arg(long)]
+    pub goal: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Markdown,
+    Json,
+}
 
 /// Writing to a string cannot fail.
 macro_rules! line {
@@ -27,7 +41,10 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
 }
 
-pub fn run(session: &Session) -> Result<Answer, Failure> {
+pub fn run(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
+    if args.goal || args.format.is_some() {
+        return whole(session, args);
+    }
     let (report, board) = views::report(&session.ctx)?;
     let frame = view::Frame::new(&session.ctx, &board)?;
     let picture = view::Picture::new(&frame, &board);
@@ -38,6 +55,32 @@ pub fn run(session: &Session) -> Result<Answer, Failure> {
     let data = serde_json::to_value(&report)
         .map_err(|error| Failure::new("bug.report", format!("the report cannot be written: {error}")))?;
     Ok(Answer::new(data, text).at(board.revision))
+}
+
+/// Beside the work graph, what it came to and what it cost.
+fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
+    let found = roll_up::gather(&session.ctx)?;
+    let revision = found.everything.board.revision;
+    let data = if args.goal { found.goal_json() } else { found.json() };
+    let text = match args.format {
+        Some(Format::Json) => format!("{}\n", crate::wire::to_json_pretty(&data)),
+        _ if args.goal => found.goal_markdown(),
+        _ => {
+            let (report, board) = views::report(&session.ctx)?;
+            let frame = view::Frame::new(&session.ctx, &board)?;
+            let picture = view::Picture::new(&frame, &board);
+            let why = |node: &WorkNode| {
+                board.task(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why)
+            };
+            let graph = words(&report, &board.rest.goal.description, &why).replacen(
+                "# Work graph",
+                "## Work graph",
+                1,
+            );
+            format!("{}\n{graph}\n{}", found.goal_markdown(), found.rest_markdown())
+        }
+    };
+    Ok(Answer::new(data, text).at(revision))
 }
 
 fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<String>) -> String {

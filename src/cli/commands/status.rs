@@ -68,6 +68,8 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         "breaker": board.rest.circuit_breaker.open().map(|trip| json!({
             "id": trip.id, "pattern": trip.pattern, "response": trip.response, "summary": trip.summary,
         })).collect::<Vec<_>>(),
+        "spent": board.rest.spent,
+        "sprint": { "id": board.rest.sprint.id, "status": board.rest.sprint.status, "timeline": board.rest.sprint.timeline },
         "trust": if cfg!(target_os = "linux") { "descent" } else { "tokens" },
     });
     let mut text = format!("{}\n", board.rest.goal.description);
@@ -82,6 +84,15 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
         plural(board.tasks.len(), "task"),
         if shown.is_empty() { String::new() } else { format!(": {}", shown.join(", ")) }
     ));
+    let sprint = &board.rest.sprint;
+    if !sprint.is_undeclared() && sprint.is_open() {
+        let until =
+            sprint.timeline.deadline.map_or(String::new(), |deadline| format!(", deadline {deadline}"));
+        text.push_str(&format!("{}{until}\n", sprint.id));
+    }
+    if !board.rest.spent.is_nothing() {
+        text.push_str(&format!("spent: {} (`liza metrics` says on what)\n", board.rest.spent.words()));
+    }
     for switch in picture.switches() {
         text.push_str(&format!("!! {switch} (`liza resume` ends it)\n"));
     }

@@ -44,6 +44,9 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
         line!(text, "worktree:  {}", ctx.root().join(&attempt.worktree).display());
         line!(text, "branch:    {} from {}", attempt.branch, attempt.base_commit.short());
     }
+    if !body.spent.is_nothing() {
+        line!(text, "spent:     {} in {} sessions", body.spent.words(), body.spent.sessions);
+    }
     if let Some(spec) = &body.spec_ref {
         line!(text, "spec:      {spec}");
     }

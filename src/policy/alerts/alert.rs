@@ -42,6 +42,7 @@ kinds! {
     ApprovalRate "approval_rate",
     AnswerOverdue "answer_overdue",
     RubberStamp "rubber_stamp",
+    Spend "spend",
     Stalled "stalled",
     BreakerOpen "breaker_open",
 }

@@ -8,7 +8,7 @@ use super::limits::{CHECKPOINT_SECONDS, ROOM_AGAIN};
 use super::situation::said;
 
 /// What was found around the board at one moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outside {
     pub switches: Vec<SwitchMark>,
     pub room: Option<Room>,
@@ -16,6 +16,8 @@ pub struct Outside {
     pub moved: Option<Moved>,
     /// What is said of a board that somebody put back to a former one.
     pub rolled_back: Option<String>,
+    /// What work may cost.
+    pub caps: crate::board::spent::Caps,
 }
 
 /// A switch that is set.

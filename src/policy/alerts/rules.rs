@@ -36,7 +36,7 @@ type BoardRule = fn(&Situation, &mut Report);
 const OF_OUTSIDE: [OutsideRule; 3] = [outside::switch_set, outside::checkpoint_stale, outside::disk_low];
 
 /// One function a kind.
-const OF_BOARD: [BoardRule; 18] = [
+const OF_BOARD: [BoardRule; 19] = [
     whole::rolled_back,
     whole::integration_moved,
     whole::integration_red,
@@ -53,6 +53,7 @@ const OF_BOARD: [BoardRule; 18] = [
     whole::approval_rate,
     whole::answer_overdue,
     rubber_stamp::rubber_stamp,
+    whole::spend,
     stalled::stalled,
     whole::breaker_open,
 ];

@@ -4,6 +4,8 @@ use crate::board::breaker::Response;
 use crate::board::records::Urgency;
 use crate::board::review::Verdict;
 
+use crate::policy::spend::near;
+
 use super::alert::{Alert, Kind, Report, Severity};
 use super::limits::{APPROVAL_PERCENT, VERDICTS};
 use super::situation::{Situation, said};
@@ -123,6 +125,28 @@ pub fn breaker_open(s: &Situation, report: &mut Report) {
                 .hint(format!(
                     "`liza breaker status`; when it is settled: `liza breaker resolve {} --note …`",
                     trip.id
+                )),
+        );
+    }
+}
+
+/// Each cap once when it is nearly used, and once when it is.
+pub fn spend(s: &Situation, report: &mut Report) {
+    for cap in near(s.board, &s.outside.caps) {
+        let reached = cap.is_reached();
+        let (severity, what) = if reached {
+            (Severity::Critical, "nothing more is begun for it")
+        } else {
+            (Severity::Warning, "it is nearly used up")
+        };
+        let occurrence = format!("{}:{}:{}", cap.setting, cap.cap, if reached { "reached" } else { "near" });
+        report.tell(
+            Alert::new(Kind::Spend, &cap.subject, occurrence)
+                .severity(severity)
+                .text(format!("{}; {what}", cap.told()))
+                .hint(format!(
+                    "`liza metrics` shows where it went; `{}` in liza.yaml is the cap",
+                    cap.setting
                 )),
         );
     }

@@ -7,6 +7,7 @@ use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
 
 use super::super::event::{Event, Kind};
+use super::super::output::CAP_MARK;
 use super::super::runner::{After, Runner, said};
 use super::super::session::Ended;
 use super::{CRASH_MARK, LIMIT_HANDOFFS, LIMIT_MARK, left_words};
@@ -19,6 +20,8 @@ impl Runner {
         why: &str,
         left: Option<&Leftovers>,
     ) -> After {
+        // That is no fault of the task, and nobody takes it up until somebody raises the cap.
+        let capped = why.starts_with(CAP_MARK);
         match assignment {
             Assignment::Task { task, epoch } => {
                 let handoffs = self.board(None).map_or(0, |board| {
@@ -27,11 +30,12 @@ impl Runner {
                     });
                     of_limit.count()
                 });
+                let mark = if capped { "" } else { LIMIT_MARK };
                 let summary = format!(
-                    "{LIMIT_MARK}{why}; {}",
+                    "{mark}{why}; {}",
                     left.map_or("nothing is known of its worktree".to_owned(), left_words)
                 );
-                if handoffs + 1 >= LIMIT_HANDOFFS {
+                if !capped && handoffs + 1 >= LIMIT_HANDOFFS {
                     let block = Block {
                         task: task.clone(),
                         epoch: Some(*epoch),
@@ -51,6 +55,10 @@ impl Runner {
                     to_role: None,
                 };
                 self.end_claim(task, handoff.into())
+            }
+            Assignment::Review { task } if capped => {
+                self.not_now(format!("review {task}"));
+                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
             }
             Assignment::Review { task } => {
                 let times = self.cut_reviews.entry(task.clone()).or_default();

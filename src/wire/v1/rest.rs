@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::board::state::{Alignment, Goal, GoalStatus, Rest, Sprint, SprintStatus, Timeline};
+use crate::board::state::{Alignment, DeadlineHalt, Goal, GoalStatus, Rest, Sprint, SprintStatus, Timeline};
 use crate::board::{Board, Config, Stamp};
 
 use super::OldTask;
@@ -81,15 +81,19 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
     }
     let mut timeline = fields.map("timeline").unwrap_or_default();
     let mut metrics = fields.map("metrics").unwrap_or_default();
+    let deadline = timeline.time_of(&["deadline"]);
     let names =
         ["tasks_done", "tasks_in_progress", "tasks_blocked", "iterations_total", "review_cycles_total"];
     let sprint = Sprint {
         id: fields.text("id").unwrap_or_else(|| "sprint-1".to_owned()),
         status: status.unwrap_or(SprintStatus::InProgress),
+        goal: None,
         scope,
         timeline: Timeline {
             started: timeline.time_of(&["started"]).unwrap_or(now.wall),
-            deadline: timeline.time_of(&["deadline"]),
+            deadline,
+            // What passed before is nobody's surprise now.
+            halt: deadline.filter(|deadline| *deadline <= now.wall).map(|_| DeadlineHalt::Done),
             ended: timeline.time_of(&["ended"]),
         },
         metrics: names
@@ -97,6 +101,9 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
             .filter_map(|name| Some((name.to_owned(), metrics.fit(name, Value::as_f64)?)))
             .collect(),
         retrospective: fields.text("retrospective"),
+        note: None,
+        spent_before: Default::default(),
+        planning_before: Default::default(),
     };
     extras.leave("sprint.timeline", timeline);
     extras.leave("sprint.metrics", metrics);

@@ -214,3 +214,29 @@ fn damage_is_told_until_it_is_another_and_hides_nothing_that_was_told() {
     assert!(!desk.memory.holds(Kind::InvalidBoard));
     assert_eq!(damage(&mut desk, "line 4"), 1);
 }
+
+#[test]
+fn a_cap_is_told_when_it_is_near_and_when_it_is_used() {
+    use crate::board::rules::RecordUsage;
+    use crate::board::spent::{Cap, Caps, SessionKind, Spent};
+    let mut desk = Desk::new(Bench::with_tasks(&["a"]));
+    let spend = |desk: &mut Desk, tokens: u64| {
+        let spent = Spent { sessions: 1, output_tokens: tokens, ..Spent::default() };
+        let record = RecordUsage { task: Some(id("a")), kind: SessionKind::Work, round: None, spent };
+        desk.bench.ok("coder-1", record);
+    };
+    spend(&mut desk, 79);
+    assert!(desk.news(Kind::Spend).is_empty(), "nobody has set a cap");
+    desk.outside.caps = Caps { task: Cap { tokens: Some(100), usd: None }, ..Caps::default() };
+    assert!(desk.news(Kind::Spend).is_empty());
+    spend(&mut desk, 1);
+    assert_eq!(desk.news(Kind::Spend), ["a"]);
+    assert!(desk.news(Kind::Spend).is_empty());
+    spend(&mut desk, 20);
+    assert_eq!(desk.news(Kind::Spend), ["a"], "used up is news again");
+    assert!(desk.text(Kind::Spend).contains("100 of 100 tokens"));
+    desk.outside.caps.task.tokens = Some(1000);
+    assert!(desk.news(Kind::Spend).is_empty());
+    desk.outside.caps.task.tokens = Some(100);
+    assert_eq!(desk.news(Kind::Spend), ["a"], "and again when it comes again");
+}

@@ -1,0 +1,133 @@
+//! The figures of the board, of a sprint or of a task, archived tasks included.
+
+use serde_json::{Value, json};
+
+use crate::board::spent::Spent;
+use crate::board::state::Sprint;
+use crate::board::{Board, Needs, Task, TaskId};
+use crate::policy::metrics::{Asked, Metrics, in_sprint, metrics};
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// The board with every task it ever had, at one revision.
+pub struct Everything {
+    pub board: Board,
+    archived: Vec<Task>,
+}
+
+impl Everything {
+    /// What cannot be read of the archive is said and left out.
+    pub fn read(ctx: &Context) -> Result<Self, Failure> {
+        let board = ctx.read(&Needs::Everything)?.board;
+        let (archived, left_out) = ctx.store.all_archived(&board)?;
+        left_out.iter().for_each(|trouble| ctx.narrate(format!("left out of the figures: {trouble}")));
+        Ok(Self { board, archived })
+    }
+
+    /// In the order they were added, those that are archived first.
+    pub fn tasks(&self) -> Vec<&Task> {
+        self.archived.iter().chain(&self.board.tasks).collect()
+    }
+
+    /// The figures of the whole board.
+    pub fn of_board(&self) -> Metrics {
+        let all = self.tasks();
+        metrics(&Asked {
+            board: &self.board,
+            tasks: all.clone(),
+            all: &all,
+            planning: self.board.rest.spent_planning,
+            from: None,
+            until: None,
+            only_tasks: false,
+        })
+    }
+
+    /// The figures of a sprint as they are now; what was kept of one that is closed is in the sprint itself.
+    pub fn of_sprint(&self, sprint: &Sprint) -> Metrics {
+        let all = self.tasks();
+        metrics(&Asked {
+            board: &self.board,
+            tasks: in_sprint(sprint, &all),
+            all: &all,
+            planning: self.board.rest.spent_planning.since(&sprint.planning_before),
+            from: Some(sprint.timeline.started),
+            until: sprint.timeline.ended,
+            only_tasks: false,
+        })
+    }
+
+    fn of_task(&self, id: &TaskId) -> Option<Metrics> {
+        let all = self.tasks();
+        let task = *all.iter().find(|task| &task.id == id)?;
+        Some(metrics(&Asked {
+            board: &self.board,
+            tasks: vec![task],
+            all: &all,
+            planning: Spent::default(),
+            from: None,
+            until: None,
+            only_tasks: true,
+        }))
+    }
+
+    pub fn sprint(&self, id: &str) -> Result<&Sprint, Failure> {
+        sprint(&self.board, id)
+    }
+}
+
+/// The sprint of this name, the present one or a former one.
+pub fn sprint<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Failure> {
+    let known = || std::iter::once(&board.rest.sprint).chain(board.rest.former_sprints.iter().rev());
+    known().find(|sprint| sprint.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
+        let ids: Vec<&str> = known().map(|sprint| sprint.id.as_str()).collect();
+        Failure::new("refused.unknown_record", format!("there is no sprint `{id}` on this board"))
+            .hint(format!("known: {}", ids.join(", ")))
+    })
+}
+
+/// What is asked about.
+pub enum Scope {
+    Board,
+    Sprint(String),
+    Task(TaskId),
+}
+
+/// Figures, and of what.
+pub struct Measured {
+    pub scope: Value,
+    pub title: String,
+    /// By name, in a fixed order.
+    pub figures: Vec<(String, f64)>,
+    /// The same with their structure; of a closed sprint only the figures were kept.
+    pub metrics: Option<Metrics>,
+    pub revision: u64,
+}
+
+pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured, Failure> {
+    let everything = Everything::read(ctx)?;
+    let revision = everything.board.revision;
+    let (scope, title, found) = match scope {
+        Scope::Board => (json!({ "of": "board" }), "board".to_owned(), everything.of_board()),
+        Scope::Task(id) => {
+            let found = everything.of_task(id).ok_or_else(|| {
+                Failure::new("refused.unknown_task", format!("there is no task `{id}`, archived or not"))
+                    .hint("`liza task list` shows every task on the board")
+            })?;
+            (json!({ "of": "task", "id": id }), format!("task {id}"), found)
+        }
+        Scope::Sprint(id) => {
+            let sprint = everything.sprint(id)?;
+            let scope = json!({ "of": "sprint", "id": sprint.id, "status": sprint.status });
+            let title = format!("sprint {}", sprint.id);
+            if !sprint.is_open() {
+                let figures = sprint.metrics.iter().map(|(name, value)| (name.clone(), *value)).collect();
+                let title = format!("{title}, as it was closed");
+                return Ok(Measured { scope, title, figures, metrics: None, revision });
+            }
+            (scope, title, everything.of_sprint(sprint))
+        }
+    };
+    Ok(Measured { scope, title, figures: found.figures(), metrics: Some(found), revision })
+}

@@ -1,0 +1,233 @@
+//! The draft of a retrospective: what the board knows of a sprint, and the questions that only people can answer. Nothing in
+//! it is anybody's opinion.
+
+use std::fmt::Write as _;
+
+use crate::board::history::Event;
+use crate::board::review::Verdict;
+use crate::board::state::Sprint;
+use crate::board::{Status, Task};
+use crate::policy::metrics::{Metrics, in_sprint, journey};
+use crate::text::{clipped, md_inline, plural};
+
+use super::metrics::Everything;
+use super::roll_up::{amount_rows, took};
+
+/// So many of each are told; the board and the log have the rest.
+const MOST: usize = 20;
+
+/// Writing to a string cannot fail.
+macro_rules! line {
+    ($text:expr) => { let _ = writeln!($text); };
+    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+}
+
+/// `sprint` has its end.
+pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> String {
+    let all = everything.tasks();
+    let tasks = in_sprint(sprint, &all);
+    let mut text = String::new();
+    line!(text, "# Retrospective of {}", md_inline(&sprint.id));
+    line!(text);
+    line!(
+        text,
+        "Draft, made of the board at revision {}. Every figure is computed from history (specs/metrics.md).",
+        everything.board.revision
+    );
+    line!(text);
+    line!(
+        text,
+        "- Goal: {}",
+        md_inline(sprint.goal.as_deref().unwrap_or(&everything.board.rest.goal.description))
+    );
+    let ended = sprint.timeline.ended.map_or("still open".to_owned(), |ended| ended.to_string());
+    line!(text, "- From {} to {ended}", sprint.timeline.started);
+    if let Some(deadline) = sprint.timeline.deadline {
+        line!(text, "- Deadline: {deadline}");
+    }
+    if let Some(note) = &sprint.note {
+        line!(text, "- Note: {}", md_inline(note));
+    }
+    done(&mut text, &tasks, metrics);
+    late(&mut text, &tasks, sprint);
+    time(&mut text, metrics);
+    rejections(&mut text, &tasks);
+    blocked(&mut text, &tasks);
+    spend(&mut text, &tasks, metrics);
+    trouble(&mut text, everything, sprint, metrics);
+    questions(&mut text, &tasks, metrics);
+    text
+}
+
+/// A heading, and a list under it that is never longer than people read.
+fn section(text: &mut String, title: &str, rows: Vec<String>) {
+    line!(text);
+    line!(text, "## {title}");
+    line!(text);
+    if rows.is_empty() {
+        line!(text, "None.");
+    }
+    let more = rows.len().saturating_sub(MOST);
+    for row in rows.into_iter().take(MOST) {
+        line!(text, "- {row}");
+    }
+    if more > 0 {
+        line!(text, "- … and {more} more");
+    }
+}
+
+fn title(task: &Task) -> String {
+    format!("{} ({})", task.id, md_inline(&clipped(&task.body().title, 60)))
+}
+
+fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
+    let rows = tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
+        let lead = journey(task, None)
+            .lead
+            .map_or(String::new(), |lead| format!(", {} after it was created", took(lead)));
+        format!("{}{lead}", title(task))
+    });
+    section(
+        text,
+        &format!("What was done ({} of {})", metrics.tasks.done, metrics.tasks.total),
+        rows.collect(),
+    );
+}
+
+fn late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
+    let mut rows: Vec<String> = Vec::new();
+    for task in tasks {
+        let merged = journey(task, None).ended.filter(|_| task.status == Status::Merged);
+        let after = merged.zip(sprint.timeline.deadline).filter(|(merged, deadline)| merged > deadline);
+        if let Some((merged, _)) = after {
+            rows.push(format!("{}: merged at {merged}, after the deadline", title(task)));
+        } else if !task.status.is_terminal() {
+            rows.push(format!("{}: {} when the sprint ended", title(task), task.status));
+        }
+    }
+    section(text, "What was late or is not done", rows);
+}
+
+fn time(text: &mut String, metrics: &Metrics) {
+    let rows =
+        metrics.seconds.named().into_iter().filter(|(_, spread)| spread.count > 0).map(|(name, spread)| {
+            format!(
+                "{}: {} in all over {} times; median {}, nine of ten at most {}, longest {}",
+                name.replace('_', " "),
+                took(spread.total),
+                spread.count,
+                took(spread.median),
+                took(spread.p90),
+                took(spread.max)
+            )
+        });
+    section(text, "Where the time went", rows.collect());
+}
+
+fn rejections(text: &mut String, tasks: &[&Task]) {
+    let mut rows = Vec::new();
+    for task in tasks {
+        let sent_back = task.body().reviews.iter().filter(|review| review.verdict == Verdict::RequestChanges);
+        rows.extend(sent_back.map(|review| {
+            format!(
+                "{}, round {}, by {}: {}",
+                task.id,
+                review.round,
+                review.reviewer,
+                md_inline(&clipped(&review.summary, 200))
+            )
+        }));
+    }
+    section(text, "Rejections and their reasons", rows);
+}
+
+fn blocked(text: &mut String, tasks: &[&Task]) {
+    let mut rows = Vec::new();
+    for task in tasks {
+        let blocks = task.body().history.iter().filter(|line| line.event == Event::Blocked);
+        rows.extend(blocks.map(|line| {
+            let why = line.detail.as_deref().unwrap_or("no reason on record");
+            let now = if task.status == Status::Blocked { " (still blocked)" } else { "" };
+            format!("{} at {}: {}{now}", task.id, line.time, md_inline(&clipped(why, 200)))
+        }));
+    }
+    section(text, "What was blocked, and why", rows);
+}
+
+fn spend(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
+    section(text, "What it cost, by outcome", amount_rows(metrics));
+    let mut dear: Vec<&Task> = tasks.iter().copied().filter(|task| task.body().spent.tokens() > 0).collect();
+    dear.sort_by_key(|task| std::cmp::Reverse(task.body().spent.tokens()));
+    let rows = dear
+        .into_iter()
+        .take(5)
+        .map(|task| format!("{}: {} ({})", task.id, task.body().spent.words(), task.status));
+    section(text, "The dearest tasks", rows.collect());
+}
+
+fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
+    let in_time = |time: crate::board::Wall| {
+        time >= sprint.timeline.started && sprint.timeline.ended.is_none_or(|ended| time <= ended)
+    };
+    let rest = &everything.board.rest;
+    let trips = rest.circuit_breaker.trips.iter().filter(|trip| in_time(trip.time)).map(|trip| {
+        let state = if trip.resolved.is_some() { "resolved" } else { "open" };
+        format!("breaker {} at {} ({state}): {}", trip.id, trip.time, md_inline(&clipped(&trip.summary, 200)))
+    });
+    let done = rest.interventions.iter().filter(|done| in_time(done.time)).map(|done| {
+        format!(
+            "{} at {}: {} for {} of {}",
+            done.id,
+            done.time,
+            done.action.as_str(),
+            done.behaviour.as_str(),
+            done.agent
+        )
+    });
+    let mut rows: Vec<String> = trips.chain(done).collect();
+    if metrics.crashes > 0 {
+        let crashes = usize::try_from(metrics.crashes).unwrap_or(usize::MAX);
+        rows.push(format!("{} of agents' commands", plural(crashes, "crash")));
+    }
+    section(text, "Breaker, interventions, crashes", rows);
+}
+
+/// Only where the figures give reason to ask.
+fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
+    let mut rows = Vec::new();
+    for task in tasks.iter().filter(|task| task.status == Status::Blocked) {
+        rows.extend(
+            task.body()
+                .blocked_questions
+                .iter()
+                .map(|question| format!("{}: {}", task.id, md_inline(question))),
+        );
+    }
+    let verdicts = &metrics.verdicts;
+    if verdicts.rejections > 0 {
+        rows.push(format!(
+            "{} of {} verdicts were rejections: what would have shown the same before the review?",
+            verdicts.rejections, verdicts.total
+        ));
+    }
+    let waited = [metrics.seconds.claim_queue, metrics.seconds.review_queue, metrics.seconds.merge_queue];
+    let waited = waited.iter().fold(0, |sum: u64, spread| sum.saturating_add(spread.total));
+    if waited > metrics.seconds.work.total.saturating_add(metrics.seconds.review.total) {
+        rows.push(format!(
+            "Work waited longer ({}) than anybody was at it: who or what was missing?",
+            took(waited)
+        ));
+    }
+    let open = metrics.tasks.in_progress + metrics.tasks.blocked + metrics.tasks.waiting;
+    if open > 0 {
+        rows.push(format!(
+            "{open} of {} tasks are not done: does the next sprint take them, or does nobody?",
+            metrics.tasks.total
+        ));
+    }
+    let wasted = metrics.spent.rejected_rounds.tokens.saturating_add(metrics.spent.abandoned.tokens);
+    if wasted > metrics.spent.merged.tokens {
+        rows.push(format!("More tokens went into work that was sent back or given up ({wasted}) than into what was merged: why?"));
+    }
+    section(text, "Questions for people", rows);
+}

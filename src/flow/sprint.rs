@@ -1,0 +1,151 @@
+//! Sprints: begun, looked at, and closed with figures and a draft of a retrospective.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::board::rules::{CloseSprint, PassDeadline, SetSprintScope, StartSprint};
+use crate::board::state::{DeadlineHalt, Sprint, SprintStatus};
+use crate::board::transition::Rule;
+use crate::board::{Board, Call, Needs, SwitchKind, TaskId, Wall, World};
+use crate::host::crash;
+
+use super::context::Context;
+use super::failure::Failure;
+use super::metrics::Everything;
+use super::retrospective;
+
+pub struct Begin {
+    pub id: Option<String>,
+    pub goal: Option<String>,
+    pub scope: Vec<TaskId>,
+    pub deadline: Option<Wall>,
+}
+
+/// Starts a sprint. The one that every board begins with, and of which nobody has said anything, is closed on the way.
+pub fn start(ctx: &Context, begin: Begin) -> Result<(Value, u64), Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let what = |board: &Board| StartSprint {
+        id: begin.id.clone().unwrap_or_else(|| next_id(board)),
+        goal: begin.goal.clone(),
+        scope: begin.scope.clone(),
+        deadline: begin.deadline,
+    };
+    if board.rest.sprint.is_undeclared() {
+        // Whatever else is wrong with the new one is said before the old one ends.
+        let world = World::default();
+        let mut without = board.clone();
+        without.rest.sprint.status = SprintStatus::Closed;
+        let call = Call::new(without.identify(&ctx.credentials)?, &ctx.now, &world);
+        what(&without).check(&without, &call)?;
+        close_open(ctx, None, false)?;
+        crash::point("sprint.closed");
+    }
+    let committed = ctx.commit(what(&board))?;
+    Ok((committed.outcome, committed.board.revision))
+}
+
+/// `sprint-N` with the next number.
+fn next_id(board: &Board) -> String {
+    let known = std::iter::once(&board.rest.sprint).chain(&board.rest.former_sprints);
+    let numbers = known.filter_map(|sprint| sprint.id.strip_prefix("sprint-")?.parse::<u64>().ok());
+    format!("sprint-{}", numbers.max().unwrap_or(0).saturating_add(1))
+}
+
+pub fn set_scope(ctx: &Context, add: Vec<TaskId>, drop: Vec<TaskId>) -> Result<(Value, u64), Failure> {
+    let id = ctx.read(&Needs::Nothing)?.board.rest.sprint.id;
+    let committed = ctx.commit(SetSprintScope { id, add, drop })?;
+    Ok((committed.outcome, committed.board.revision))
+}
+
+pub struct Closed {
+    pub data: Value,
+    pub retrospective: PathBuf,
+    pub revision: u64,
+}
+
+pub fn close(ctx: &Context, note: Option<String>) -> Result<Closed, Failure> {
+    close_open(ctx, note, true)
+}
+
+/// The draft is there before the board says where, so nobody is sent to a file that is not.
+fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<Closed, Failure> {
+    let everything = Everything::read(ctx)?;
+    let sprint = &everything.board.rest.sprint;
+    let mut what = CloseSprint {
+        id: sprint.id.clone(),
+        metrics: Default::default(),
+        retrospective: None,
+        note: note.clone(),
+    };
+    ctx.would_allow(&everything.board, &what.clone().into())?;
+    let mut ending = sprint.clone();
+    ending.timeline.ended = Some(ctx.now.wall);
+    ending.note = note;
+    let metrics = everything.of_sprint(&ending);
+    what.metrics = metrics.figures().into_iter().collect();
+    let text = retrospective::draft(&everything, &ending, &metrics);
+    let path = write_draft(ctx, sprint, &text)?;
+    crash::point("sprint.drafted");
+    let shown = path.strip_prefix(ctx.root()).unwrap_or(&path).display().to_string();
+    what.retrospective = Some(shown);
+    let committed = if is_request { ctx.commit(what)? } else { ctx.commit_step(what)? };
+    let mut data = committed.outcome;
+    data["metrics"] = serde_json::to_value(&metrics).unwrap_or_default();
+    Ok(Closed { data, retrospective: path, revision: committed.board.revision })
+}
+
+/// Under a name that is free: an older draft may have been worked on.
+fn write_draft(ctx: &Context, sprint: &Sprint, text: &str) -> Result<PathBuf, Failure> {
+    let reports = ctx.store.layout().reports();
+    crate::store::files::make_private_dir(&reports)?;
+    let safe: String = sprint
+        .id
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+        .take(64)
+        .collect();
+    let stem = if safe.starts_with("sprint") { safe } else { format!("sprint-{safe}") };
+    for number in 1..1000 {
+        let name = if number == 1 { format!("{stem}.md") } else { format!("{stem}-{number}.md") };
+        let path = reports.join(name);
+        if crate::store::files::publish_new(&path, text.as_bytes())? {
+            return Ok(path);
+        }
+    }
+    Err(Failure::new("io.reports", format!("no free name for {stem}.md in {}", reports.display()))
+        .hint("move old retrospectives elsewhere"))
+}
+
+/// The deadline of the open sprint, while nothing was done about it.
+pub fn due(board: &Board) -> Option<Wall> {
+    let sprint = &board.rest.sprint;
+    let waits = sprint.is_open() && sprint.timeline.halt != Some(DeadlineHalt::Done);
+    sprint.timeline.deadline.filter(|_| waits)
+}
+
+/// Sets CHECKPOINT for a deadline that has passed, once: a person who takes it away is not overruled. Says what was done.
+pub fn heed_deadline(ctx: &Context) -> Result<Option<String>, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let Some(deadline) = due(&board).filter(|deadline| *deadline <= ctx.now.wall) else { return Ok(None) };
+    let sprint = &board.rest.sprint;
+    let step = |halt: DeadlineHalt| PassDeadline { id: sprint.id.clone(), halt };
+    // On record first: whatever dies between here and the end is taken up again.
+    if sprint.timeline.halt.is_none() {
+        ctx.commit_as_liza(step(DeadlineHalt::Begun))?;
+        crash::point("deadline.begun");
+    }
+    let reason = format!(
+        "sprint {} has reached its deadline of {deadline}; `liza sprint show`, then `liza sprint close` or `liza resume`",
+        sprint.id
+    );
+    let set = ctx.store.set_switch(SwitchKind::Checkpoint, None, &reason)?;
+    crash::point("deadline.set");
+    ctx.commit_as_liza(step(DeadlineHalt::Done))?;
+    super::summary::write_once(ctx)?;
+    Ok(Some(if set {
+        format!("CHECKPOINT is set: {reason}")
+    } else {
+        format!("CHECKPOINT was set already; {reason}")
+    }))
+}

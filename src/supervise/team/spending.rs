@@ -1,0 +1,34 @@
+//! What a run may cost: where it began to count, and a word when a cap is nearly used.
+
+use crate::board::Board;
+use crate::board::rules::BeginRun;
+use crate::flow::Failure;
+use crate::policy::spend::near;
+
+use super::super::event::{Event, Kind};
+use super::TeamRun;
+
+impl TeamRun<'_> {
+    /// A run with a cap counts from here on.
+    pub(super) fn begin_run(&mut self) -> Result<(), Failure> {
+        if !self.caps.look(self.ctx).run.is_none() {
+            self.ctx.commit_step(BeginRun { owner: crate::host::this_process() })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn warn_of_spending(&mut self, board: &Board) {
+        let found = near(board, &self.team.caps);
+        // What was raised since is news when it is near again.
+        self.caps_told.retain(|(setting, subject, _)| {
+            found.iter().any(|cap| cap.setting == *setting && &cap.subject == subject)
+        });
+        for cap in found {
+            let reached = cap.is_reached();
+            if self.caps_told.insert((cap.setting, cap.subject.clone(), reached)) {
+                let what = if reached { "nothing more is begun for it" } else { "nearly used up" };
+                self.tell(Event::new(Kind::Spend, format!("{}; {what}", cap.told())));
+            }
+        }
+    }
+}

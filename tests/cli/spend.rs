@@ -1,0 +1,189 @@
+//! What agents' sessions cost: on the board, against the caps, and what is done at each step.
+
+use serde_json::Value;
+
+use crate::support::{HUMAN, World};
+use crate::team::{EVERY_ROLE, add, agent_run, answer, events, named, play};
+
+/// Says that so many tokens were used, as one message of a provider.
+const SPENDS: &str = r#"
+spends() {
+  echo '{"type":"assistant","message":{"id":"m'$RANDOM$$'-'$1'-'$2'","role":"assistant","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":'$1',"output_tokens":0}}}'
+}
+"#;
+
+/// A board whose agents report what they use.
+fn world(script: &str, spend: &str) -> World {
+    let world = World::new();
+    play(&world, &format!("{SPENDS}\n{script}"));
+    configure(&world, spend);
+    world
+}
+
+fn configure(world: &World, spend: &str) {
+    let script = world.home().join("agent.sh");
+    world.write(
+        "liza.yaml",
+        &format!(
+            "version: 1\nprovider: fake\nproviders:\n  fake: {{ base: claude, command: [sh, '{}'] }}\nrun: {{ grace_seconds: 1 }}\nteam:\n  - {{ role: coder, count: 1 }}\n  - {{ role: code_reviewer, count: 1 }}\n{spend}",
+            script.display()
+        ),
+    );
+}
+
+fn agents(world: &World) -> Vec<Value> {
+    world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_sessions_used_stands_on_the_board() {
+    let script = format!(
+        "{EVERY_ROLE}\nspends 40 a\necho '{{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":0.25}}'"
+    );
+    let world = world(&script, "");
+    add(&world, "t1");
+    world.json(&HUMAN, &["run"]).ok();
+    let task = world.show("t1");
+    assert_eq!(
+        (&task["spent"]["sessions"], &task["spent"]["input_tokens"]),
+        (&2.into(), &80.into()),
+        "{task}"
+    );
+    assert_eq!(task["spent"]["cost_usd"], 0.5, "{task}");
+    let round = &task["spent_rounds"][0];
+    assert_eq!(
+        (&round["work"]["input_tokens"], &round["review"]["input_tokens"]),
+        (&40.into(), &40.into()),
+        "{task}"
+    );
+    for agent in agents(&world) {
+        assert_eq!(agent["spent"]["input_tokens"], 40, "{agent}");
+    }
+    assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["spent"]["input_tokens"], 80);
+    for (args, words) in [
+        (&["status"][..], "spent: 80 tokens, 0.50 USD"),
+        (&["agent", "list"], "spent 40 tokens, 0.25 USD"),
+        (&["task", "show", "t1"], "spent:     80 tokens, 0.50 USD in 2 sessions"),
+    ] {
+        let text = world.human(args).ok().stdout;
+        assert!(text.contains(words), "{text}");
+    }
+    let figures = world.json(&HUMAN, &["metrics"]).ok().data()["figures"].clone();
+    assert_eq!(
+        (&figures["tokens_merged"], &figures["tokens_reviewing"]),
+        (&40.0.into(), &40.0.into()),
+        "{figures}"
+    );
+    world.sound();
+}
+
+#[test]
+fn a_killed_session_is_counted_too() {
+    let world = world("spends 30 a\ntouch \"$OUT/there\"\nsleep 600", "");
+    add(&world, "t1");
+    let child = crate::team::start(&world, &["--json", "agent", "run", "--role", "coder", "--once"]);
+    crate::team::until("the session is counting", || world.home().join("out/there").exists());
+    world.human(&["abort", "--reason", "enough"]).ok();
+    assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(5));
+    assert_eq!(world.show("t1")["spent"]["input_tokens"], 30);
+    world.human(&["resume"]).ok();
+    world.sound();
+}
+
+#[test]
+fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
+    // Of t1 it never gets enough.
+    let script = format!(
+        "if [ \"$LIZA_TASK\" = t1 ]; then echo half > t1.txt; spends 45 a; sleep 1; spends 45 b; spends 20 c; sleep 600; fi\n{EVERY_ROLE}"
+    );
+    let world = world(&script, "spend: { task: { tokens: 100 } }\n");
+    add(&world, "t1");
+    add(&world, "t2");
+    let ran = world.json(&HUMAN, &["run"]).exits(1);
+    let all = events(&ran);
+    let limit = named(&all, "limit");
+    assert_eq!(limit.len(), 1, "{}", ran.stdout);
+    let told = limit[0]["text"].as_str().unwrap();
+    assert!(told.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{told}");
+    // Work is kept and handed on; nobody takes it up.
+    assert_eq!(world.row("t1")["status"], "IDLE");
+    assert!(world.state().contains("spend cap reached"), "{}", world.state());
+    assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
+    assert_eq!(world.row("t2")["status"], "MERGED");
+    let spend: Vec<&str> = named(&all, "spend").iter().map(|event| event["text"].as_str().unwrap()).collect();
+    assert!(spend.len() == 1 && spend[0].contains("110 of 100 tokens"), "{spend:?}");
+    let causes = answer(&ran)["data"]["causes"].clone();
+    assert_eq!((&causes[0]["kind"], &causes[0]["task"]), (&"spend".into(), &"t1".into()), "{causes}");
+    assert!(causes[0]["hint"].as_str().unwrap().contains("`spend.task.tokens`"), "{causes}");
+    // Whoever tries by hand is told the same.
+    let coder = world.register("coder", "coder-9");
+    let error = world.refused(&coder, &["task", "claim", "t1"], 1, "refused.spend");
+    assert_eq!(error["details"]["setting"], "spend.task.tokens", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("110 of 100 tokens"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("liza.yaml"), "{error}");
+    assert_eq!(world.json(&coder, &["next", "--role", "coder"]).ok().data(), Value::Null);
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);
+    // The watcher says it once.
+    let alerts = |world: &World| {
+        let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
+        let all = data["alerts"].as_array().unwrap().clone();
+        all.into_iter().filter(|alert| alert["kind"] == "spend").collect::<Vec<_>>()
+    };
+    let told = alerts(&world);
+    assert_eq!(
+        (told.len(), &told[0]["subject"], &told[0]["severity"]),
+        (1, &"t1".into(), &"critical".into()),
+        "{told:?}"
+    );
+    assert!(alerts(&world).is_empty());
+    // Raised, it is near, and goes on where it was left.
+    configure(&world, "spend: { task: { tokens: 130 } }\n");
+    assert_eq!(alerts(&world)[0]["severity"], "warning");
+    play(&world, EVERY_ROLE);
+    let ran = world.json(&HUMAN, &["run"]).ok();
+    assert!(
+        named(&events(&ran), "spend")[0]["text"].as_str().unwrap().contains("nearly used up"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(world.row("t1")["status"], "MERGED");
+    world.sound();
+}
+
+#[test]
+fn a_run_counts_what_it_used_itself() {
+    let script = format!("{EVERY_ROLE}\nspends 60 a");
+    let world = world(&script, "spend: { run: { tokens: 100 } }\n");
+    add(&world, "t1");
+    add(&world, "t2");
+    let ran = world.json(&HUMAN, &["run", "--window", "1"]).exits(1);
+    let causes = answer(&ran)["data"]["causes"].clone();
+    assert_eq!(causes[0]["kind"], "spend", "{causes}");
+    assert!(causes[0]["why"].as_str().unwrap().contains("this run has used 120 of 100 tokens"), "{causes}");
+    assert_eq!((&world.row("t1")["status"], &world.row("t2")["status"]), (&"MERGED".into(), &"IDLE".into()));
+    // No run, no cap of it; and the next one begins anew.
+    let coder = world.register("coder", "coder-9");
+    world.claim(&coder, "t2");
+    world.liza(&coder, &["task", "release", "t2"]).ok();
+    world.json(&HUMAN, &["run", "--window", "1"]).ok();
+    assert_eq!(world.row("t2")["status"], "MERGED");
+    world.sound();
+}
+
+#[test]
+fn money_is_capped_where_the_provider_says_what_it_costs() {
+    let script = "echo '{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":2.5}'\nsleep 600";
+    let world = world(script, "spend: { agent: { usd: 2 } }\n");
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
+    let all = events(&ran);
+    let told = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
+    assert!(told.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{told}");
+    // Another has money left.
+    let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
+    assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);
+    let other = world.register("coder", "coder-2");
+    world.claim(&other, "t1");
+    world.sound();
+}
