@@ -125,6 +125,7 @@ pub fn green() -> Validation {
 pub fn evidence(head: CommitId, file: &str) -> Evidence {
     Evidence {
         head,
+        tree: None,
         merge_base: commit(1),
         contains_base: true,
         dirty: Vec::new(),
@@ -409,6 +410,7 @@ impl Bench {
             gates: None,
             of_risk: Vec::new(),
             red_team_from: None,
+            drift: Vec::new(),
         }
     }
 
@@ -429,6 +431,9 @@ impl Bench {
             branch_head: Some(under_review),
             feedback,
             of_risk: Vec::new(),
+            drift: Vec::new(),
+            max_seconds: None,
+            acceptance: None,
         }
     }
 
@@ -445,6 +450,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback,
             of_risk: Vec::new(),
+            drift: Vec::new(),
         }
     }
 
@@ -476,6 +482,7 @@ impl Bench {
             commit: under_review.clone(),
             branch_head: Some(under_review),
             feedback: complaint(reason),
+            max_seconds: None,
         }
     }
 

@@ -18,6 +18,7 @@ pub mod claim;
 pub mod config_file;
 pub mod context;
 pub mod disk;
+mod drift;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
 use crate::board::checklist::{self, Answer};
+use crate::board::convergence::Drift;
+use crate::board::ending::{Ending, conclude};
 use crate::board::gates::GateReport;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
@@ -17,7 +19,7 @@ use crate::board::transition::{Needs, Rule};
 use super::common::{entry, find, next_step, parts, wrong_state};
 use super::red_team::turn_of;
 use super::review_lease::{not_an_implementer, reviews};
-use super::verdict::{asked, check_verdict, record};
+use super::verdict::{Judged, asked, check_verdict, record};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +41,9 @@ pub struct Approve {
     /// From this risk on the red team has a turn before the merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red_team_from: Option<Risk>,
+    /// What changed since the reviews before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<Drift>,
 }
 
 impl Approve {
@@ -139,7 +144,15 @@ impl Rule for Approve {
         for issue in &mut body.issues {
             issue.status = IssueStatus::Resolved;
         }
-        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &self.of_risk);
+        let judged = Judged {
+            commit: &self.commit,
+            verdict: Verdict::Approve,
+            feedback: &self.feedback,
+            of_risk: &self.of_risk,
+            drift: &self.drift,
+            red_team: false,
+        };
+        record(head, body, call, &judged);
         head.status = Status::Approved;
         head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
         if self.gates.is_some() {
@@ -153,7 +166,9 @@ impl Rule for Approve {
             commit: self.commit.clone(),
             time: call.now.wall,
             protected_paths_allowed: self.allow_protected,
+            notes: Vec::new(),
         });
+        conclude(body, call, Ending::Approved);
         body.history.push(
             entry(call, Event::Approved)
                 .step(Status::ReadyForReview, Status::Approved)

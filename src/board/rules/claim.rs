@@ -386,6 +386,7 @@ impl Rule for FinishClaim {
         // What was approved or submitted before is no longer what stands there.
         body.approval = None;
         body.submission = None;
+        body.review_result = None;
         head.red_team = None;
         head.review_commit = None;
         let event = if work.former.status == Status::Working { Event::TakenOver } else { Event::Claimed };
