@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::{shared_meaning, similarity};
 
 use super::ids::{AgentId, CommitId};
-use super::review::{
-    Feedback, Finding, Issue, IssueRound, IssueStatus, PriorStatus, Severity, Standing,
-};
+use super::review::{Feedback, Finding, Issue, IssueRound, IssueStatus, PriorStatus, Severity, Standing};
 
 /// So many lines off is still the same place: reviewers count roughly, and a sentence may be about the line above.
 const NEAR: u32 = 3;
@@ -72,7 +70,8 @@ struct Place {
 
 impl Drift {
     fn carry(&self, file: &str, line: u32) -> Place {
-        let stays = |line: u32| Place { file: file.to_owned(), first: line, last: line, rewritten: false, line };
+        let stays =
+            |line: u32| Place { file: file.to_owned(), first: line, last: line, rewritten: false, line };
         let Some(found) = self.files.iter().find(|drift| drift.from == file) else { return stays(line) };
         let Some(to) = &found.to else { return Place { rewritten: true, ..stays(line) } };
         let mut moved = i64::from(line);
@@ -96,7 +95,9 @@ impl Drift {
 
     /// Whether a line of the commit under review stood there before.
     fn has_left(&self, file: &str, line: u32) -> bool {
-        let Some(found) = self.files.iter().find(|drift| drift.to.as_deref() == Some(file)) else { return true };
+        let Some(found) = self.files.iter().find(|drift| drift.to.as_deref() == Some(file)) else {
+            return true;
+        };
         !found.hunks.iter().any(|hunk| line >= hunk.new_start && line - hunk.new_start < hunk.new_lines)
     }
 }
@@ -176,11 +177,8 @@ fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatu
         return None;
     }
     let last = finding.line_end.unwrap_or(finding.line).max(finding.line);
-    let distance = if finding.line > place.last {
-        finding.line - place.last
-    } else {
-        place.first.saturating_sub(last)
-    };
+    let distance =
+        if finding.line > place.last { finding.line - place.last } else { place.first.saturating_sub(last) };
     // Who calls an issue resolved means what he says, unless he says the very same once more.
     let called_resolved =
         prior.iter().any(|said| said.id == issue.id && said.status == IssueStatus::Resolved);
@@ -259,7 +257,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
             continue;
         }
         let mut issue =
-            Issue::from_finding(finding, format!("i{}", issues.len() + 1), round.number, round.by.clone());
+            Issue::from_finding(finding, format!("i{}", next_number(issues)), round.number, round.by.clone());
         issue.seen_at = Some(round.commit.clone());
         issue.on_old_lines = on_old_lines(finding, round);
         issue.rounds.push(IssueRound {
@@ -274,6 +272,12 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
         issues.push(issue);
     }
     taken
+}
+
+/// The number after the last one in use.
+fn next_number(issues: &[Issue]) -> u64 {
+    let used = issues.iter().filter_map(|issue| issue.id.strip_prefix('i')?.parse::<u64>().ok());
+    used.max().unwrap_or(0) + 1
 }
 
 /// Moves an issue to where its line is now.

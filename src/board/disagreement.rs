@@ -78,12 +78,8 @@ impl Assessment {
 fn rejections<'b>(history: &[HistoryEntry], reviews: &'b [Review]) -> Vec<&'b Review> {
     let since = history.iter().rposition(|line| line.event == Event::Unblocked).map_or(0, |at| at + 1);
     let count = history[since..].iter().filter(|line| line.event == Event::Rejected).count();
-    let mut last: Vec<&Review> = reviews
-        .iter()
-        .rev()
-        .filter(|review| review.verdict == Verdict::RequestChanges)
-        .take(count)
-        .collect();
+    let mut last: Vec<&Review> =
+        reviews.iter().rev().filter(|review| review.verdict == Verdict::RequestChanges).take(count).collect();
     last.reverse();
     last
 }
@@ -167,9 +163,8 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
         });
         let new: Vec<&Issue> =
             body.issues.iter().filter(|issue| issue.round == now && issue.severity.blocks()).collect();
-        let unfounded = |issue: &&Issue| {
-            issue.on_old_lines && significant_words(&issue.issue).is_disjoint(&criteria)
-        };
+        let unfounded =
+            |issue: &&Issue| issue.on_old_lines && significant_words(&issue.issue).is_disjoint(&criteria);
         if stayed || new.is_empty() || !new.iter().all(unfounded) {
             return None;
         }
@@ -182,7 +177,9 @@ fn scope_creep(body: &Body, rounds: &[&Review]) -> Option<Assessment> {
             "what was asked for was done, and each round asks for more that was there before and that no criterion names: {list}"
         ),
         questions: vec![
-            format!("Do these belong to the task: {list}? Then name the criterion; else plan a task of their own."),
+            format!(
+                "Do these belong to the task: {list}? Then name the criterion; else plan a task of their own."
+            ),
             "Is the work done by the criteria it was given?".to_owned(),
         ],
     })
@@ -211,7 +208,10 @@ fn asked_by(anomaly: &Anomaly) -> Option<String> {
         AnomalyKind::SpecAmbiguity | AnomalyKind::SystemAmbiguity => detail("question").map(str::to_owned),
         AnomalyKind::SpecGap => {
             let gap = detail("gap")?;
-            Some(format!("{} does not say: {gap}. What holds?", detail("spec").unwrap_or("The specification")))
+            Some(format!(
+                "{} does not say: {gap}. What holds?",
+                detail("spec").unwrap_or("The specification")
+            ))
         }
         _ => None,
     }

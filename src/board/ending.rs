@@ -147,7 +147,10 @@ mod tests {
         let agent = AgentId::new("coder-1").expect("an id");
         lines
             .iter()
-            .map(|(time, event, to)| HistoryEntry { to: *to, ..HistoryEntry::new(Wall(*time), *event, agent.clone()) })
+            .map(|(time, event, to)| HistoryEntry {
+                to: *to,
+                ..HistoryEntry::new(Wall(*time), *event, agent.clone())
+            })
             .collect()
     }
 

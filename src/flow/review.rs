@@ -116,16 +116,8 @@ pub fn verdict(
             approve.into()
         }
         VerdictKind::Reject => {
-            let mut reject = Reject {
-                task,
-                commit,
-                branch_head,
-                feedback,
-                of_risk,
-                drift,
-                max_seconds,
-                acceptance: None,
-            };
+            let mut reject =
+                Reject { task, commit, branch_head, feedback, of_risk, drift, max_seconds, acceptance: None };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
                 if let Some(answer) = ctx.answered()? {
                     return Ok(answer);

@@ -7,9 +7,9 @@ const COMMON: [&str; 74] = [
     "about", "after", "again", "all", "also", "and", "any", "are", "because", "been", "before", "being",
     "both", "but", "can", "cannot", "could", "did", "does", "each", "for", "from", "had", "has", "have",
     "here", "how", "instead", "into", "its", "just", "may", "more", "most", "must", "need", "needs", "nor",
-    "not", "now", "off", "one", "only", "other", "out", "over", "please", "shall", "should", "some",
-    "still", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
-    "those", "too", "was", "were", "what", "when", "where", "which", "who", "will", "with", "would",
+    "not", "now", "off", "one", "only", "other", "out", "over", "please", "shall", "should", "some", "still",
+    "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "too",
+    "was", "were", "what", "when", "where", "which", "who", "will", "with", "would",
 ];
 const SHORTEST: usize = 3;
 

@@ -187,8 +187,7 @@ impl Rule for RejectByRedTeam {
             .iter()
             .rfind(|review| review.red_team && review.verdict == Verdict::RequestChanges)
             .is_some_and(|former| same_reason(&former.summary, &self.feedback.summary, ratio));
-        let taken =
-            record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
+        let taken = record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
         body.approval = None;
         head.red_team = None;
         let rejection = Rejection {

@@ -373,4 +373,3 @@ fn feedback_text(body: &Body, feedback: &Feedback) -> String {
     }
     lines.join("\n")
 }
-

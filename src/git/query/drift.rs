@@ -32,7 +32,9 @@ impl Query {
             let name = |file: git2::DiffFile<'_>| {
                 file.path_bytes().map(|path| String::from_utf8_lossy(path).into_owned())
             };
-            let (Some(before), Some(now)) = (name(delta.old_file()), name(delta.new_file())) else { continue };
+            let (Some(before), Some(now)) = (name(delta.old_file()), name(delta.new_file())) else {
+                continue;
+            };
             if drift.changed.len() < MOST_CHANGED {
                 drift.changed.push(now.clone());
             }
