@@ -55,6 +55,9 @@ pub struct HistoryEntry {
     pub detail: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Checkpoint>,
+    /// What somebody asked when it was blocked or put up for discussion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -148,6 +151,7 @@ impl HistoryEntry {
             commit: None,
             detail: None,
             checkpoint: None,
+            questions: Vec::new(),
         }
     }
 
@@ -169,6 +173,11 @@ impl HistoryEntry {
 
     pub fn commit(mut self, commit: &CommitId) -> Self {
         self.commit = Some(commit.clone());
+        self
+    }
+
+    pub fn questions(mut self, questions: &[String]) -> Self {
+        self.questions = questions.to_vec();
         self
     }
 

@@ -87,6 +87,44 @@ pub struct Finding {
     pub code_after: Option<String>,
 }
 
+/// What one round said about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    New,
+    StillPresent,
+    Partial,
+    Resolved,
+}
+
+impl Standing {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::StillPresent => "still present",
+            Self::Partial => "partial",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+/// An issue in one round of review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IssueRound {
+    pub round: u32,
+    pub standing: Standing,
+    pub severity: Severity,
+    /// Where it stood in the commit of that round.
+    pub line: u32,
+    /// It had been resolved before, and is there again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reopened: bool,
+    /// The words it was raised with again, where they are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
 /// A finding with a name that holds across rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -95,9 +133,11 @@ pub struct Issue {
     pub id: String,
     pub status: IssueStatus,
     pub raised_by: AgentId,
+    /// The round it was raised in.
     pub round: u32,
     pub severity: Severity,
     pub file: String,
+    /// Where it stands in the commit `seen_at`: it follows the lines when others come or go above it.
     pub line: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_end: Option<u32>,
@@ -108,6 +148,15 @@ pub struct Issue {
     pub code_before: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_after: Option<String>,
+    /// The reviewed commit that `file` and `line` are about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_at: Option<CommitId>,
+    /// When it was raised, its line had stood there in the review before too, and nobody had objected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub on_old_lines: bool,
+    /// What became of it, round by round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<IssueRound>,
 }
 
 impl Issue {
@@ -125,11 +174,38 @@ impl Issue {
             suggestion: finding.suggestion.clone(),
             code_before: finding.code_before.clone(),
             code_after: finding.code_after.clone(),
+            seen_at: None,
+            on_old_lines: false,
+            rounds: Vec::new(),
         }
     }
 
     pub fn is_open(&self) -> bool {
         self.status != IssueStatus::Resolved
+    }
+
+    /// The last word on it up to and including this round.
+    pub fn in_round(&self, round: u32) -> Option<&IssueRound> {
+        self.rounds.iter().rfind(|said| said.round <= round)
+    }
+
+    /// Whether it was open when this round ended, and how grave it was then.
+    pub fn open_after(&self, round: u32) -> Option<Severity> {
+        self.in_round(round).filter(|said| said.standing != Standing::Resolved).map(|said| said.severity)
+    }
+
+    /// It was raised in an earlier round than the one that spoke of it last.
+    pub fn is_from_before(&self) -> bool {
+        self.rounds.last().is_some_and(|said| said.round > self.round)
+    }
+
+    /// Its story: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
+    pub fn story(&self) -> String {
+        let told = self.rounds.iter().map(|said| {
+            let reopened = if said.reopened { " (reopened)" } else { "" };
+            format!("round {} {}{reopened}", said.round, said.standing.as_str())
+        });
+        told.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -180,6 +256,13 @@ pub struct Review {
     pub commit: CommitId,
     pub verdict: Verdict,
     pub summary: String,
+    /// The content that was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<CommitId>,
+    /// The reviewer asked for changes; everything was green and only small issues were left for the second time, so it
+    /// counts as an approval with notes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted_with_notes: bool,
     /// It was the red team's turn on what a reviewer had approved.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub red_team: bool,
@@ -207,4 +290,7 @@ pub struct Approval {
     /// The reviewer looked at changes to agent or tool configuration and lets them through.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protected_paths_allowed: bool,
+    /// The small issues that were left open when it was accepted with notes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

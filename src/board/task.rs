@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ending::ReviewResult;
 use super::gates::GateReport;
 use super::history::HistoryEntry;
 use super::ids::{AgentId, CommitId, Role, TaskId};
@@ -263,6 +264,9 @@ impl Validation {
 #[serde(deny_unknown_fields)]
 pub struct Submission {
     pub commit: CommitId,
+    /// Its content: the same again is the same, whatever commits led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<CommitId>,
     pub merge_base: CommitId,
     pub time: Wall,
     pub files: Vec<String>,
@@ -387,6 +391,9 @@ pub struct Body {
     pub reviews: Vec<Review>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// How the rounds of work and review ended; absent while they go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_result: Option<ReviewResult>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -596,6 +603,7 @@ impl Body {
             issues: Vec::new(),
             reviews: Vec::new(),
             approval: None,
+            review_result: None,
             blocked_reason: None,
             blocked_questions: Vec::new(),
             blocked_from: None,

@@ -128,6 +128,7 @@ pub fn green() -> Validation {
 pub fn evidence(head: CommitId, file: &str) -> Evidence {
     Evidence {
         head,
+        tree: None,
         merge_base: commit(1),
         contains_base: true,
         dirty: Vec::new(),
@@ -414,6 +415,7 @@ impl Bench {
             of_risk: Vec::new(),
             red_team_from: None,
             quorum: 1,
+            drift: Vec::new(),
         }
     }
 
@@ -434,6 +436,9 @@ impl Bench {
             branch_head: Some(under_review),
             feedback,
             of_risk: Vec::new(),
+            drift: Vec::new(),
+            max_seconds: None,
+            acceptance: None,
         }
     }
 
@@ -450,6 +455,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback,
             of_risk: Vec::new(),
+            drift: Vec::new(),
         }
     }
 
@@ -481,6 +487,7 @@ impl Bench {
             commit: under_review.clone(),
             branch_head: Some(under_review),
             feedback: complaint(reason),
+            max_seconds: None,
         }
     }
 

@@ -3,6 +3,7 @@
 mod archiving;
 mod blocking;
 mod claiming;
+mod converging;
 mod gating;
 mod handing_in;
 mod leaving;

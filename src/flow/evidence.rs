@@ -48,6 +48,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         protected: config.protected_among(changed.iter().map(|change| change.path.as_str())),
         files: changed.iter().map(|change| change.path.clone()).collect(),
         authors: authors(ctx, &merge_base, &head)?,
+        tree: Some(query.tree_of(&head)?),
         head,
         merge_base,
         dirty,

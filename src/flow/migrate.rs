@@ -224,6 +224,7 @@ impl v1::Repository for Repository<'_> {
             .map(|change| change.path.as_str());
         Some(Submission {
             commit: commit.clone(),
+            tree: self.query.tree_of(commit).ok(),
             time: self.ctx.now.wall,
             tests: self.config.tests_among(kept),
             protected: self.config.protected_among(changed.iter().map(|change| change.path.as_str())),

@@ -20,6 +20,7 @@ pub mod config_file;
 pub mod context;
 pub mod disk;
 pub mod doctor;
+mod drift;
 pub mod evidence;
 pub mod failure;
 pub mod gates;

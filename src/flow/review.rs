@@ -8,13 +8,15 @@ use serde_json::{Value, json};
 use crate::board::gates::Moment;
 use crate::board::review::Feedback;
 use crate::board::rules::{
-    Approve, ClearByRedTeam, Discuss, RecordGates, Reject, RejectByRedTeam, StartReview,
+    Acceptance, Approve, ClearByRedTeam, Discuss, RecordGates, Reject, RejectByRedTeam, StartReview,
 };
+use crate::board::transition::Rule;
 use crate::board::{Board, CommitId, Needs, Role, TaskId, Transition};
 use crate::git::{Worktrees, checkouts, content};
 use crate::store::lock::SideLock;
 
 use super::context::Context;
+use super::drift;
 use super::failure::Failure;
 use super::gates::{self, Question};
 
@@ -84,9 +86,14 @@ pub fn verdict(
     let quorum = found.map_or(1, |head| config.review.quorum.of(head.risk));
     let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
     let task = task.clone();
+    let max_seconds = Some(config.review.max_seconds).filter(|max| *max > 0);
+    let red_team_from = config.red_team.map(|red_team| red_team.from);
+    let drift = drift::since_reviews(ctx, &snapshot.board, &task, &commit, &feedback)?;
     let what: Transition = match kind {
         VerdictKind::Approve if red_team => ClearByRedTeam { task, commit, branch_head, feedback }.into(),
-        VerdictKind::Reject if red_team => RejectByRedTeam { task, commit, branch_head, feedback }.into(),
+        VerdictKind::Reject if red_team => {
+            RejectByRedTeam { task, commit, branch_head, feedback, max_seconds }.into()
+        }
         VerdictKind::Approve => {
             let mut approve = Approve {
                 task,
@@ -96,8 +103,9 @@ pub fn verdict(
                 allow_protected,
                 gates: None,
                 of_risk,
-                red_team_from: config.red_team.map(|red_team| red_team.from),
+                red_team_from,
                 quorum,
+                drift,
             };
             if let Some(answer) = ctx.answered()? {
                 return Ok(answer);
@@ -110,11 +118,34 @@ pub fn verdict(
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
             approve.into()
         }
-        VerdictKind::Reject => Reject { task, commit, branch_head, feedback, of_risk }.into(),
-        VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback, of_risk }.into(),
+        VerdictKind::Reject => {
+            let mut reject =
+                Reject { task, commit, branch_head, feedback, of_risk, drift, max_seconds, acceptance: None };
+            if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
+                if let Some(answer) = ctx.answered()? {
+                    return Ok(answer);
+                }
+                // Whether it amounts to an approval depends on what an approval depends on.
+                let question =
+                    Question { task: Some(&reject.task), ..Question::new(Moment::Approve, &reject.commit) };
+                let gates = gates::judge(ctx, &question)?;
+                reject.acceptance = Some(Acceptance { gates, red_team_from, quorum });
+                reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
+            }
+            reject.into()
+        }
+        VerdictKind::Discuss => Discuss { task, commit, branch_head, feedback, of_risk, drift }.into(),
     };
     let committed = ctx.commit(what)?;
     Ok((committed.outcome, committed.board.revision))
+}
+
+/// Whether a rejection that may be given at all leaves only small issues for the second time.
+fn is_taste(ctx: &Context, board: &Board, reject: &Reject) -> Result<bool, Failure> {
+    let actor = board.identify(&ctx.credentials)?;
+    let world = crate::board::World { switches: ctx.store.switches()?, ..Default::default() };
+    let call = crate::board::Call::new(actor, &ctx.now, &world);
+    Ok(reject.check(board, &call).is_ok() && reject.is_taste(board, &call))
 }
 
 /// Where the branch of the task is now.

@@ -130,6 +130,7 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
     };
     let evidence = crate::board::rules::Evidence {
         head: head.clone(),
+        tree: None,
         merge_base: head,
         contains_base: true,
         dirty: Vec::new(),

@@ -12,6 +12,7 @@ use super::repo::Repo;
 use crate::board::CommitId;
 
 mod changes;
+mod drift;
 
 pub(super) use changes::is_binary;
 pub use changes::{ChangeStatus, ChangedPath, EntryKind};

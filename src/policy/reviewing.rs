@@ -12,7 +12,8 @@ pub struct ReviewConfig {
     pub quorum: Quorum,
     /// Work that passes everything and has only minor issues in two rounds running is accepted with notes.
     pub accept_minor: bool,
-    /// What the rounds of one task may take together, without the time it waited.
+    /// What the rounds of one task may take together, in seconds of work and review without the time it waited; 0 for no
+    /// limit.
     pub max_seconds: u64,
 }
 

@@ -9,6 +9,7 @@ mod bundles;
 mod checklists;
 mod checkpoint_submit;
 mod concurrency;
+mod converging;
 mod crash;
 mod damage;
 mod demo;

@@ -51,7 +51,7 @@ impl World {
     }
 
     #[track_caller]
-    fn planner_told(&self) -> String {
+    pub fn planner_told(&self) -> String {
         self.brief_of("planner", "planner-1", &self.planning()).text
     }
 }

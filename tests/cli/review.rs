@@ -202,7 +202,8 @@ fn three_rejections_in_a_row_block_and_two_failed_agents_exhaust_it() {
     let mut commit = world.submitted(&scene.coder, "t1", "a.sh", "0\n");
     for (number, reason) in reasons.iter().enumerate() {
         let prior = format!("i{number}=resolved");
-        let mut more = vec!["--issue", "major:a.sh:1:x"];
+        let issue = format!("major:a.sh:1:{reason}");
+        let mut more = vec!["--issue", issue.as_str()];
         if number > 0 {
             more.extend(["--prior", prior.as_str()]);
         }

@@ -3,14 +3,16 @@
 use std::rc::Rc;
 
 use crate::board::call::Actor;
+use crate::board::gates::{GateReport, Moment};
 use crate::board::intent::Work;
+use crate::board::review::Severity;
 use crate::board::rules::*;
 use crate::board::task::{Risk, Status};
-use crate::board::testing::{Bench, LEASE, REASONS, commit, id, pause, role};
+use crate::board::testing::{Bench, LEASE, REASONS, commit, finding, id, pause, role};
 use crate::board::transition::Transition;
 use crate::board::{AgentId, Task};
 
-use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, State, Step, TASKS};
+use super::{ATTACKED, CODERS, DOUBLE, RED_TEAM, REVIEWERS, State, Step, TASKS, TASTE};
 
 /// Somebody tries something. It costs as many disturbances as it is: the end of a task or of an agent counts twice.
 pub struct Act {
@@ -117,6 +119,15 @@ fn offer_review(menu: &mut Menu, name: &str, task: &Task, moved: bool) {
                 discuss.branch_head = elsewhere();
             }
             menu.offer(0, reviewer, approve);
+            if name == TASTE {
+                let mut small = reject.clone();
+                small.feedback.issues = vec![finding(Severity::Minor)];
+                let judged = small.commit.clone();
+                let gates = GateReport::empty(Moment::Approve, judged.clone(), judged);
+                small.acceptance = Some(Acceptance { gates, red_team_from: None, quorum: 2 });
+                // It costs nothing, or two of them in a row would come too late for the walk to see.
+                menu.offer(0, reviewer, small);
+            }
             menu.offer(1, reviewer, reject);
             menu.offer(1, reviewer, discuss);
         }

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::board::Board;
+use crate::board::history::Event;
 use crate::board::intent::{Former, Work};
 use crate::board::lease::Lease;
 use crate::board::task::{Body, Head, Task};
@@ -76,6 +77,10 @@ fn project_body(body: &Body, out: &mut DefaultHasher) {
     body.approval.as_ref().map(|approval| &approval.reviewer).hash(out);
     (body.max_coder_iterations, body.max_review_cycles).hash(out);
     (body.submission.is_some(), body.integration_failure.is_some()).hash(out);
+    // Whether the last round left only small issues, and is one that counts.
+    let last = body.history.iter().rfind(|line| matches!(line.event, Event::Rejected | Event::Unblocked));
+    let rejected = last.is_some_and(|line| line.event == Event::Rejected);
+    (rejected, body.issues.is_empty(), body.blocking_issues().next().is_some()).hash(out);
 }
 
 fn project_intent(board: &Board, task: &Task, now: &Stamp, out: &mut DefaultHasher) {

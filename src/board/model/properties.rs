@@ -21,6 +21,9 @@ pub fn judge(before: &State, after: &State, what: &Transition) -> Result<(), Str
         };
         judge_task(before, after, at, old, new).map_err(|wrong| format!("{name}: {wrong}"))?;
     }
+    if let Transition::Reject(reject) = what {
+        accepted_rightly(before, after, &reject.task)?;
+    }
     if let Transition::BeginClaim(claim) = what {
         let unmet = |id: &TaskId| !merged(after.board(), id);
         if after.board().task(&claim.task).is_some_and(|task| task.depends_on.iter().any(unmet)) {
@@ -89,6 +92,30 @@ fn judge_task(before: &State, after: &State, at: usize, old: &Task, new: &Task) 
                 return Err(format!("{by} had a hand in it and cleared it for the red team"));
             }
         }
+    }
+    Ok(())
+}
+
+/// A rejection that amounts to an approval is one by somebody who had no hand in the work, with nothing grave open and not
+/// for the first time.
+fn accepted_rightly(before: &State, after: &State, id: &TaskId) -> Result<(), String> {
+    let Some(at) = TASKS.iter().position(|name| *name == id.as_str()) else { return Ok(()) };
+    let (Some(old), Some(new)) = (before.board().tasks.get(at), after.board().tasks.get(at)) else {
+        return Ok(());
+    };
+    if new.status != Status::Approved {
+        return Ok(());
+    }
+    let body = new.body();
+    let Some(approval) = &body.approval else { return Err(format!("{id} is approved by nobody")) };
+    if after.known[at].hands.contains(&approval.reviewer.to_string()) {
+        return Err(format!("{} implemented {id} and accepted it with notes", approval.reviewer));
+    }
+    if body.blocking_issues().next().is_some() || approval.notes.is_empty() {
+        return Err(format!("{id} was accepted with notes, and more than notes is open"));
+    }
+    if old.review_cycles_total == 0 {
+        return Err(format!("{id} was accepted with notes in its first round"));
     }
     Ok(())
 }

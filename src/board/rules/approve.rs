@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
 use crate::board::checklist::{self, Answer};
+use crate::board::convergence::Drift;
+use crate::board::ending::{Ending, conclude};
 use crate::board::gates::GateReport;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
@@ -19,7 +21,7 @@ use super::common::{entry, find, next_step, parts, wrong_state};
 use super::quorum::{count_in, not_twice, quorum_holds};
 use super::red_team::turn_of;
 use super::review_lease::{not_an_implementer, reviews};
-use super::verdict::{asked, check_verdict, record};
+use super::verdict::{Judged, asked, check_verdict, record};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,13 +46,16 @@ pub struct Approve {
     /// How many different reviewers have to approve it, as the project asks of its risk.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quorum: u32,
+    /// What changed since the reviews before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<Drift>,
 }
 
-fn one() -> u32 {
+pub fn one() -> u32 {
     1
 }
 
-fn is_one(quorum: &u32) -> bool {
+pub fn is_one(quorum: &u32) -> bool {
     *quorum == 1
 }
 
@@ -153,7 +158,15 @@ impl Rule for Approve {
         for issue in &mut body.issues {
             issue.status = IssueStatus::Resolved;
         }
-        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &self.of_risk);
+        let judged = Judged {
+            commit: &self.commit,
+            verdict: Verdict::Approve,
+            feedback: &self.feedback,
+            of_risk: &self.of_risk,
+            drift: &self.drift,
+            red_team: false,
+        };
+        record(head, body, call, &judged);
         if self.gates.is_some() {
             body.gates.clone_from(&self.gates);
         }
@@ -162,6 +175,7 @@ impl Rule for Approve {
             commit: self.commit.clone(),
             time: call.now.wall,
             protected_paths_allowed: self.allow_protected,
+            notes: Vec::new(),
         };
         let line = entry(call, Event::Approved).commit(&self.commit);
         if count_in(head, &approval, self.quorum, call) {
@@ -171,6 +185,7 @@ impl Rule for Approve {
             body.rejection_reason = None;
             body.rejection_feedback = None;
             body.approval = Some(approval);
+            conclude(body, call, Ending::Approved);
             let line = line.step(Status::ReadyForReview, Status::Approved);
             body.history.push(line.detail(self.feedback.summary.clone()));
         } else {

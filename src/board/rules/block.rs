@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::Call;
+use crate::board::ending::conclude_blocked;
 use crate::board::history::Event;
 use crate::board::ids::{Role, TaskId};
 use crate::board::refusal::{Code, Refusal};
@@ -85,8 +86,13 @@ impl Rule for Block {
         body.blocked_from = Some(from);
         body.blocked_reason = Some(self.reason.clone());
         body.blocked_questions = self.questions.clone();
-        body.history
-            .push(entry(call, Event::Blocked).step(from, Status::Blocked).detail(self.reason.clone()));
+        conclude_blocked(body, call, from);
+        body.history.push(
+            entry(call, Event::Blocked)
+                .step(from, Status::Blocked)
+                .detail(self.reason.clone())
+                .questions(&self.questions),
+        );
         json!({ "task": self.task, "status": head.status, "questions": self.questions })
     }
 
@@ -167,6 +173,10 @@ impl Rule for Unblock {
             body.max_review_cycles = Some(present.saturating_add(self.cycles));
         }
         body.consecutive_rejections = 0;
+        // Whoever was approved before it was blocked still is.
+        if !matches!(to, Status::Approved | Status::IntegrationFailed) {
+            body.review_result = None;
+        }
         body.blocked_from = None;
         body.blocked_reason = None;
         body.blocked_questions = Vec::new();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::Call;
+use crate::board::ending::conclude_blocked;
 use crate::board::history::{Checkpoint, Event};
 use crate::board::ids::TaskId;
 use crate::board::paths::{PathPattern, any_overlap};
@@ -76,6 +77,7 @@ impl Rule for WriteCheckpoint {
             end_claim(head);
             head.status = Status::Blocked;
             head.holds_paths_until = Some(Deadline::after(call.now, hold));
+            conclude_blocked(body, call, Status::Working);
             body.history
                 .push(entry(call, Event::Blocked).step(Status::Working, Status::Blocked).detail(reason));
         }

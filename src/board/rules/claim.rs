@@ -393,6 +393,7 @@ impl Rule for FinishClaim {
         // What was approved or submitted before is no longer what stands there.
         body.approval = None;
         body.submission = None;
+        body.review_result = None;
         head.red_team = None;
         head.approvals = None;
         head.review_commit = None;

@@ -408,6 +408,7 @@ impl Rule for VoidApproval {
         head.status = Status::Rejected;
         head.reserved_until = Some(Deadline::after(call.now, lease));
         body.approval = None;
+        body.review_result = None;
         head.red_team = None;
         head.approvals = None;
         head.review_lease = None;

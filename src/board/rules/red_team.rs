@@ -15,8 +15,9 @@ use crate::board::transition::{Needs, Rule};
 use crate::text::same_reason;
 
 use super::common::{entry, find, next_step, parts, text_given, tier0_role, wrong_state};
+use super::reject::{Rejection, send_back};
 use super::review_lease::{holds_review, not_an_implementer};
-use super::verdict::{Rejection, about_what_stands, record, send_back};
+use super::verdict::{Judged, about_what_stands, record};
 
 /// The turn that an approval of this commit begins, if tasks of its risk have one.
 pub fn turn_of(from: Option<Risk>, risk: Risk, commit: &CommitId) -> Option<RedTeamTurn> {
@@ -98,6 +99,11 @@ fn check(
     about_what_stands(task, commit, branch_head, feedback)
 }
 
+/// The red team judges the commit that was approved, so nothing has moved since; and it answers no checklist.
+fn judged<'a>(commit: &'a CommitId, verdict: Verdict, feedback: &'a Feedback) -> Judged<'a> {
+    Judged { commit, verdict, feedback, of_risk: &[], drift: &[], red_team: true }
+}
+
 /// Nothing was found: what was approved may be merged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -127,10 +133,7 @@ impl Rule for ClearByRedTeam {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let (head, body) = parts(board, &self.task);
-        record(head, body, call, &self.commit, Verdict::Approve, &self.feedback, &[]);
-        if let Some(review) = body.reviews.last_mut() {
-            review.red_team = true;
-        }
+        record(head, body, call, &judged(&self.commit, Verdict::Approve, &self.feedback));
         head.red_team = Some(RedTeamTurn {
             status: TurnStatus::Cleared,
             commit: self.commit.clone(),
@@ -159,6 +162,9 @@ pub struct RejectByRedTeam {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch_head: Option<CommitId>,
     pub feedback: Feedback,
+    /// What all rounds together may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_seconds: Option<u64>,
 }
 
 impl Rule for RejectByRedTeam {
@@ -174,20 +180,15 @@ impl Rule for RejectByRedTeam {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let config = board.config().clone();
+        let ratio = board.config().same_reason_ratio;
         let (head, body) = parts(board, &self.task);
         // The approval in between made an end of the row of rejections; the red team remembers its own.
         let same = body
             .reviews
             .iter()
             .rfind(|review| review.red_team && review.verdict == Verdict::RequestChanges)
-            .is_some_and(|former| {
-                same_reason(&former.summary, &self.feedback.summary, config.same_reason_ratio)
-            });
-        let raised = record(head, body, call, &self.commit, Verdict::RequestChanges, &self.feedback, &[]);
-        if let Some(review) = body.reviews.last_mut() {
-            review.red_team = true;
-        }
+            .is_some_and(|former| same_reason(&former.summary, &self.feedback.summary, ratio));
+        let taken = record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
         body.approval = None;
         head.red_team = None;
         head.approvals = None;
@@ -196,9 +197,11 @@ impl Rule for RejectByRedTeam {
             commit: &self.commit,
             feedback: &self.feedback,
             same_reason: same,
-            raised,
+            taken,
+            drift: &[],
+            max_seconds: self.max_seconds,
         };
-        send_back(head, body, call, &config, &rejection)
+        send_back(board, &self.task, call, &rejection)
     }
 
     fn needs(&self, _: &Board) -> Needs {

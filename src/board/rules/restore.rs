@@ -261,6 +261,7 @@ impl TaskBack {
         if !rests_on_approval(resumes_at) {
             // Undone with what rested on it, it must not come back by undoing the undoing.
             body.approval = None;
+            body.review_result = None;
             head.red_team = None;
             head.approvals = None;
         }

@@ -21,6 +21,9 @@ use super::common::{entry, find, holds_lease, no_intent, parts, wrong_state};
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     pub head: CommitId,
+    /// The content of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<CommitId>,
     /// Where the branch left integration.
     pub merge_base: CommitId,
     pub contains_base: bool,
@@ -258,6 +261,7 @@ impl Rule for Submit {
         let Some(validation) = found.validation.clone() else { unreachable!("checked before") };
         body.submission = Some(Submission {
             commit: found.head.clone(),
+            tree: found.tree.clone(),
             merge_base: found.merge_base.clone(),
             time: call.now.wall,
             files: found.files.clone(),

@@ -1,27 +1,26 @@
-//! The three verdicts. Each names the commit it is about, and counts only if that is still what stands there.
+//! What all verdicts have in common: each names the commit it is about, and counts only if that is still what stands
+//! there. And the one that leaves the decision to somebody else.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::Call;
-use crate::board::checklist::{self, Answer, Answered};
-use crate::board::config::Config;
+use crate::board::checklist::{self, Answered};
+use crate::board::convergence::{self, Drift, Taken};
+use crate::board::ending::{Ending, conclude};
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
 use crate::board::paths::RepoPath;
 use crate::board::refusal::{Code, Refusal};
-use crate::board::review::{Feedback, Issue, IssueStatus, Review, Verdict};
+use crate::board::review::{Feedback, Review, Verdict};
 use crate::board::state::Board;
 use crate::board::task::{Body, Head, Status, Task};
 use crate::board::time::Deadline;
 use crate::board::transition::{Needs, Rule};
-use crate::text::same_reason;
 
 use super::common::{
-    MOST_ITEMS, end_claim, entry, find, next_step, note_failure, parts, questions_given, text_fits,
-    text_given, wrong_state,
+    MOST_ITEMS, end_claim, entry, find, next_step, parts, questions_given, text_fits, text_given, wrong_state,
 };
-use super::disagreement::disagree;
 use super::review_lease::{holds_review, not_an_implementer, reviews};
 
 /// What every verdict must satisfy.
@@ -136,49 +135,53 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn take_prior(body: &mut Body, feedback: &Feedback) {
-    for prior in &feedback.prior {
-        if let Some(issue) = body.issues.iter_mut().find(|issue| issue.id == prior.id) {
-            issue.status = prior.status;
-        }
-    }
+/// A verdict as it is put on record.
+pub struct Judged<'a> {
+    pub commit: &'a CommitId,
+    pub verdict: Verdict,
+    pub feedback: &'a Feedback,
+    /// What the project asks of tasks of this risk.
+    pub of_risk: &'a [String],
+    /// What changed since the reviews before.
+    pub drift: &'a [Drift],
+    pub red_team: bool,
 }
 
-/// Puts the review on record and returns the ids of the issues it raises. `of_risk` is what the project asks of tasks of
-/// this risk.
-pub fn record(
-    head: &mut Head,
-    body: &mut Body,
-    call: &Call,
-    commit: &CommitId,
-    verdict: Verdict,
-    feedback: &Feedback,
-    of_risk: &[String],
-) -> Vec<String> {
+/// Puts the review on record, and says which of its findings are new and which were made before.
+pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>) -> Taken {
+    let Judged { commit, verdict, feedback, .. } = judged;
     let round = head.review_cycles_total + 1;
-    take_prior(body, feedback);
-    let mut raised = Vec::new();
-    for finding in &feedback.issues {
-        let id = format!("i{}", body.issues.len() + 1);
-        body.issues.push(Issue::from_finding(finding, id.clone(), round, call.by.id()));
-        raised.push(id);
-    }
+    let former = body.reviews.last().map(|review| review.commit.clone());
+    let taken = convergence::take(
+        &mut body.issues,
+        &convergence::Round {
+            number: round,
+            by: call.by.id(),
+            commit,
+            former: former.as_ref(),
+            feedback,
+            drift: judged.drift,
+            red_team: judged.red_team,
+        },
+    );
     body.reviews.push(Review {
         round,
         reviewer: call.by.id(),
         time: call.now.wall,
-        commit: commit.clone(),
-        verdict,
+        commit: (*commit).clone(),
+        verdict: *verdict,
         summary: feedback.summary.clone(),
-        red_team: false,
-        checklist: answered(body, of_risk, feedback),
-        raised: raised.clone(),
+        tree: body.submission.as_ref().and_then(|submission| submission.tree.clone()),
+        accepted_with_notes: false,
+        red_team: judged.red_team,
+        checklist: answered(body, judged.of_risk, feedback),
+        raised: taken.raised.clone(),
         strengths: feedback.strengths.clone(),
         approval_conditions: feedback.approval_conditions.clone(),
         files_reviewed: feedback.files_reviewed.clone(),
     });
     head.review_lease = None;
-    raised
+    taken
 }
 
 pub fn asked(body: &Body, of_risk: &[String]) -> Vec<String> {
@@ -193,190 +196,6 @@ fn answered(body: &Body, of_risk: &[String], feedback: &Feedback) -> Vec<Answere
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reject {
-    pub task: TaskId,
-    pub commit: CommitId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch_head: Option<CommitId>,
-    pub feedback: Feedback,
-    /// What the project asks of every task of its risk.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub of_risk: Vec<String>,
-}
-
-impl Rule for Reject {
-    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
-        text_given("--reason", &self.feedback.summary)?;
-        let task = find(board, &self.task)?;
-        let body = task.body();
-        let named = |id: &str| self.feedback.prior.iter().any(|prior| prior.id == id);
-        let kept_open = self.feedback.prior.iter().any(|prior| prior.status != IssueStatus::Resolved);
-        if self.feedback.issues.is_empty() && !kept_open {
-            return Refusal::new(Code::FeedbackIncomplete, "a rejection names at least one issue")
-                .hint("--issue SEVERITY:FILE:LINE:TEXT, or --prior ISSUE=open for one that is still there")
-                .err();
-        }
-        let unanswered: Vec<&str> = body
-            .issues
-            .iter()
-            .filter(|issue| issue.is_open() && !named(&issue.id))
-            .map(|issue| issue.id.as_str())
-            .collect();
-        if !unanswered.is_empty() {
-            return Refusal::new(
-                Code::FeedbackIncomplete,
-                format!("say what became of the earlier issues {}", unanswered.join(", ")),
-            )
-            .hint("--prior ISSUE=resolved|partial|open for each of them")
-            .detail("issues", unanswered)
-            .err();
-        }
-        checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
-    }
-
-    fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let config = board.config().clone();
-        let (head, body) = parts(board, &self.task);
-        let same = body
-            .rejection_reason
-            .as_deref()
-            .is_some_and(|former| same_reason(former, &self.feedback.summary, config.same_reason_ratio));
-        let raised =
-            record(head, body, call, &self.commit, Verdict::RequestChanges, &self.feedback, &self.of_risk);
-        let rejection = Rejection {
-            from: Status::ReadyForReview,
-            commit: &self.commit,
-            feedback: &self.feedback,
-            same_reason: same,
-            raised,
-        };
-        if let Some(disagreement) = disagree(head, body, call, &config, &rejection) {
-            return disagreement;
-        }
-        send_back(head, body, call, &config, &rejection)
-    }
-
-    fn needs(&self, _: &Board) -> Needs {
-        Needs::task(&self.task)
-    }
-}
-
-/// A rejection that is on record.
-pub struct Rejection<'a> {
-    pub from: Status,
-    pub commit: &'a CommitId,
-    pub feedback: &'a Feedback,
-    /// It says what was said the last time.
-    pub same_reason: bool,
-    /// Ids of the issues it raised.
-    pub raised: Vec<String>,
-}
-
-/// Back to its coder, whoever rejected it; BLOCKED if it was one time too many.
-pub fn send_back(
-    head: &mut Head,
-    body: &mut Body,
-    call: &Call,
-    config: &Config,
-    rejection: &Rejection<'_>,
-) -> Value {
-    let Rejection { from, commit, feedback, .. } = rejection;
-    head.review_cycles_current += 1;
-    head.review_cycles_total += 1;
-    body.consecutive_rejections += 1;
-    body.rejection_reason = Some(feedback.summary.clone());
-    body.rejection_feedback = Some(feedback_text(body, feedback));
-    head.status = Status::Rejected;
-    head.reserved_until = Some(Deadline::after(call.now, config.lease_seconds));
-    body.history.push(
-        entry(call, Event::Rejected)
-            .step(*from, Status::Rejected)
-            .commit(commit)
-            .detail(feedback.summary.clone()),
-    );
-    let limit = limit_reached(head, body, config, rejection.same_reason);
-    if let Some((reason, questions)) = &limit {
-        note_failure(head);
-        end_claim(head);
-        head.status = Status::Blocked;
-        head.reserved_until = None;
-        head.holds_paths_until = Some(Deadline::after(call.now, config.blocked_hold_seconds));
-        body.blocked_from = Some(Status::Rejected);
-        body.blocked_reason = Some(reason.clone());
-        body.blocked_questions = questions.clone();
-        body.history
-            .push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason.clone()));
-    }
-    json!({
-        "task": head.id, "status": head.status, "issues": rejection.raised, "cycles": head.review_cycles_total,
-        "blocked_reason": limit.map(|(reason, _)| reason),
-    })
-}
-
-/// Whether this rejection was one too many, and what to ask.
-fn limit_reached(
-    head: &Head,
-    body: &Body,
-    config: &Config,
-    same_reason: bool,
-) -> Option<(String, Vec<String>)> {
-    let max_iterations = body.max_coder_iterations.unwrap_or(config.max_coder_iterations);
-    let max_cycles = body.max_review_cycles.unwrap_or(config.max_review_cycles);
-    let reason = if same_reason {
-        "Same rejection reason twice in a row".to_owned()
-    } else if body.consecutive_rejections >= config.breaker_rejections {
-        format!("Rejected {} times in a row", body.consecutive_rejections)
-    } else if head.review_cycles_total >= max_cycles {
-        format!("Max review cycles ({max_cycles}) reached without approval")
-    } else if head.iteration >= max_iterations {
-        format!("Max iterations ({max_iterations}) reached without approval")
-    } else {
-        return None;
-    };
-    let questions = vec![
-        "Is the spec clear enough?".to_owned(),
-        "Should the task be decomposed?".to_owned(),
-        format!("Is the reviewer right that: {}", body.rejection_reason.as_deref().unwrap_or_default()),
-    ];
-    Some((reason, questions))
-}
-
-/// The rejection as instructions for the coder.
-fn feedback_text(body: &Body, feedback: &Feedback) -> String {
-    let mut lines = vec![feedback.summary.trim().to_owned()];
-    for issue in body.issues.iter().filter(|issue| issue.is_open()) {
-        let must = if issue.severity.blocks() { "must fix" } else { "optional" };
-        let mut line = format!(
-            "[{}] {} {} {}:{}: {}",
-            issue.id,
-            must,
-            issue.severity.as_str(),
-            issue.file,
-            issue.line,
-            issue.issue.trim()
-        );
-        if let Some(suggestion) = &issue.suggestion {
-            line.push_str(&format!(" Suggestion: {}", suggestion.trim()));
-        }
-        if let Some(code) = &issue.code_after {
-            line.push_str(&format!("\n    suggested code:\n    {}", code.trim_end().replace('\n', "\n    ")));
-        }
-        lines.push(line);
-    }
-    let answers = body.reviews.last().map(|review| &review.checklist[..]).unwrap_or_default();
-    for answer in answers.iter().filter(|found| found.answer == Answer::No) {
-        let note = answer.note.as_deref().map_or(String::new(), |note| format!(" ({})", note.trim()));
-        lines.push(format!("checklist, answered with no: {}{note}", answer.item.trim()));
-    }
-    for condition in &feedback.approval_conditions {
-        lines.push(format!("condition for approval: {}", condition.trim()));
-    }
-    lines.join("\n")
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Discuss {
     pub task: TaskId,
     pub commit: CommitId,
@@ -386,6 +205,9 @@ pub struct Discuss {
     /// What the project asks of every task of its risk; a discussion may answer it and need not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of_risk: Vec<String>,
+    /// What changed since the reviews before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drift: Vec<Drift>,
 }
 
 impl Rule for Discuss {
@@ -399,7 +221,16 @@ impl Rule for Discuss {
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let hold = board.config().blocked_hold_seconds;
         let (head, body) = parts(board, &self.task);
-        record(head, body, call, &self.commit, Verdict::NeedsDiscussion, &self.feedback, &self.of_risk);
+        let judged = Judged {
+            commit: &self.commit,
+            verdict: Verdict::NeedsDiscussion,
+            feedback: &self.feedback,
+            of_risk: &self.of_risk,
+            drift: &self.drift,
+            red_team: false,
+        };
+        record(head, body, call, &judged);
+        conclude(body, call, Ending::NeedsDiscussion);
         end_claim(head);
         head.status = Status::Blocked;
         head.holds_paths_until = Some(Deadline::after(call.now, hold));
@@ -410,7 +241,8 @@ impl Rule for Discuss {
             entry(call, Event::DiscussionNeeded)
                 .step(Status::ReadyForReview, Status::Blocked)
                 .commit(&self.commit)
-                .detail(self.feedback.summary.clone()),
+                .detail(self.feedback.summary.clone())
+                .questions(&self.feedback.questions),
         );
         json!({ "task": self.task, "status": head.status, "questions": self.feedback.questions })
     }

@@ -183,6 +183,7 @@ fn from_round_two_earlier_issues_are_answered() {
     bench.ok("reviewer-1", bench.start_review("t"));
     let mut silent = bench.reject("t", REASONS[1]);
     silent.feedback.prior.clear();
+    silent.feedback.issues[0].issue = "the public name says nothing".to_owned();
     let refusal = bench.refusal("reviewer-1", silent);
     assert_eq!(refusal.code, Code::FeedbackIncomplete);
     assert!(refusal.message.contains("i1"));

@@ -57,7 +57,16 @@ fn one(session: &mut Session, task: &str, options: &MergeOptions) -> Result<Answ
     let id = parse_task(task)?;
     let merged = merge(&session.ctx, &id, options)?;
     if merged.result == MergeResult::Merged {
-        let text = format!("{id} is merged as {}", merged.data["merge_commit"].as_str().unwrap_or_default());
+        let mut text =
+            format!("{id} is merged as {}", merged.data["merge_commit"].as_str().unwrap_or_default());
+        let snapshot = session.ctx.read(&Needs::task(&id))?;
+        let approval = snapshot.board.task(&id).and_then(|task| task.body().approval.as_ref());
+        if let Some(approval) = approval.filter(|approval| !approval.notes.is_empty()) {
+            let notes = approval.notes.join(", ");
+            text.push_str(&format!(
+                "; it was accepted with notes ({notes}), which `liza task show {id}` lists"
+            ));
+        }
         return Ok(Answer::new(merged.data, text).at(merged.revision));
     }
     let failure = match merged.result {

@@ -2,9 +2,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::board::checklist::{self, GivenAnswer, ItemName};
+use crate::board::disagreement::Positions;
 use crate::board::review::{Feedback, Finding, IssueStatus, PriorStatus, Severity, Verdict};
 use crate::board::rules::{ReleaseReview, RenewReview};
-use crate::board::{CommitId, Needs};
+use crate::board::{CommitId, Needs, TaskId};
 use crate::flow::init::parse_task;
 use crate::flow::review::{VerdictKind, verdict};
 use crate::flow::{Failure, alignment, review};
@@ -85,6 +86,10 @@ pub struct ApproveArgs {
 }
 
 /// Send the work back with issues to fix
+///
+/// An issue that was raised before keeps its name, whatever words it is raised with. If only minor issues are left for the second time
+/// and everything is green, the work is accepted with notes (`review.accept_minor` in liza.yaml). A limit, or rounds that go in circles,
+/// block the task.
 ///
 /// Example: liza review reject t1 --commit "$(git rev-parse task/t1)" --reason "empty names crash" --issue "major:greet.sh:3:no default"
 #[derive(Args)]
@@ -209,7 +214,8 @@ fn show(session: &mut Session, args: &ShowArgs) -> Result<Answer, Failure> {
         "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
         "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "issues": body.issues,
         "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
-        "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum, "reviews": body.reviews, "diff": plain,
+        "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum,
+        "reviews": body.reviews, "review_result": body.review_result, "diff": plain,
     });
     let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);
     if session.ui.color && !args.no_diff {
@@ -364,11 +370,48 @@ fn reject(session: &mut Session, args: &RejectArgs) -> Result<Answer, Failure> {
     let commit = named_commit(session, args.commit.as_ref(), &feedback)?;
     session.seal_request()?;
     let (data, revision) = verdict(&session.ctx, VerdictKind::Reject, &id, commit, feedback, false)?;
-    let text = match data["blocked_reason"].as_str() {
-        Some(reason) => format!("{id} is BLOCKED: {reason}"),
-        None => format!("{id} is REJECTED and goes back to its coder"),
-    };
+    let text = rejected_text(&id, &data);
     Ok(Answer::new(data, text).at(revision))
+}
+
+/// What came of a rejection, and which of its findings were no new ones.
+fn rejected_text(id: &TaskId, data: &serde_json::Value) -> String {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let mut lines = Vec::new();
+    for same in data["same_as"].as_array().into_iter().flatten() {
+        lines.push(format!(
+            "finding {} is {}: {}",
+            same["finding"],
+            text(&same["issue"]),
+            text(&same["told"])
+        ));
+    }
+    if let Some(notes) = data["accepted_with_notes"].as_array() {
+        let notes: Vec<String> = notes.iter().map(text).collect();
+        lines.push(format!(
+            "{id} is {}, accepted with notes ({}): {}",
+            text(&data["status"]),
+            notes.join(", "),
+            text(&data["why"])
+        ));
+        lines.push(match data["red_team"]["status"].as_str() {
+            Some(_) => format!("before it can be merged the red team has its turn: `liza review claim {id}`"),
+            None => format!(
+                "`review: {{accept_minor: false}}` in liza.yaml ends this; `liza merge {id}` lands it"
+            ),
+        });
+        return lines.join("\n");
+    }
+    match data["blocked_reason"].as_str() {
+        Some(reason) => {
+            lines.push(format!("{id} is BLOCKED: {reason}"));
+            if let Ok(positions) = serde_json::from_value::<Positions>(data["positions"].clone()) {
+                lines.push(view::positions(&positions));
+            }
+        }
+        None => lines.push(format!("{id} is REJECTED and goes back to its coder")),
+    }
+    lines.join("\n")
 }
 
 fn discuss(session: &mut Session, args: &DiscussArgs) -> Result<Answer, Failure> {

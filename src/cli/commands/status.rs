@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use crate::board::{Needs, Status};
 use crate::flow::Failure;
 use crate::policy::wake::wakes;
-use crate::text::plural;
+use crate::text::{plural, shown_line};
 
 use super::super::ui::Answer;
 use super::super::{Session, view};
@@ -122,6 +122,16 @@ pub fn run(session: &mut Session, args: &StatusArgs) -> Result<Answer, Failure> 
     if board.rest.archived > 0 {
         let count = usize::try_from(board.rest.archived).unwrap_or(usize::MAX);
         text.push_str(&format!("({} archived; `liza task show` finds each)\n", plural(count, "task")));
+    }
+    for task in tasks.iter().filter(|task| task.status == Status::Blocked && !task.is_light()) {
+        let body = task.body();
+        let Some(both) = body.review_result.as_ref().and_then(|result| result.positions.as_ref()) else {
+            continue;
+        };
+        let reason = body.blocked_reason.as_deref().unwrap_or_default();
+        text.push_str(&format!("\n{} waits for a decision: {}\n", task.id, shown_line(reason)));
+        text.push_str(&format!("{}\n", view::positions(both)));
+        text.push_str(&format!("`liza task unblock {} --answer …` decides it\n", task.id));
     }
     if !wakes.is_empty() {
         text.push_str("\nfor the planner:\n");

@@ -61,6 +61,9 @@ impl<'b> Picture<'b> {
         }
         if !task.is_light() {
             row["title"] = json!(task.body().title);
+            if let Some(result) = &task.body().review_result {
+                row["review_result"] = json!(result);
+            }
         }
         row
     }

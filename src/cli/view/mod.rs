@@ -4,4 +4,4 @@ mod board;
 mod task;
 
 pub use board::{Frame, Picture, trigger_words, unknown_task};
-pub use task::{colored_diff, feedback, review, task};
+pub use task::{colored_diff, feedback, positions, review, task};

@@ -2,16 +2,19 @@
 
 use std::fmt::Write as _;
 
+use super::{Frame, Picture};
 use crate::board::checklist;
+use crate::board::disagreement::Positions;
 use crate::board::quorum::approvers;
-use crate::board::task::Submission;
+use crate::board::task::{Body, Submission};
 use crate::board::{Board, Task};
 use crate::flow::Failure;
 use crate::flow::alignment::Answer;
 use crate::flow::context::Context;
-use crate::text::{shown, shown_line};
+use crate::text::{plural, shown, shown_line, side_by_side};
 
-use super::{Frame, Picture};
+/// Two of them and what stands between fit a terminal of 100 columns.
+const POSITION_WIDTH: usize = 46;
 
 /// Writing to a string cannot fail.
 macro_rules! line {
@@ -68,6 +71,7 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
         line!(text, "blocked:   {reason}");
         list(&mut text, "questions", &body.blocked_questions);
     }
+    result(&mut text, body);
     if let Some(failure) = &body.integration_failure {
         line!(text, "integration failed: {}", failure.reason);
         if let Some(log) = &failure.log {
@@ -105,6 +109,34 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
         }
     }
     Ok(text)
+}
+
+/// How the rounds of work and review ended, if they did.
+fn result(text: &mut String, body: &Body) {
+    let Some(found) = &body.review_result else { return };
+    let class = found.disagreement.map_or(String::new(), |class| format!(" ({})", class.as_str()));
+    line!(
+        text,
+        "review:    {}{class} after {}; {} of work and {} of review since it was first handed in",
+        found.ending.as_str(),
+        plural(found.rounds as usize, "round"),
+        plural(usize::try_from(found.work_seconds).unwrap_or(usize::MAX), "second"),
+        plural(usize::try_from(found.review_seconds).unwrap_or(usize::MAX), "second")
+    );
+    if !found.accepted_with_notes.is_empty() {
+        line!(text, "notes:     accepted with {} open", found.accepted_with_notes.join(", "));
+        for issue in body.issues.iter().filter(|issue| found.accepted_with_notes.contains(&issue.id)) {
+            line!(text, "  - {} {}:{} {}", issue.id, issue.file, issue.line, issue.issue.trim());
+        }
+    }
+    if let Some(both) = &found.positions {
+        line!(text, "{}", positions(both));
+    }
+}
+
+/// What each of the two holds, beside each other.
+pub fn positions(both: &Positions) -> String {
+    side_by_side(("the coder", &both.coder), ("the reviewer", &both.reviewer), POSITION_WIDTH)
 }
 
 fn list(text: &mut String, title: &str, items: &[String]) {
@@ -224,8 +256,12 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
                 issue.round,
                 issue.raised_by
             );
+            if issue.rounds.len() > 1 {
+                line!(text, "     {}", issue.story());
+            }
         }
     }
+    result(&mut text, body);
     text
 }
 

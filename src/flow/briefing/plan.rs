@@ -7,13 +7,14 @@ use crate::flow::failure::Failure;
 use crate::policy::view::Scene;
 use crate::policy::wake::{Trigger, Wake};
 use crate::prompt::{Block, Bound, Quoted, WakeFacts};
-use crate::text::{clipped, indent, shown_line};
+use crate::text::{clipped, indent, shown_line, side_by_side};
 
 use super::mail::letter;
 use super::task::{files, numbered};
 use super::{Desk, KIB};
 
 const TITLE_SHOWN: usize = 60;
+const POSITION_WIDTH: usize = 60;
 /// Of the many things one reason may be about, those that are told in full.
 const TOLD_PER_WAKE: usize = 10;
 
@@ -97,6 +98,12 @@ impl Desk<'_> {
             format!("questions:\n{}", indent(&numbered(&body.blocked_questions), 2)),
             format!("done when:\n{}", indent(&numbered(&body.done_when), 2)),
         ];
+        let both = body.review_result.as_ref().and_then(|result| result.positions.as_ref());
+        if let Some(both) = both {
+            let columns =
+                side_by_side(("the coder", &both.coder), ("the reviewer", &both.reviewer), POSITION_WIDTH);
+            lines.push(format!("what each of the two holds:\n{}", indent(&columns, 2)));
+        }
         lines.extend(self.notes_on(task));
         lines.extend(self.hunks_of(task));
         lines.join("\n")

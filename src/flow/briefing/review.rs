@@ -162,5 +162,5 @@ fn issue(issue: &Issue) -> String {
         issue.round,
         issue.raised_by,
         indent(issue.issue.trim(), 2).trim_start()
-    )
+    ) + &if issue.rounds.len() > 1 { format!("\n  {}", issue.story()) } else { String::new() }
 }

@@ -22,6 +22,7 @@ fn approved(tasks: &[(&str, i64, i64, &str)]) -> Bench {
             commit: commit(1),
             time: Wall(*time),
             protected_paths_allowed: false,
+            notes: Vec::new(),
         });
     }
     bench

@@ -303,8 +303,13 @@ impl Settling<'_> {
         let time = self.time_of(Event::Merged);
         let commit = reviewed.unwrap_or_else(|| merge.clone());
         self.whole.head.review_commit = Some(commit.clone());
-        self.whole.body.approval =
-            Some(Approval { reviewer: approver.clone(), commit, time, protected_paths_allowed: false });
+        self.whole.body.approval = Some(Approval {
+            reviewer: approver.clone(),
+            commit,
+            time,
+            protected_paths_allowed: false,
+            notes: Vec::new(),
+        });
         self.whole.body.merge = Some(MergeRecord {
             onto: self.git.parent_of(&merge).unwrap_or_else(|| merge.clone()),
             commit: merge,

@@ -50,6 +50,7 @@ impl Repository for Fake {
     fn submission(&self, commit: &CommitId) -> Option<Submission> {
         Some(Submission {
             commit: commit.clone(),
+            tree: None,
             merge_base: commit.clone(),
             time: Wall(0),
             files: Vec::new(),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::board::call::Call;
 use crate::board::config::Config;
+use crate::board::ending::{Ending, conclude};
 use crate::board::history::Event;
 use crate::board::ids::AgentId;
 use crate::board::quorum::Approvals;
@@ -15,7 +16,7 @@ use crate::board::time::Deadline;
 use crate::text::clipped;
 
 use super::common::{end_claim, entry};
-use super::verdict::Rejection;
+use super::reject::Rejection;
 
 /// How much of anybody's words a question repeats; the reviews have the rest.
 const POSITION_CHARS: usize = 600;
@@ -59,7 +60,7 @@ impl Position {
 
 /// Blocks the task if the rejection that was just put on record contradicts an approval of the same commit. The approvals
 /// end: with the planner's answer the review begins anew, and leads to its coder or on to the merge.
-pub fn disagree(
+pub fn contradicted(
     head: &mut Head,
     body: &mut Body,
     call: &Call,
@@ -91,6 +92,7 @@ pub fn disagree(
     body.blocked_from = Some(Status::ReadyForReview);
     body.blocked_reason = Some(reason.clone());
     body.blocked_questions = questions.clone();
+    conclude(body, call, Ending::NeedsDiscussion);
     body.history.push(
         entry(call, Event::Blocked)
             .step(Status::ReadyForReview, Status::Blocked)
@@ -98,7 +100,7 @@ pub fn disagree(
             .detail(reason.clone()),
     );
     Some(json!({
-        "task": head.id, "status": head.status, "issues": rejection.raised, "cycles": head.review_cycles_total,
+        "task": head.id, "status": head.status, "issues": rejection.taken.raised, "cycles": head.review_cycles_total,
         "blocked_reason": reason, "questions": questions, "positions": positions,
     }))
 }

@@ -1,0 +1,328 @@
+//! Whether what a reviewer finds was found before: the same place, followed through what changed, in words that mean the
+//! same. An issue keeps its name over all rounds, and with it what became of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::text::{shared_meaning, similarity};
+
+use super::ids::{AgentId, CommitId};
+use super::review::{Feedback, Finding, Issue, IssueRound, IssueStatus, PriorStatus, Severity, Standing};
+
+/// So many lines off is still the same place: reviewers count roughly, and a sentence may be about the line above.
+const NEAR: u32 = 3;
+/// So far away it is the same place only for nearly the same words: another line of the same function.
+const AROUND: u32 = 20;
+/// How alike texts about the same place must be: most of the words that carry the meaning, or nearly the same sentence.
+const NEAR_MEANING: f64 = 0.6;
+const NEAR_WORDS: f64 = 0.8;
+/// And how alike where the place alone says little.
+const AROUND_MEANING: f64 = 0.8;
+const AROUND_WORDS: f64 = 0.85;
+
+/// Lines of one file that were replaced by others, as git counts them without context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Hunk {
+    pub old_start: u32,
+    pub old_lines: u32,
+    pub new_start: u32,
+    pub new_lines: u32,
+}
+
+/// How one file changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileDrift {
+    pub from: String,
+    /// Its name now; absent if it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hunks: Vec<Hunk>,
+}
+
+/// What changed between a commit that was reviewed before and the one under review. Found with git before the lock is
+/// taken; a rule only reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drift {
+    pub since: CommitId,
+    /// Every path that differs, the first of many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// Of the files that issues are about, those that changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileDrift>,
+}
+
+/// Where an issue is now: a line, or all that came in the place of its line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    file: String,
+    first: u32,
+    last: u32,
+    /// Its line is not there any more as it was.
+    rewritten: bool,
+    /// The best guess at one line.
+    line: u32,
+}
+
+impl Drift {
+    fn carry(&self, file: &str, line: u32) -> Place {
+        let stays =
+            |line: u32| Place { file: file.to_owned(), first: line, last: line, rewritten: false, line };
+        let Some(found) = self.files.iter().find(|drift| drift.from == file) else { return stays(line) };
+        let Some(to) = &found.to else { return Place { rewritten: true, ..stays(line) } };
+        let mut moved = i64::from(line);
+        for hunk in &found.hunks {
+            // Git names the line after which lines are put in.
+            let begins = if hunk.old_lines == 0 { hunk.old_start.saturating_add(1) } else { hunk.old_start };
+            if line < begins {
+                break;
+            }
+            if hunk.old_lines > 0 && line - begins < hunk.old_lines {
+                let first = hunk.new_start.max(1);
+                let last = first.saturating_add(hunk.new_lines.max(1) - 1);
+                let guess = first.saturating_add(line - begins).min(last);
+                return Place { file: to.clone(), first, last, rewritten: true, line: guess };
+            }
+            moved += i64::from(hunk.new_lines) - i64::from(hunk.old_lines);
+        }
+        let line = u32::try_from(moved.max(1)).unwrap_or(line);
+        Place { file: to.clone(), ..stays(line) }
+    }
+
+    /// Whether a line of the commit under review stood there before.
+    fn has_left(&self, file: &str, line: u32) -> bool {
+        let Some(found) = self.files.iter().find(|drift| drift.to.as_deref() == Some(file)) else {
+            return true;
+        };
+        !found.hunks.iter().any(|hunk| line >= hunk.new_start && line - hunk.new_start < hunk.new_lines)
+    }
+}
+
+/// A finding that is an issue of an earlier round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repeated {
+    /// The number of the finding in the review, from 1.
+    pub finding: usize,
+    pub issue: String,
+    /// The same review calls it resolved.
+    pub said_resolved: bool,
+    /// An earlier review had called it resolved.
+    pub reopened: bool,
+}
+
+/// What a review brings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Ids of the issues that are new.
+    pub raised: Vec<String>,
+    pub repeated: Vec<Repeated>,
+}
+
+/// The review whose word is taken.
+pub struct Round<'a> {
+    pub number: u32,
+    pub by: AgentId,
+    pub commit: &'a CommitId,
+    /// What the review before was about.
+    pub former: Option<&'a CommitId>,
+    pub feedback: &'a Feedback,
+    pub drift: &'a [Drift],
+    /// The red team is there to object to what nobody objected to.
+    pub red_team: bool,
+}
+
+/// For every finding the issue that it repeats, by its place in the list. No issue is repeated twice.
+pub fn repeated(issues: &[Issue], feedback: &Feedback, drift: &[Drift]) -> Vec<Option<usize>> {
+    let places: Vec<Place> = issues.iter().map(|issue| place_of(issue, drift)).collect();
+    let mut pairs: Vec<(f64, u32, usize, usize)> = Vec::new();
+    for (at, finding) in feedback.issues.iter().enumerate() {
+        for (which, issue) in issues.iter().enumerate() {
+            if let Some((alike, distance)) = likeness(issue, &places[which], finding, &feedback.prior) {
+                pairs.push((alike, distance, which, at));
+            }
+        }
+    }
+    // The likest first, then the nearest, then the oldest.
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2, a.3).cmp(&(b.1, b.2, b.3))));
+    let mut found: Vec<Option<usize>> = vec![None; feedback.issues.len()];
+    for (_, _, which, at) in pairs {
+        if found[at].is_none() && !found.contains(&Some(which)) {
+            found[at] = Some(which);
+        }
+    }
+    found
+}
+
+fn place_of(issue: &Issue, drift: &[Drift]) -> Place {
+    let since = drift.iter().find(|drift| Some(&drift.since) == issue.seen_at.as_ref());
+    match since {
+        Some(drift) => drift.carry(&issue.file, issue.line),
+        None => Place {
+            file: issue.file.clone(),
+            first: issue.line,
+            last: issue.line,
+            rewritten: false,
+            line: issue.line,
+        },
+    }
+}
+
+/// How alike a finding and an issue are, and how far apart, if they are the same.
+fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
+    if place.file != finding.file {
+        return None;
+    }
+    let last = finding.line_end.unwrap_or(finding.line).max(finding.line);
+    let distance =
+        if finding.line > place.last { finding.line - place.last } else { place.first.saturating_sub(last) };
+    // Who calls an issue resolved means what he says, unless he says the very same once more.
+    let called_resolved =
+        prior.iter().any(|said| said.id == issue.id && said.status == IssueStatus::Resolved);
+    let (meaning_wanted, words_wanted) = match () {
+        () if distance <= NEAR && !called_resolved => (NEAR_MEANING, NEAR_WORDS),
+        () if distance <= AROUND || place.rewritten => (AROUND_MEANING, AROUND_WORDS),
+        () => return None,
+    };
+    let last_words = issue.rounds.iter().rev().find_map(|said| said.words.as_deref());
+    let texts = [Some(issue.issue.as_str()), last_words];
+    let best = |measure: fn(&str, &str) -> f64| {
+        texts.iter().flatten().map(|text| measure(text, &finding.issue)).fold(0.0, f64::max)
+    };
+    let (meaning, words) = (best(shared_meaning), best(similarity));
+    (meaning >= meaning_wanted || words >= words_wanted).then_some((meaning.max(words), distance))
+}
+
+/// Puts what a review says about issues on record: those of before follow the lines and get their word of this round, and
+/// what nobody had said before gets a name.
+pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
+    let feedback = round.feedback;
+    let matched = repeated(issues, feedback, round.drift);
+    let mut taken = Taken::default();
+    for (which, issue) in issues.iter_mut().enumerate() {
+        let was_resolved = match issue.rounds.last() {
+            Some(said) => said.standing == Standing::Resolved,
+            None => issue.status == IssueStatus::Resolved,
+        };
+        follow(issue, round);
+        let said = feedback.prior.iter().rfind(|said| said.id == issue.id).map(|said| said.status);
+        let again = matched.iter().position(|found| *found == Some(which));
+        let mut words = None;
+        if let Some(at) = again {
+            let finding = &feedback.issues[at];
+            words = (finding.issue.trim() != issue.issue.trim()).then(|| finding.issue.clone());
+            repeat(issue, finding, round.commit);
+            taken.repeated.push(Repeated {
+                finding: at + 1,
+                issue: issue.id.clone(),
+                said_resolved: said == Some(IssueStatus::Resolved),
+                reopened: was_resolved,
+            });
+        }
+        let standing = match (said, again) {
+            (Some(IssueStatus::Partial), _) => Standing::Partial,
+            (Some(IssueStatus::Open), _) | (_, Some(_)) => Standing::StillPresent,
+            (Some(IssueStatus::Resolved), None) => Standing::Resolved,
+            // An approval resolves what it does not name.
+            (None, None) if issue.status == IssueStatus::Resolved && !was_resolved => Standing::Resolved,
+            (None, None) => continue,
+        };
+        if standing == Standing::Resolved && was_resolved {
+            issue.status = IssueStatus::Resolved;
+            continue;
+        }
+        issue.status = match standing {
+            Standing::Resolved => IssueStatus::Resolved,
+            Standing::Partial => IssueStatus::Partial,
+            Standing::New | Standing::StillPresent => IssueStatus::Open,
+        };
+        let entry = IssueRound {
+            round: round.number,
+            standing,
+            severity: issue.severity,
+            line: issue.line,
+            reopened: was_resolved,
+            words,
+        };
+        // Two verdicts may belong to one round, a discussion and what came after it: the last word counts.
+        issue.rounds.retain(|said| said.round < round.number);
+        issue.rounds.push(entry);
+    }
+    taken.repeated.sort_by_key(|one| one.finding);
+    for (at, finding) in feedback.issues.iter().enumerate() {
+        if matched[at].is_some() {
+            continue;
+        }
+        let mut issue =
+            Issue::from_finding(finding, format!("i{}", next_number(issues)), round.number, round.by.clone());
+        issue.seen_at = Some(round.commit.clone());
+        issue.on_old_lines = on_old_lines(finding, round);
+        issue.rounds.push(IssueRound {
+            round: round.number,
+            standing: Standing::New,
+            severity: finding.severity,
+            line: finding.line,
+            reopened: false,
+            words: None,
+        });
+        taken.raised.push(issue.id.clone());
+        issues.push(issue);
+    }
+    taken
+}
+
+/// The number after the last one in use.
+fn next_number(issues: &[Issue]) -> u64 {
+    let used = issues.iter().filter_map(|issue| issue.id.strip_prefix('i')?.parse::<u64>().ok());
+    used.max().unwrap_or(0) + 1
+}
+
+/// Moves an issue to where its line is now.
+fn follow(issue: &mut Issue, round: &Round<'_>) {
+    let place = place_of(issue, round.drift);
+    let known = issue.seen_at.as_ref().is_some_and(|at| round.drift.iter().any(|drift| &drift.since == at));
+    if !known {
+        return;
+    }
+    let length = issue.line_end.map(|end| end.saturating_sub(issue.line));
+    issue.file = place.file;
+    issue.line = place.line;
+    issue.line_end = length.map(|length| place.line.saturating_add(length));
+    issue.seen_at = Some(round.commit.clone());
+}
+
+/// The last word on an issue is the one that counts; what was said first stays.
+fn repeat(issue: &mut Issue, finding: &Finding, commit: &CommitId) {
+    issue.severity = finding.severity;
+    issue.file.clone_from(&finding.file);
+    issue.line = finding.line;
+    issue.line_end = finding.line_end;
+    issue.seen_at = Some(commit.clone());
+    for (kept, said) in [
+        (&mut issue.suggestion, &finding.suggestion),
+        (&mut issue.code_before, &finding.code_before),
+        (&mut issue.code_after, &finding.code_after),
+    ] {
+        if said.is_some() {
+            kept.clone_from(said);
+        }
+    }
+}
+
+/// Whether what is objected to was there in the review before.
+fn on_old_lines(finding: &Finding, round: &Round<'_>) -> bool {
+    let Some(former) = round.former.filter(|_| !round.red_team) else { return false };
+    if former == round.commit {
+        return true;
+    }
+    let since = round.drift.iter().find(|drift| &drift.since == former);
+    since.is_some_and(|drift| drift.has_left(&finding.file, finding.line))
+}
+
+/// The issues that were open when a round ended, the grave ones alone or all of them.
+pub fn open_after(issues: &[Issue], round: u32, wanted: impl Fn(Severity) -> bool) -> Vec<&Issue> {
+    issues.iter().filter(|issue| issue.open_after(round).is_some_and(&wanted)).collect()
+}

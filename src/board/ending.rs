@@ -1,0 +1,188 @@
+//! How the rounds of work and review on a task came to their end, and what they took.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::call::Call;
+use super::disagreement::{Disagreement, Positions};
+use super::history::{Event, HistoryEntry};
+use super::review::Verdict;
+use super::task::{Body, Status};
+use super::time::Wall;
+
+/// The four ways in which the rounds of a task end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Approved,
+    /// The reviewer cannot judge before somebody has decided something.
+    NeedsDiscussion,
+    /// The coder cannot go on.
+    ProducerBlocked,
+    /// A limit was reached: of rounds, iterations or time, or of going in circles.
+    Limit,
+}
+
+impl Ending {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::NeedsDiscussion => "needs_discussion",
+            Self::ProducerBlocked => "producer_blocked",
+            Self::Limit => "limit",
+        }
+    }
+}
+
+/// What came of the rounds. Taken away when the task is taken up again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewResult {
+    pub ending: Ending,
+    pub time: Wall,
+    /// How many verdicts were given.
+    pub rounds: u32,
+    /// The last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// What kept the two from agreeing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positions: Option<Positions>,
+    /// Seconds it was worked on since it was first handed in.
+    #[serde(default)]
+    pub work_seconds: u64,
+    /// Seconds it was under review.
+    #[serde(default)]
+    pub review_seconds: u64,
+    /// The small issues that were left open when it was accepted with notes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepted_with_notes: Vec<String>,
+}
+
+/// Puts the end of the rounds on record. Before anything was handed in there were no rounds.
+pub fn conclude(body: &mut Body, call: &Call, ending: Ending) {
+    body.review_result = None;
+    if !body.history.iter().any(|line| line.event == Event::Submitted) {
+        return;
+    }
+    let took = Took::of(&body.history, call.now.wall);
+    body.review_result = Some(ReviewResult {
+        ending,
+        time: call.now.wall,
+        rounds: u32::try_from(body.reviews.len()).unwrap_or(u32::MAX),
+        verdict: body.reviews.last().map(|review| review.verdict),
+        disagreement: None,
+        why: None,
+        positions: None,
+        work_seconds: took.work,
+        review_seconds: took.review,
+        accepted_with_notes: Vec::new(),
+    });
+}
+
+/// As [`conclude`], for a task that was blocked out of this state: what was up for judgement waits for a decision, anything
+/// else for what keeps its coder from going on.
+pub fn conclude_blocked(body: &mut Body, call: &Call, from: Status) {
+    let ending = match from {
+        Status::ReadyForReview => Ending::NeedsDiscussion,
+        // The rounds were over before.
+        Status::Approved | Status::IntegrationFailed => return,
+        _ => Ending::ProducerBlocked,
+    };
+    conclude(body, call, ending);
+}
+
+/// What the rounds took, without the time in which the task lay about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Took {
+    pub work: u64,
+    pub review: u64,
+}
+
+impl Took {
+    /// Counted from the history: from the first time it was handed in, or from the last answer to a block after that (an
+    /// answer is worth another try). A clock that goes back counts for nothing.
+    pub fn of(history: &[HistoryEntry], now: Wall) -> Self {
+        let mut took = Self::default();
+        let (mut working, mut reviewing, mut begun) = (false, false, false);
+        for (at, line) in history.iter().enumerate() {
+            begun |= line.event == Event::Submitted;
+            if line.event == Event::Unblocked {
+                took = Self::default();
+            }
+            if let Some(to) = line.to {
+                working = to == Status::Working;
+            }
+            reviewing = match line.event {
+                Event::ReviewStarted => true,
+                Event::GateBlessed | Event::BundleMade | Event::Edited => reviewing,
+                _ => false,
+            };
+            let until = history.get(at + 1).map_or(now, |next| next.time);
+            let seconds = u64::try_from(until.since(line.time)).unwrap_or(0);
+            match (begun, reviewing, working) {
+                (true, true, _) => took.review += seconds,
+                (true, false, true) => took.work += seconds,
+                _ => {}
+            }
+        }
+        took
+    }
+
+    pub fn seconds(self) -> u64 {
+        self.work.saturating_add(self.review)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::AgentId;
+
+    fn story(lines: &[(i64, Event, Option<Status>)]) -> Vec<HistoryEntry> {
+        let agent = AgentId::new("coder-1").expect("an id");
+        lines
+            .iter()
+            .map(|(time, event, to)| HistoryEntry {
+                to: *to,
+                ..HistoryEntry::new(Wall(*time), *event, agent.clone())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_work_and_review_count_and_only_after_the_first_submission() {
+        let history = story(&[
+            (0, Event::Claimed, Some(Status::Working)),
+            (1000, Event::Submitted, Some(Status::ReadyForReview)),
+            (5000, Event::ReviewStarted, None),
+            (5030, Event::Rejected, Some(Status::Rejected)),
+            (9000, Event::Claimed, Some(Status::Working)),
+            (9100, Event::PreExecutionCheckpoint, None),
+            (9200, Event::Submitted, Some(Status::ReadyForReview)),
+            (9900, Event::ReviewStarted, None),
+            (9910, Event::ReviewReleased, None),
+            (20_000, Event::ReviewStarted, None),
+        ]);
+        assert_eq!(Took::of(&history, Wall(20_005)), Took { work: 200, review: 30 + 10 + 5 });
+        // A clock that goes back takes nothing away.
+        assert_eq!(Took::of(&history, Wall(0)), Took { work: 200, review: 40 });
+    }
+
+    #[test]
+    fn an_answer_begins_the_count_anew() {
+        let history = story(&[
+            (0, Event::Submitted, Some(Status::ReadyForReview)),
+            (10, Event::ReviewStarted, None),
+            (5000, Event::Rejected, Some(Status::Rejected)),
+            (5000, Event::Blocked, Some(Status::Blocked)),
+            (6000, Event::Unblocked, Some(Status::Idle)),
+            (6100, Event::Claimed, Some(Status::Working)),
+        ]);
+        assert_eq!(Took::of(&history, Wall(6150)), Took { work: 50, review: 0 });
+    }
+}

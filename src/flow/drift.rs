@@ -1,0 +1,45 @@
+//! What changed since the reviews before, found before the lock is taken.
+
+use crate::board::convergence::Drift;
+use crate::board::review::Feedback;
+use crate::board::{Board, CommitId, TaskId};
+
+use super::context::Context;
+use super::failure::Failure;
+
+/// What changed since every commit that an issue was last seen at, and since the last review.
+pub fn since_reviews(
+    ctx: &Context,
+    board: &Board,
+    task: &TaskId,
+    commit: &CommitId,
+    feedback: &Feedback,
+) -> Result<Vec<Drift>, Failure> {
+    let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(Vec::new()) };
+    let mut commits: Vec<&CommitId> = body
+        .issues
+        .iter()
+        .filter_map(|issue| issue.seen_at.as_ref())
+        .chain(body.reviews.last().map(|review| &review.commit))
+        .filter(|seen| *seen != commit)
+        .collect();
+    commits.sort();
+    commits.dedup();
+    let about: Vec<&str> = body
+        .issues
+        .iter()
+        .map(|issue| issue.file.as_str())
+        .chain(feedback.issues.iter().map(|finding| finding.file.as_str()))
+        .collect();
+    let query = ctx.query()?;
+    // A verdict on a commit that is not there is the rule's to refuse; one that went away tells nothing any more.
+    let there = |commit: &CommitId| query.has_commit(commit);
+    if !there(commit) {
+        return Ok(Vec::new());
+    }
+    commits
+        .into_iter()
+        .filter(|seen| there(seen))
+        .map(|seen| query.drift(seen, commit, &about).map_err(Failure::from))
+        .collect()
+}
