@@ -2,3 +2,4 @@
 
 mod merging;
 mod run;
+mod wakes;
