@@ -3,3 +3,4 @@
 mod merging;
 mod run;
 mod spending;
+mod wakes;
