@@ -133,8 +133,12 @@ fn no_cell_of_the_matrix_lies() {
             let allowed = match bench.attempt(bench.actor(ACTOR), what.clone(), None) {
                 Ok(_) => true,
                 Err(refusal) => {
+                    // A reviewer had its turn on what was approved: no breach, and still not its to take.
+                    let had_its_turn = (name, operation) == ("code_reviewer", Operation::Attack)
+                        && refusal.code == Code::Transition;
                     assert!(
-                        matches!(refusal.code, Code::Role | Code::Tier0Role | Code::HumanOnly),
+                        had_its_turn
+                            || matches!(refusal.code, Code::Role | Code::Tier0Role | Code::HumanOnly),
                         "{name} was refused {} for another reason: {}",
                         operation.as_str(),
                         refusal.message
