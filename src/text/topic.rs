@@ -414,6 +414,8 @@ const COMMON: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::print_stdout, reason = "the figures are to be seen")]
+
     use super::*;
 
     /// Label, the two texts.
