@@ -135,6 +135,8 @@ impl Observer {
             Err(StoreError::Invalid { message, hint }) => {
                 return Ok(alerts::of_damage(&Problem { message, hint }, &outside, &ctx.now));
             }
+            // There was one when this look began.
+            Err(StoreError::Missing(_)) => return Err(Unseen::Gone(gone(ctx))),
             other => other?,
         };
         let board = &snapshot.board;
