@@ -181,3 +181,27 @@ fn too_few_reviewers_are_told_by_the_run_by_status_and_by_doctor() {
     world.human(&["merge", "risky"]).ok();
     world.sound();
 }
+
+#[test]
+fn a_reviewer_who_never_says_a_word_is_told_of_once_and_the_planner_is_written_to() {
+    let Scene { world, coder, one, .. } = &scene();
+    let told = || {
+        let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
+        let alerts = data["alerts"].as_array().cloned().unwrap_or_default();
+        alerts.into_iter().filter(|alert| alert["kind"] == "rubber_stamp").collect::<Vec<Value>>()
+    };
+    for number in 0..10 {
+        let id = format!("t{number}");
+        world.approved(coder, one, &id, &format!("{id}.sh"), "echo a\n");
+    }
+    let alerts = told();
+    assert_eq!(alerts.len(), 1, "{alerts:?}");
+    assert_eq!(alerts[0]["subject"], "reviewer-1");
+    let text = alerts[0]["text"].as_str().unwrap();
+    assert!(text.contains("10 of 10 verdicts are approvals; no issue raised in 10"), "{text}");
+    assert!(world.state().contains("rubber_stamp reviewer-1") && world.state().contains("role:planner"));
+    let revision = world.revision();
+    assert!(told().is_empty(), "the same is told once");
+    assert_eq!(world.revision(), revision);
+    world.sound();
+}
