@@ -14,7 +14,8 @@ impl Context {
     }
 }
 
-pub(super) fn holding(mut caps: Caps, board: &Board) -> Caps {
+/// What of these caps holds at the moment.
+pub fn holding(mut caps: Caps, board: &Board) -> Caps {
     if !board.rest.run.as_ref().is_some_and(|run| crate::host::lives(&run.owner)) {
         caps.run = Cap::default();
     }

@@ -510,6 +510,8 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
                 && team.caps.reached(board, None, Some(agent)).is_none()
         })
         && board.agent(agent).is_some_and(|agent| agent.is_active())
+        // Where nobody may spend anything on it, time does not help.
+        && used_up(board, team, &task.next_role(), Some(task)).is_none()
     {
         let why = format!("it is reserved for {agent} until {}", until.at);
         return made(CauseKind::Later, why, format!("`liza task release {id}` frees it now"));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::board::{AgentId, Call, Role, Task, TaskId};
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
+use crate::flow::spend::holding;
 use crate::flow::{Context, Failure, leftovers};
 use crate::policy::registry::Registry;
 use crate::policy::schedule::{best_claim, best_review};
@@ -149,7 +150,7 @@ fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option
     let written = ctx.project_config()?.spend;
     let snapshot = ctx.read_with(|board| needed_to_begin(board, &written))?;
     let board = &snapshot.board;
-    let caps = ctx.caps(board)?;
+    let caps = holding(written, board);
     let world = ctx.store.surroundings(board)?;
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
     let wanted = |task: &Task| {

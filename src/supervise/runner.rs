@@ -13,6 +13,7 @@ use crate::board::rules::RetireAgent;
 use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, Task, TaskId};
 use crate::flow::briefing::Assignment;
 use crate::flow::context::Caller;
+use crate::flow::spend::KnownCaps;
 use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
 use crate::policy::ProjectConfig;
 use crate::policy::provider::ProviderEntry;
@@ -98,6 +99,7 @@ pub struct Runner {
     told: String,
     /// A switch holds it up, and that was said.
     paused: bool,
+    caps: KnownCaps,
     /// Tells of changes while it is kept.
     watch: Option<Notification>,
     /// Kept while this runner lives, so that there is one for each agent.
@@ -200,6 +202,7 @@ impl Runner {
             planned_for: BTreeSet::new(),
             told: String::new(),
             paused: false,
+            caps: KnownCaps::default(),
             watch: None,
             _one_of_it: one_of_it,
         };
@@ -367,17 +370,20 @@ impl Runner {
     }
 
     fn look_for_work(&mut self) -> Result<Option<Found>, Failure> {
-        let written = self.ctx.project_config()?.spend;
+        let written = self.caps.look(&self.ctx);
         let snapshot = self.ctx.read_with(|board| needed_to_begin(board, &written))?;
         let board = &snapshot.board;
         let actor = board.identify(&self.ctx.credentials)?;
-        let caps = self.ctx.caps(board)?;
-        let affordable = |task: Option<&Task>| caps.reached(board, task, Some(&self.agent)).is_none();
-        if self.role == Role::planner() {
-            if let Some(reached) = caps.reached(board, None, Some(&self.agent)) {
-                self.tell_once(Kind::Waiting, reached.told());
+        let caps = self.caps.holding(board);
+        if let Some(reached) = caps.reached(board, None, Some(&self.agent)) {
+            self.tell_once(Kind::Waiting, format!("nothing more is begun: {}", reached.told()));
+            // What is approved is merged all the same: that costs nothing.
+            if !self.role.judges() {
                 return Ok(None);
             }
+        }
+        let affordable = |task: Option<&Task>| caps.reached(board, task, Some(&self.agent)).is_none();
+        if self.role == Role::planner() {
             let all = wakes(board, self.ctx.now.wall);
             let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
             // What is over may come again, and then it is new.

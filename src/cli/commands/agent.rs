@@ -135,7 +135,7 @@ fn list(session: &mut Session) -> Result<Answer, Failure> {
         rows.push(json!({
             "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
             "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
-            "spent": agent.spent,
+            "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
             "runner": agent.runner.as_ref().filter(|runner| crate::host::lives(runner)).map(|runner| runner.pid),
         }));
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::board::rules::check_caps;
 use crate::board::{Call, Needs, Role, Status, Task};
 use crate::flow::init::parse_role;
+use crate::flow::spend::holding;
 use crate::flow::{Failure, claim, review};
 use crate::policy::NodeState;
 use crate::policy::schedule::{best_claim, best_review};
@@ -101,7 +102,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
             .hint("ask for work of a role you were registered with"));
     }
     let world = ctx.store.surroundings(board)?;
-    let caps = ctx.caps(board)?;
+    let caps = holding(said, board);
     let call = Call::new(actor, &ctx.now, &world);
     call.check_switches(None)?;
     // Where the agent or the run has used up its own, nothing is offered at all.

@@ -74,6 +74,10 @@ fn a_dear_agent_rests_and_another_takes_its_work() {
     spend(&mut bench, "coder-1", None, 50);
     let State::Waiting(causes) = decide(&bench, caps).state else { panic!("it waits") };
     assert_eq!(causes[0].kind, CauseKind::Later, "{causes:?}");
+    let of_task = SpendConfig { task: cap(1), ..caps };
+    spend(&mut bench, "coder-1", Some("a"), 1);
+    let State::Stuck(causes) = decide(&bench, of_task).state else { panic!("waiting does not help") };
+    assert_eq!(causes[0].kind, CauseKind::Spend, "{causes:?}");
 }
 
 #[test]
