@@ -10,6 +10,7 @@ mod limits;
 mod locks;
 mod matrix;
 mod merging;
+mod overseeing;
 mod people;
 mod planning;
 mod records;

@@ -62,6 +62,7 @@ pub enum Command {
     Agent(commands::agent::AgentCommand),
     Run(commands::run::RunArgs),
     Watch(commands::watch::WatchArgs),
+    Overseer(commands::overseer::OverseerArgs),
     /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
     ///
     /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
@@ -132,6 +133,7 @@ impl Command {
             Self::Agent(command) => matches!(command, AgentCommand::List(_)),
             Self::Worktree(command) => matches!(command, WorktreeCommand::List(_)),
             Self::Gate(command) => command.only_looks(),
+            Self::Overseer(args) => args.only_looks(),
             _ => false,
         }
     }

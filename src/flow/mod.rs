@@ -33,6 +33,7 @@ pub mod merge;
 pub mod migrate;
 pub mod moved;
 pub mod observe;
+pub mod oversight;
 pub mod propose;
 pub mod recover;
 pub mod report;

@@ -21,6 +21,7 @@ pub mod log;
 pub mod man;
 pub mod merge;
 pub mod next;
+pub mod overseer;
 pub mod plan;
 pub mod records;
 pub mod report;
@@ -60,6 +61,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Abort(args) => switch::set(session, crate::board::SwitchKind::Abort, &args),
         Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),
         Command::Watch(args) => watch::run(session, &args),
+        Command::Overseer(args) => overseer::run(session, &args),
         Command::Resume(args) => switch::resume(session, &args),
         Command::Note(args) => records::note(session, &args),
         Command::Anomaly(args) => records::anomaly(session, &args),

@@ -41,6 +41,7 @@ kinds! {
     ImmediateDiscovery "immediate_discovery",
     ApprovalRate "approval_rate",
     Stalled "stalled",
+    Overseer "overseer",
 }
 
 impl Kind {
