@@ -10,6 +10,7 @@
 )]
 
 mod gates;
+mod overseer;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -175,6 +176,7 @@ impl Bench {
             "idle",
             "throughput",
             "gates",
+            "overseer",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -197,6 +199,7 @@ impl Bench {
                 "idle" => self.idle(),
                 "throughput" => self.throughput(),
                 "gates" => self.gates(),
+                "overseer" => self.overseer(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

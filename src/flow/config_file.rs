@@ -33,7 +33,8 @@ impl Context {
             )
             .hint("use a newer liza"));
         }
-        crate::policy::gate::check(&config.gates, &config.gating).map_err(|why| {
+        let checked = crate::policy::gate::check(&config.gates, &config.gating);
+        checked.and_then(|()| config.overseer.check()).map_err(|why| {
             Failure::new("usage.config", format!("liza.yaml: {}", crate::text::shown_line(&why)))
                 .hint("mend liza.yaml; nothing was changed")
         })?;

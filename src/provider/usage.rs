@@ -24,12 +24,16 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
     pub session: Option<String>,
     pub last_tool: Option<String>,
-    /// Names the last call of a tool with its arguments.
+    /// Names the last call of a tool with its arguments, without telling them; nothing where they are not known.
     #[serde(default)]
     pub last_call: Option<String>,
     /// How often in a row just this call was made.
     #[serde(default)]
     pub repeated_calls: u64,
+    /// Calls that came back with a failure: a test that is red, a file that is not there. Part of ordinary work, until
+    /// there is nothing else.
+    #[serde(default)]
+    pub failed_calls: u64,
     /// Failures of the provider, not of the tools an agent tried.
     pub errors: u64,
     #[serde(default)]
@@ -167,6 +171,10 @@ mod tests {
             "agent_message",
             "command_execution",
             "tool.execution_start",
+            "tool.execution_complete",
+            "tool_result",
+            "user",
+            "failed",
             "session.start",
             "error",
             "x",
@@ -205,6 +213,13 @@ mod tests {
             "content",
             "name",
             "tool_calls",
+            "tool_use_id",
+            "function",
+            "arguments",
+            "parameters",
+            "status",
+            "success",
+            "state",
             "num_turns",
             "is_error",
             "modelUsage",

@@ -1,12 +1,17 @@
 //! What is done about what was detected: bounded, and never twice in a short time.
+//!
+//! A word comes before a deed: an agent is halted for something only after it was told about just that, had a window's
+//! time to change it, and did not. What it may use coming to an end is the exception, since nothing can be changed there;
+//! of that it is told once.
 
 use serde::Serialize;
 
 use crate::board::Wall;
-use crate::board::oversight::{Action, Intervention};
+use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 
 use super::config::OverseerConfig;
 use super::detection::Detection;
+use super::words;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -20,10 +25,133 @@ pub struct Decision {
 
 /// At most one decision. `past` is what was done about this incarnation of the agent on this task so far.
 pub fn decide(
-    _detections: &[Detection],
-    _past: &[&Intervention],
-    _now: Wall,
-    _config: &OverseerConfig,
+    detections: &[Detection],
+    past: &[&Intervention],
+    now: Wall,
+    config: &OverseerConfig,
 ) -> Option<Decision> {
-    None
+    let account = Account::of(past, now, config);
+    if account.is_being_halted() {
+        return None;
+    }
+    // The strongest answer; of two halts, the one that says more than that something came to its end.
+    let weight = |action: Action, detection: &Detection| {
+        let action = match action {
+            Action::Nudge => 0,
+            Action::Escalate => 1,
+            Action::Halt => 2,
+        };
+        let per_cent = (detection.confidence.clamp(0.0, 1.0) * 100.0) as u8;
+        (action, detection.severity, !detection.behaviour.is_exhaustion(), per_cent)
+    };
+    let (action, detection) = detections
+        .iter()
+        .filter_map(|detection| account.answer(detection).map(|action| (action, detection)))
+        .max_by_key(|(action, detection)| weight(*action, detection))?;
+    Some(Decision {
+        action,
+        text: match action {
+            Action::Nudge => words::nudge(detection),
+            Action::Halt => words::halt(detection),
+            Action::Escalate => words::escalated(detection),
+        },
+        question: (action == Action::Escalate).then(|| words::question(detection, account.nudges())),
+        detection: detection.clone(),
+    })
+}
+
+struct Account<'p> {
+    past: &'p [&'p Intervention],
+    /// Since it was last halted: what came before was another session's.
+    session: &'p [&'p Intervention],
+    now: Wall,
+    config: &'p OverseerConfig,
+}
+
+impl<'p> Account<'p> {
+    fn of(past: &'p [&'p Intervention], now: Wall, config: &'p OverseerConfig) -> Self {
+        let halted = past.iter().rposition(|one| one.action == Action::Halt);
+        Self { past, session: &past[halted.map_or(0, |at| at + 1)..], now, config }
+    }
+
+    /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
+    fn within(&self, time: Wall, seconds: u64) -> bool {
+        u64::try_from(self.now.since(time)).is_ok_and(|since| since < seconds)
+    }
+
+    /// A halt takes its time; whoever is still there long after it was not halted by it.
+    fn is_being_halted(&self) -> bool {
+        let halted = self.past.iter().rev().find(|one| one.action == Action::Halt);
+        halted.is_some_and(|one| self.within(one.time, self.config.patience_seconds()))
+    }
+
+    fn nudges(&self) -> usize {
+        self.past.iter().filter(|one| one.action == Action::Nudge).count()
+    }
+
+    fn answer(&self, detection: &Detection) -> Option<Action> {
+        let behaviour = detection.behaviour;
+        let critical = detection.severity == Gravity::Critical;
+        if behaviour.is_exhaustion() {
+            if critical {
+                return self.stop(detection);
+            }
+            // Said again it would only use up the nudges.
+            return if self.told(behaviour).is_some() { None } else { self.nudge(detection) };
+        }
+        if !critical && detection.suggested == Action::Nudge {
+            return self.nudge(detection);
+        }
+        match self.told(behaviour).filter(|time| self.within(*time, self.episode_seconds())) {
+            None => self.nudge(detection),
+            Some(time) if self.within(time, self.config.patience_seconds()) => None,
+            Some(_) => self.stop(detection),
+        }
+    }
+
+    /// When it was last told about this.
+    fn told(&self, behaviour: Behaviour) -> Option<Wall> {
+        let about = |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
+        self.session.iter().rev().find(about).map(|one| one.time)
+    }
+
+    /// A word that is older was about something that ended: had it gone on, more would have been done by now.
+    fn episode_seconds(&self) -> u64 {
+        let next = self.config.nudge_cooldown_seconds.max(self.config.patience_seconds());
+        self.config.remembered_seconds().saturating_add(next)
+    }
+
+    fn nudge(&self, detection: &Detection) -> Option<Action> {
+        if self.escalated(detection.behaviour) {
+            // A person was asked and has the word.
+            return None;
+        }
+        if self.nudges() >= self.config.max_nudges_per_agent as usize {
+            return self.enough_of_words(detection);
+        }
+        let last = self.past.iter().rev().find(|one| one.action == Action::Nudge);
+        let too_soon = last.is_some_and(|one| self.within(one.time, self.config.nudge_cooldown_seconds));
+        (!too_soon).then_some(Action::Nudge)
+    }
+
+    fn enough_of_words(&self, detection: &Detection) -> Option<Action> {
+        let about = |one: &&Intervention| one.action == Action::Nudge && one.behaviour == detection.behaviour;
+        if detection.severity == Gravity::Critical && self.past.iter().any(|one| about(&one)) {
+            return self.stop(detection);
+        }
+        // One question for all of it.
+        let asked = self.session.iter().any(|one| one.action == Action::Escalate);
+        (!asked).then_some(Action::Escalate)
+    }
+
+    fn stop(&self, detection: &Detection) -> Option<Action> {
+        if detection.suggested == Action::Halt && self.config.halt_on_critical {
+            return Some(Action::Halt);
+        }
+        (!self.escalated(detection.behaviour)).then_some(Action::Escalate)
+    }
+
+    fn escalated(&self, behaviour: Behaviour) -> bool {
+        self.session.iter().any(|one| one.action == Action::Escalate && one.behaviour == behaviour)
+    }
 }

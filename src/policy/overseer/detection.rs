@@ -1,17 +1,18 @@
-//! The seven ways of getting nowhere, one small detector each.
+//! What a detector says.
 
 use serde::Serialize;
 
-use crate::board::AgentId;
 use crate::board::oversight::{Action, Behaviour, Gravity};
+use crate::board::{AgentId, Role, TaskId};
 
-use super::config::OverseerConfig;
 use super::snapshot::AgentSnapshot;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Detection {
     pub behaviour: Behaviour,
     pub agent: AgentId,
+    pub role: Role,
+    pub task: Option<TaskId>,
     pub severity: Gravity,
     pub confidence: f64,
     /// Numbers and names, each a line that a person can check.
@@ -19,7 +20,32 @@ pub struct Detection {
     pub suggested: Action,
 }
 
-/// Everything that is the matter with one session; `history` is of that session, the oldest first.
-pub fn detect(_history: &[AgentSnapshot], _config: &OverseerConfig) -> Vec<Detection> {
-    Vec::new()
+impl Detection {
+    pub(super) fn warning(
+        behaviour: Behaviour,
+        of: &AgentSnapshot,
+        confidence: f64,
+        evidence: Vec<String>,
+    ) -> Self {
+        Self {
+            behaviour,
+            agent: of.agent.clone(),
+            role: of.role.clone(),
+            task: of.task.clone(),
+            severity: Gravity::Warning,
+            confidence,
+            evidence,
+            suggested: Action::Nudge,
+        }
+    }
+
+    pub(super) fn critical(
+        behaviour: Behaviour,
+        of: &AgentSnapshot,
+        confidence: f64,
+        evidence: Vec<String>,
+    ) -> Self {
+        let warning = Self::warning(behaviour, of, confidence, evidence);
+        Self { severity: Gravity::Critical, suggested: Action::Halt, ..warning }
+    }
 }

@@ -3,12 +3,17 @@
 
 mod config;
 mod decision;
+mod detect;
 mod detection;
 mod liveness;
 mod snapshot;
+#[cfg(test)]
+mod tests;
+mod words;
 
 pub use config::OverseerConfig;
 pub use decision::{Decision, decide};
-pub use detection::{Detection, detect};
+pub use detect::detect;
+pub use detection::Detection;
 pub use liveness::{Grade, Liveness, Signals, liveness};
 pub use snapshot::{AgentSnapshot, Ring};

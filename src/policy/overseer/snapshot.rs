@@ -67,6 +67,59 @@ pub struct AgentSnapshot {
     pub token_limit: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_limit: Option<u64>,
+    /// Seconds of the session since there was a sign of it. The ring reckons it, since it may be longer ago than the ring
+    /// remembers; whoever takes a snapshot writes 0.
+    #[serde(default)]
+    pub still_seconds: u64,
+}
+
+/// Somebody who waits for an answer still turns over now and then; below so many milliseconds of processor time in a
+/// second of the session that is all it is.
+const IDLE_MS_PER_SECOND: u64 = 5;
+
+impl AgentSnapshot {
+    /// Whether both are of one session, so that their counters can be compared.
+    pub fn same_session(&self, other: &Self) -> bool {
+        self.agent == other.agent
+            && self.session == other.session
+            && self.incarnation == other.incarnation
+            && self.task == other.task
+    }
+
+    /// Something was said, written or done on the board since `before`.
+    pub(super) fn heard_since(&self, before: &Self) -> bool {
+        self.output_bytes != before.output_bytes
+            || self.tool_calls != before.tool_calls
+            || self.turns != before.turns
+            || self.progress_since(before)
+    }
+
+    /// Something came of it since `before`: another tree, a step or a finding on the board, a message.
+    pub(super) fn progress_since(&self, before: &Self) -> bool {
+        self.tree != before.tree
+            || self.files_modified != before.files_modified
+            || self.board_mark != before.board_mark
+            || self.messages_sent != before.messages_sent
+    }
+
+    /// Its processes did more than wait since `before`.
+    pub(super) fn worked_since(&self, before: &Self) -> bool {
+        let seconds = self.elapsed_seconds.saturating_sub(before.elapsed_seconds).max(1);
+        self.cpu_ms.saturating_sub(before.cpu_ms) >= seconds.saturating_mul(IDLE_MS_PER_SECOND)
+    }
+
+    /// The agent started something that has not ended: a test, a build, a server.
+    pub(super) fn has_children(&self) -> bool {
+        self.processes > 1
+    }
+
+    fn still_after(&self, before: &Self) -> u64 {
+        if self.heard_since(before) || self.worked_since(before) || self.has_children() {
+            return 0;
+        }
+        let since = self.elapsed_seconds.saturating_sub(before.elapsed_seconds);
+        before.still_seconds.saturating_add(since)
+    }
 }
 
 /// What is remembered of one agent, the oldest first.
@@ -76,7 +129,9 @@ pub struct Ring {
 }
 
 impl Ring {
-    pub fn push(&mut self, snapshot: AgentSnapshot, size: usize) {
+    pub fn push(&mut self, mut snapshot: AgentSnapshot, size: usize) {
+        let before = self.snapshots.last().filter(|before| before.same_session(&snapshot));
+        snapshot.still_seconds = before.map_or(0, |before| snapshot.still_after(before));
         self.snapshots.push(snapshot);
         let too_many = self.snapshots.len().saturating_sub(size.max(1));
         self.snapshots.drain(..too_many);
@@ -84,11 +139,13 @@ impl Ring {
 
     /// Those of the present session.
     pub fn session(&self) -> &[AgentSnapshot] {
-        let Some(last) = self.snapshots.last() else { return &[] };
-        let same = |one: &AgentSnapshot| {
-            one.session == last.session && one.incarnation == last.incarnation && one.task == last.task
-        };
-        let start = self.snapshots.iter().rposition(|one| !same(one)).map_or(0, |at| at + 1);
-        &self.snapshots[start..]
+        present_session(&self.snapshots)
     }
+}
+
+/// The end of a history that is of one session: a new one begins its counters anew.
+pub(super) fn present_session(history: &[AgentSnapshot]) -> &[AgentSnapshot] {
+    let Some(last) = history.last() else { return &[] };
+    let start = history.iter().rposition(|one| !one.same_session(last)).map_or(0, |at| at + 1);
+    &history[start..]
 }

@@ -41,7 +41,8 @@ impl Reading for Aider {
                 usage.cost_usd = Some(session);
             }
         } else if line.starts_with("Applied edit to ") {
-            usage.called("edit");
+            // It does not say what the edit was.
+            usage.called("edit", None);
         } else if line.starts_with("litellm.") && line.contains("Error") {
             usage.failed(Some(line));
         }
@@ -75,6 +76,7 @@ mod tests {
         assert_eq!((used.turns, used.tool_calls, used.errors), (2, 2, 0));
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (2150, 1845, 8000));
         assert_eq!((used.cost_usd, used.last_tool.as_deref()), (Some(0.0323), Some("edit")));
+        assert_eq!((used.last_call, used.repeated_calls), (None, 0), "two edits are not one edit twice");
         let free = measured(OutputFormat::AiderText, "Tokens: 2.5k sent, 13 received.\r\n", None);
         assert_eq!((free.input_tokens, free.output_tokens, free.cost_usd), (2500, 13, None));
         let failed = measured(OutputFormat::AiderText, "litellm.RateLimitError: RateLimitError: 429\n", None);

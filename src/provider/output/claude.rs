@@ -16,11 +16,17 @@ pub struct Claude {
     cached_within_input: bool,
     messages: Messages,
     calls: Seen,
+    answers: Seen,
 }
 
 impl Claude {
     pub fn separate_cache() -> Self {
-        Self { cached_within_input: false, messages: Messages::default(), calls: Seen::default() }
+        Self {
+            cached_within_input: false,
+            messages: Messages::default(),
+            calls: Seen::default(),
+            answers: Seen::default(),
+        }
     }
 
     pub fn cache_within_input() -> Self {
@@ -51,7 +57,20 @@ impl Claude {
         }
         for part in list(message, &["content"]) {
             if text(part, &["type"]) == Some("tool_use") && self.calls.first(text(part, &["id"])) {
-                usage.called(text(part, &["name"]).unwrap_or("tool"));
+                usage.called(text(part, &["name"]).unwrap_or("tool"), at(part, &["input"]));
+            }
+        }
+    }
+
+    /// What came back from tools.
+    fn answers(&mut self, event: &Value, usage: &mut Usage) {
+        for part in list(event, &["message", "content"]) {
+            let failed = at(part, &["is_error"]) == Some(&Value::Bool(true));
+            if failed
+                && text(part, &["type"]) == Some("tool_result")
+                && self.answers.first(text(part, &["tool_use_id"]))
+            {
+                usage.failed_calls += 1;
             }
         }
     }
@@ -101,6 +120,7 @@ impl Reading for Claude {
         }
         match kind {
             "assistant" => self.message(&event, usage),
+            "user" => self.answers(&event, usage),
             "result" => self.result(&event, usage),
             _ => {}
         }
@@ -127,6 +147,11 @@ mod tests {
         assert_eq!(used.last_tool.as_deref(), Some("Edit"));
         assert_eq!(used.session.as_deref(), Some("5f0c2a4e-11d2-4b8e-9a3d-0d6f9f2f7f10"));
         assert_eq!((used.cost_usd, used.tokens()), (None, 5610));
+        assert_eq!(
+            (used.failed_calls, used.repeated_calls),
+            (1, 1),
+            "a red test is no failure of the provider"
+        );
     }
 
     #[test]
@@ -138,6 +163,24 @@ mod tests {
         let models = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":3,"usage":{"input_tokens":10,"output_tokens":180},"modelUsage":{"big":{"inputTokens":10,"outputTokens":180,"cacheReadInputTokens":27200,"cacheCreationInputTokens":5500,"costUSD":0.08},"small":{"inputTokens":90,"outputTokens":20,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.01}}}"#;
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{models}"), None);
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (5600, 200, 27_200));
+    }
+
+    #[test]
+    fn a_repeated_call_is_counted_once_for_each_time() {
+        let call = |id: u32, command: &str| {
+            format!(
+                r#"{{"type":"assistant","message":{{"id":"msg_{id}","role":"assistant","content":[{{"type":"tool_use","id":"t{id}","name":"Bash","input":{{"command":"{command}"}}}}]}},"parent_tool_use_id":null}}
+{{"type":"user","message":{{"role":"user","content":[{{"tool_use_id":"t{id}","type":"tool_result","content":"no","is_error":true}}]}}}}
+"#
+            )
+        };
+        let output: String =
+            [call(1, "ls"), call(2, "make"), call(3, "make"), call(3, "make"), call(4, "make")].concat();
+        for format in [OutputFormat::ClaudeStream, OutputFormat::QwenStream] {
+            let used = measured(format, &output, None);
+            assert_eq!((used.tool_calls, used.repeated_calls, used.failed_calls), (4, 3, 4));
+            assert!(used.last_call.is_some_and(|call| call.starts_with("Bash#") && !call.contains("make")));
+        }
     }
 
     #[test]

@@ -12,17 +12,20 @@ use crate::provider::usage::Usage;
 pub struct Codex {
     turns: Turns,
     items: Seen,
+    failures: Seen,
 }
 
 impl Codex {
     fn item(&mut self, item: &Value, ended: bool, usage: &mut Usage) {
         let kind = text(item, &["type"]).or_else(|| text(item, &["item_type"])).unwrap_or_default();
-        let tool = match kind {
-            "command_execution" => "shell".to_owned(),
-            "file_change" | "web_search" => kind.to_owned(),
+        let (tool, arguments) = match kind {
+            "command_execution" => ("shell".to_owned(), at(item, &["command"])),
+            // It names files but not what was written: two changes of one file are not known apart.
+            "file_change" => (kind.to_owned(), None),
+            "web_search" => (kind.to_owned(), at(item, &["query"])),
             "mcp_tool_call" => {
                 let name = |key: &str| text(item, &[key]).unwrap_or("mcp");
-                format!("{}.{}", name("server"), name("tool"))
+                (format!("{}.{}", name("server"), name("tool")), at(item, &["arguments"]))
             }
             "agent_message" | "reasoning" => return self.turns.model(usage),
             "error" => return usage.failed(text(item, &["message"])),
@@ -30,9 +33,12 @@ impl Codex {
         };
         if self.items.first(text(item, &["id"])) {
             self.turns.model(usage);
-            usage.called(&tool);
+            usage.called(&tool, arguments);
         }
         if ended {
+            if text(item, &["status"]) == Some("failed") && self.failures.first(text(item, &["id"])) {
+                usage.failed_calls += 1;
+            }
             self.turns.tool_answered();
         }
     }
@@ -93,6 +99,7 @@ mod tests {
         assert_eq!((used.turns, used.tool_calls, used.errors), (4, 4, 0));
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (315, 122, 24_448));
         assert_eq!(used.last_tool.as_deref(), Some("liza.task_submit"));
+        assert_eq!((used.last_call.as_deref(), used.failed_calls), (None, 1), "it told no arguments");
         assert_eq!(used.session.as_deref(), Some("0199a213-81c0-7800-8aa1-bbab2a035a53"));
         let resumed = format!(
             "{output}{}",
@@ -100,6 +107,26 @@ mod tests {
         );
         let used = measured(OutputFormat::CodexJsonl, &resumed, None);
         assert_eq!((used.input_tokens, used.output_tokens), (1000, 200), "the counter is that of the thread");
+    }
+
+    #[test]
+    fn a_repeated_command_is_known_and_two_edits_of_a_file_are_not_one() {
+        let item = |id: u32, item: &str| {
+            format!("{{\"type\":\"item.completed\",\"item\":{{\"id\":\"item_{id}\",{item}}}}}\n")
+        };
+        let make = r#""type":"command_execution","command":"bash -lc make","exit_code":2,"status":"failed""#;
+        let mut output: String = (0..4).map(|id| item(id, make)).collect();
+        let used = measured(OutputFormat::CodexJsonl, &output, None);
+        assert_eq!((used.tool_calls, used.repeated_calls, used.failed_calls), (4, 4, 4));
+        let edit = r#""type":"file_change","changes":[{"path":"a.rs","kind":"update"}],"status":"completed""#;
+        output.extend((4..8).map(|id| item(id, edit)));
+        let used = measured(OutputFormat::CodexJsonl, &output, None);
+        assert_eq!((used.tool_calls, used.repeated_calls, used.last_call), (8, 0, None));
+        let call = r#""type":"mcp_tool_call","server":"liza","tool":"inbox","arguments":{"wait":true},"status":"completed""#;
+        output.extend((8..10).map(|id| item(id, call)));
+        let used = measured(OutputFormat::CodexJsonl, &output, None);
+        assert_eq!(used.repeated_calls, 2);
+        assert!(used.last_call.is_some_and(|call| call.starts_with("liza.inbox#")));
     }
 
     #[test]

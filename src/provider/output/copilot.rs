@@ -12,6 +12,7 @@ use crate::provider::usage::Usage;
 pub struct Copilot {
     messages: Messages,
     calls: Seen,
+    failures: Seen,
 }
 
 impl Reading for Copilot {
@@ -28,7 +29,12 @@ impl Reading for Copilot {
                 }
             }
             "tool.execution_start" if self.calls.first(text(data, &["toolCallId"])) => {
-                usage.called(text(data, &["toolName"]).unwrap_or("tool"));
+                usage.called(text(data, &["toolName"]).unwrap_or("tool"), at(data, &["arguments"]));
+            }
+            "tool.execution_complete" if at(data, &["success"]) == Some(&Value::Bool(false)) => {
+                if self.failures.first(text(data, &["toolCallId"])) {
+                    usage.failed_calls += 1;
+                }
             }
             "session.error" => usage.failed(text(data, &["message"])),
             "result" => usage.in_session(text(&event, &["sessionId"])),
@@ -74,6 +80,11 @@ mod tests {
         assert_eq!((used.turns, used.tool_calls, used.errors), (2, 1, 0));
         assert_eq!((used.input_tokens, used.output_tokens), (0, 100));
         assert_eq!((used.session.as_deref(), used.last_tool.as_deref()), (Some("7d3b"), Some("bash")));
+        assert_eq!((used.repeated_calls, used.failed_calls), (1, 1));
+        let again = OUTPUT.replace("\"t1\"", "\"t2\"");
+        let used = measured(OutputFormat::CopilotJson, &format!("{OUTPUT}{again}"), None);
+        assert_eq!((used.repeated_calls, used.failed_calls), (2, 2));
+        assert!(used.last_call.is_some_and(|call| call.starts_with("bash#") && !call.contains("status")));
         let file = r#"{
   "totalPremiumRequests": 1,
   "modelMetrics": {

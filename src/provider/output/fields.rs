@@ -12,6 +12,9 @@ const LARGEST_COUNT: u64 = 1 << 40;
 const LONGEST_NAME: usize = 120;
 const LONGEST_ERROR: usize = 400;
 
+/// 64 bits: two different calls that follow each other do not share them by chance.
+const DIGEST_LENGTH: usize = 16;
+
 /// An object on a line of its own.
 pub fn object(line: &[u8]) -> Option<Value> {
     line.starts_with(b"{").then(|| serde_json::from_slice(line).ok()).flatten()
@@ -44,10 +47,24 @@ pub fn fresh(input: u64, cached: u64) -> u64 {
     if cached <= input { input - cached } else { input }
 }
 
+/// The tool and a digest of its arguments: they may hold what nobody else is to read.
+fn call_name(tool: &str, arguments: &Value) -> String {
+    let digest = blake3::hash(arguments.to_string().as_bytes()).to_hex();
+    format!("{}#{}", clipped(tool, LONGEST_NAME), &digest[..DIGEST_LENGTH])
+}
+
 impl Usage {
-    pub(super) fn called(&mut self, tool: &str) {
+    /// A call of a tool. Without everything that makes it this call and no other, nobody can say that it was repeated.
+    pub(super) fn called(&mut self, tool: &str, arguments: Option<&Value>) {
         self.tool_calls += 1;
         self.last_tool = Some(clipped(tool, LONGEST_NAME).into_owned());
+        let call = arguments.map(|arguments| call_name(tool, arguments));
+        self.repeated_calls = match &call {
+            None => 0,
+            Some(_) if call == self.last_call => self.repeated_calls + 1,
+            Some(_) => 1,
+        };
+        self.last_call = call;
     }
 
     pub(super) fn failed(&mut self, why: Option<&str>) {
@@ -61,5 +78,32 @@ impl Usage {
         if let Some(id) = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_NAME) {
             self.session = Some(id.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_same_call_is_known_again_and_tells_nothing_of_its_arguments() {
+        let mut usage = Usage::default();
+        let (one, other) = (json!({"command": "echo hunter2"}), json!({"command": "echo hunter3"}));
+        let mut counts = Vec::new();
+        for arguments in [&one, &one, &one, &other, &one] {
+            usage.called("Bash", Some(arguments));
+            counts.push(usage.repeated_calls);
+        }
+        assert_eq!(counts, [1, 2, 3, 1, 1]);
+        let name = usage.last_call.clone().expect("a name");
+        assert!(name.starts_with("Bash#") && name.len() == 21 && !name.contains("hunter"), "{name}");
+        usage.called("Read", Some(&one));
+        assert_ne!(usage.last_call.as_ref(), Some(&name), "another tool is another call");
+        assert_eq!(usage.repeated_calls, 1);
+        usage.called("edit", None);
+        usage.called("edit", None);
+        assert_eq!((usage.last_call, usage.repeated_calls, usage.tool_calls), (None, 0, 8));
     }
 }

@@ -9,6 +9,7 @@ use crate::provider::usage::Usage;
 pub struct Gemini {
     turns: Turns,
     calls: Seen,
+    failures: Seen,
 }
 
 impl Reading for Gemini {
@@ -20,10 +21,17 @@ impl Reading for Gemini {
             "tool_use" => {
                 self.turns.model(usage);
                 if self.calls.first(text(&event, &["tool_id"])) {
-                    usage.called(text(&event, &["tool_name"]).unwrap_or("tool"));
+                    let tool = text(&event, &["tool_name"]).unwrap_or("tool");
+                    usage.called(tool, at(&event, &["parameters"]));
                 }
             }
-            "tool_result" => self.turns.tool_answered(),
+            "tool_result" => {
+                self.turns.tool_answered();
+                let failed = text(&event, &["status"]) == Some("error");
+                if failed && self.failures.first(text(&event, &["tool_id"])) {
+                    usage.failed_calls += 1;
+                }
+            }
             "error" if text(&event, &["severity"]) != Some("warning") => {
                 usage.failed(text(&event, &["message"]));
             }
@@ -72,6 +80,12 @@ mod tests {
         assert_eq!((used.turns, used.tool_calls, used.errors), (2, 2, 0));
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (3000, 400, 7000));
         assert_eq!((used.session.as_deref(), used.last_tool.as_deref()), (Some("b1c9"), Some("read_file")));
+        assert_eq!((used.repeated_calls, used.failed_calls), (1, 1));
+        let same =
+            r#"{"type":"tool_use","tool_name":"read_file","tool_id":"c3","parameters":{"file_path":"a"}}"#;
+        let used = measured(OutputFormat::GeminiStream, &format!("{output}{same}"), None);
+        assert_eq!(used.repeated_calls, 2);
+        assert!(used.last_call.is_some_and(|call| call.starts_with("read_file#")));
         let failed = r#"{"type":"result","status":"error","error":{"type":"FatalAuthenticationError","message":"no key"},"stats":{"total_tokens":0}}"#;
         let used = measured(OutputFormat::GeminiStream, failed, None);
         assert_eq!((used.errors, used.last_error.as_deref()), (1, Some("no key")));

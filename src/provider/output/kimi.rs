@@ -1,7 +1,7 @@
 //! Kimi: messages by role, one per line. It tells nothing about tokens.
 
 use super::Reading;
-use super::fields::{list, object, text};
+use super::fields::{at, list, object, text};
 use crate::provider::usage::Usage;
 
 #[derive(Debug)]
@@ -14,7 +14,8 @@ impl Reading for Kimi {
             "assistant" => {
                 usage.turns += 1;
                 for call in list(&message, &["tool_calls"]) {
-                    usage.called(text(call, &["function", "name"]).unwrap_or("tool"));
+                    let tool = text(call, &["function", "name"]).unwrap_or("tool");
+                    usage.called(tool, at(call, &["function", "arguments"]));
                 }
             }
             "meta" => {
@@ -47,5 +48,10 @@ mod tests {
             (used.session.as_deref(), used.last_tool.as_deref()),
             (Some("session_f4472906"), Some("ReadFile"))
         );
+        assert_eq!(used.repeated_calls, 1);
+        let same = r#"{"role":"assistant","tool_calls":[{"id":"tc_3","function":{"name":"ReadFile","arguments":"{}"}}]}"#;
+        let used = measured(OutputFormat::KimiMessages, &format!("{output}{same}"), None);
+        assert_eq!(used.repeated_calls, 2);
+        assert!(used.last_call.is_some_and(|call| call.starts_with("ReadFile#")));
     }
 }

@@ -1,7 +1,9 @@
 //! OpenCode: one JSON object per line. Tokens and costs come with every step and are those of that step alone.
 
+use serde_json::Value;
+
 use super::Reading;
-use super::fields::{count, money, object, text};
+use super::fields::{at, count, money, object, text};
 use super::tally::{Seen, Tokens};
 use crate::provider::usage::Usage;
 
@@ -17,7 +19,12 @@ impl Reading for Opencode {
         usage.in_session(text(&event, &["sessionID"]));
         match text(&event, &["type"]).unwrap_or_default() {
             "tool_use" if self.calls.first(text(&event, &["part", "callID"])) => {
-                usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"));
+                let state = at(&event, &["part", "state"]).unwrap_or(&Value::Null);
+                usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"), at(state, &["input"]));
+                let exit = count(state, &["metadata", "exit"]).unwrap_or(0);
+                if text(state, &["status"]) == Some("error") || exit > 0 {
+                    usage.failed_calls += 1;
+                }
             }
             "step_finish" if self.steps.first(text(&event, &["part", "id"])) => {
                 let of = |path: &[&str]| count(&event, &[&["part", "tokens"], path].concat()).unwrap_or(0);
@@ -69,6 +76,10 @@ mod tests {
             (used.session.as_deref(), used.last_tool.as_deref()),
             (Some("ses_494719016ffe85dk"), Some("bash"))
         );
+        let again = output.replace("call_1", "call_2").replace("\"exit\":0", "\"exit\":1");
+        let twice = measured(OutputFormat::OpencodeJson, &format!("{output}{again}"), None);
+        assert_eq!((twice.repeated_calls, twice.failed_calls), (2, 1));
+        assert!(twice.last_call.is_some_and(|call| call.starts_with("bash#") && !call.contains("liza")));
         let failed = r#"{"type":"error","timestamp":1,"sessionID":"ses_1","error":{"name":"APIError","data":{"message":"Rate limit exceeded"}}}"#;
         let used = measured(OutputFormat::OpencodeJson, failed, None);
         assert_eq!((used.errors, used.last_error.as_deref()), (1, Some("Rate limit exceeded")));

@@ -1,0 +1,162 @@
+use Behaviour::{InfiniteLoop, RepeatedFailures, Stagnation, Timeout, TokenExhaustion};
+
+use super::*;
+
+fn warning(behaviour: Behaviour) -> Detection {
+    Detection {
+        behaviour,
+        agent: AgentId::new("coder-1").expect("an id"),
+        role: Role::coder(),
+        task: Some(TaskId::new("t1").expect("an id")),
+        severity: Gravity::Warning,
+        confidence: 0.75,
+        evidence: vec!["12000 tokens were used".to_owned()],
+        suggested: Action::Nudge,
+    }
+}
+
+fn critical(behaviour: Behaviour) -> Detection {
+    Detection { severity: Gravity::Critical, suggested: Action::Halt, ..warning(behaviour) }
+}
+
+/// What is done at second `now` after these `(action, behaviour, second)`.
+fn answer(
+    detections: &[Detection],
+    past: &[(Action, Behaviour, i64)],
+    now: i64,
+    config: &OverseerConfig,
+) -> Option<Decision> {
+    let past: Vec<Intervention> =
+        past.iter().map(|(action, behaviour, at)| done(*action, *behaviour, BEGAN + at)).collect();
+    decide(detections, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + now), config)
+}
+
+fn action(detections: &[Detection], past: &[(Action, Behaviour, i64)], now: i64) -> Option<Action> {
+    answer(detections, past, now, &settings()).map(|decision| decision.action)
+}
+
+#[test]
+fn a_minute_lies_between_nudges() {
+    let found = [warning(Stagnation)];
+    assert_eq!(action(&[], &[], 0), None);
+    assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
+    for behaviour in [Stagnation, RepeatedFailures] {
+        assert_eq!(action(&found, &[(Action::Nudge, behaviour, 0)], 59), None);
+        assert_eq!(action(&found, &[(Action::Nudge, behaviour, 0)], 60), Some(Action::Nudge));
+    }
+}
+
+#[test]
+fn after_five_nudges_a_person_is_asked_once() {
+    let mut past: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
+    let asked = answer(&[warning(Stagnation)], &past, 300, &settings()).expect("a decision");
+    assert_eq!(asked.action, Action::Escalate);
+    let question = asked.question.expect("a question");
+    for part in ["`t1`", "`coder-1`", "stagnation", "12000 tokens", "5 times", "`liza task release t1`"] {
+        assert!(question.contains(part), "{part}: {question}");
+    }
+    past.push((Action::Escalate, Stagnation, 300));
+    for now in [310, 3600] {
+        assert_eq!(action(&[warning(Stagnation)], &past, now), None);
+        assert_eq!(action(&[warning(RepeatedFailures)], &past, now), None, "one question for all of it");
+    }
+}
+
+#[test]
+fn a_word_comes_before_a_halt() {
+    let found = [critical(InfiniteLoop)];
+    assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
+    // A word about something else is none about this.
+    assert_eq!(action(&found, &[(Action::Nudge, Stagnation, 0)], 70), Some(Action::Nudge));
+    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    assert_eq!(action(&found, &told, 49), None, "it has a window to change something");
+    assert_eq!(action(&found, &told, 50), Some(Action::Halt));
+    assert_eq!(action(&[warning(InfiniteLoop)], &told, 60), Some(Action::Nudge), "a warning never halts");
+    // Long ago it was told about something that ended.
+    assert_eq!(action(&found, &told, 3600), Some(Action::Nudge));
+}
+
+#[test]
+fn a_halt_is_not_repeated_while_it_takes_effect_and_begins_a_new_account() {
+    let found = [critical(InfiniteLoop)];
+    let past = [(Action::Nudge, InfiniteLoop, 0), (Action::Halt, InfiniteLoop, 50)];
+    assert_eq!(action(&found, &past, 60), None);
+    assert_eq!(action(&[critical(Timeout)], &past, 60), None);
+    assert_eq!(action(&found, &past, 110), Some(Action::Nudge), "the next session is told first");
+}
+
+#[test]
+fn exhaustion_halts_at_once_and_is_told_once() {
+    for behaviour in [TokenExhaustion, Timeout] {
+        assert_eq!(action(&[critical(behaviour)], &[], 0), Some(Action::Halt));
+        assert_eq!(action(&[warning(behaviour)], &[], 0), Some(Action::Nudge));
+        for now in [60, 600] {
+            assert_eq!(action(&[warning(behaviour)], &[(Action::Nudge, behaviour, 0)], now), None);
+        }
+    }
+}
+
+#[test]
+fn without_halting_a_person_is_asked_and_not_twice() {
+    let careful = OverseerConfig { halt_on_critical: false, ..settings() };
+    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    let asked =
+        |past: &[_], now| answer(&[critical(InfiniteLoop)], past, now, &careful).map(|one| one.action);
+    assert_eq!(asked(&[], 0), Some(Action::Nudge));
+    assert_eq!(asked(&told, 60), Some(Action::Escalate));
+    let past = [told[0], (Action::Escalate, InfiniteLoop, 60)];
+    for now in [70, 200, 4000] {
+        assert_eq!(asked(&past, now), None, "{now}");
+    }
+    let at_once = answer(&[critical(Timeout)], &[], 0, &careful).expect("a decision");
+    assert_eq!(at_once.action, Action::Escalate);
+    assert!(at_once.question.is_some_and(|question| question.contains("was not told")));
+}
+
+#[test]
+fn a_reader_is_told_then_a_person_is_asked() {
+    let mut found = warning(Stagnation);
+    (found.role, found.suggested) = (Role::code_reviewer(), Action::Escalate);
+    let found = [found];
+    assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
+    let asked = answer(&found, &[(Action::Nudge, Stagnation, 0)], 60, &settings()).expect("a decision");
+    assert_eq!(asked.action, Action::Escalate);
+    assert!(asked.question.is_some_and(|question| question.contains("`liza review release t1`")));
+}
+
+#[test]
+fn the_strongest_answer_is_given_and_only_one() {
+    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    let both = [warning(Stagnation), critical(Timeout), critical(InfiniteLoop)];
+    let decision = answer(&both, &told, 60, &settings()).expect("a decision");
+    assert_eq!((decision.action, decision.detection.behaviour), (Action::Halt, InfiniteLoop));
+    let decision = answer(&both, &[], 60, &settings()).expect("a decision");
+    assert_eq!((decision.action, decision.detection.behaviour), (Action::Halt, Timeout));
+}
+
+#[test]
+fn a_clock_that_was_put_back_does_not_silence_anybody() {
+    assert_eq!(action(&[warning(Stagnation)], &[(Action::Nudge, Stagnation, 9_000)], 0), Some(Action::Nudge));
+}
+
+#[test]
+fn every_behaviour_has_its_own_words_with_evidence_and_a_command() {
+    let mut texts = std::collections::BTreeSet::new();
+    for behaviour in Behaviour::ALL {
+        let decision = answer(&[warning(behaviour)], &[], 0, &settings()).expect("a nudge");
+        let text = decision.text;
+        assert!(text.contains("12000 tokens were used") && text.contains("`liza "), "{text}");
+        assert!(text.contains(" t1 "), "it names the task: {text}");
+        assert!(texts.insert(text.lines().next().unwrap_or_default().to_owned()));
+        let mut reviewer = warning(behaviour);
+        reviewer.role = Role::code_reviewer();
+        let text = answer(&[reviewer], &[], 0, &settings()).expect("a nudge").text;
+        assert!(!text.contains("task block") && !text.contains("task handoff"), "not a reviewer's: {text}");
+        let mut planner = warning(behaviour);
+        (planner.role, planner.task) = (Role::planner(), None);
+        let text = answer(&[planner], &[], 0, &settings()).expect("a nudge").text;
+        assert!(behaviour == Behaviour::ScopeCreep || !text.contains("TASK"), "{text}");
+    }
+    let halted = answer(&[critical(Timeout)], &[], 0, &settings()).expect("a halt");
+    assert!(halted.text.contains("Your work is kept") && halted.question.is_none());
+}

@@ -1,0 +1,308 @@
+//! For every detector a history that has to alarm, one that nearly does, and one that once alarmed somewhere and must not.
+
+use Behaviour::{
+    InfiniteLoop, Oscillation, RepeatedFailures, ScopeCreep, Stagnation, Timeout, TokenExhaustion,
+};
+use Gravity::{Critical, Warning};
+
+use super::*;
+
+/// The same call once more at every look.
+fn looping(count: u64) -> Vec<AgentSnapshot> {
+    film(count, |at, look| {
+        (look.tool_calls, look.repeated_calls) = (9 + at, at);
+        look.turns += at;
+    })
+}
+
+#[test]
+fn the_same_call_five_times_without_progress_is_a_loop() {
+    nothing(&looping(4));
+    only(&looping(5), InfiniteLoop, Critical);
+    let said = detect(&looping(5), &settings());
+    assert_eq!((said[0].confidence, said[0].suggested), (0.9, Action::Halt));
+    assert!(said[0].evidence[0].contains("called 5 times in a row"), "{:?}", said[0].evidence);
+}
+
+#[test]
+fn a_loop_needs_the_same_call_and_its_number_to_grow_and_no_progress() {
+    // Four of five are the same.
+    let mut history = looping(5);
+    history[0].last_call = Some("Bash#other".to_owned());
+    nothing(&history);
+    // One call that takes long is at work, not in a loop.
+    nothing(&film(30, |_, look| look.repeated_calls = 6));
+    // Other calls in between.
+    nothing(&film(5, |at, look| (look.tool_calls, look.repeated_calls) = (9 + 2 * at, at)));
+    // The name of the tool is the same all day.
+    nothing(&film(5, |at, look| (look.tool_calls, look.last_call, look.repeated_calls) = (9 + at, None, 0)));
+    // A finding, a message, a file.
+    nothing(&film(5, |at, look| {
+        (look.tool_calls, look.repeated_calls) = (9 + at, at);
+        look.board_mark = format!("b{}", at / 3);
+    }));
+}
+
+/// ralph-orchestrator #143: three equal events in a row stopped work that went on well.
+#[test]
+fn equal_events_with_progress_are_work() {
+    nothing(&film(20, |at, look| {
+        (look.tool_calls, look.repeated_calls) = (9 + at, at);
+        look.tree = Some(format!("t{at}"));
+    }));
+}
+
+#[test]
+fn one_file_that_comes_back_to_what_it_was_is_churn_and_one_that_grows_is_work() {
+    let churn = |trees: [&'static str; 5]| {
+        film(5, move |at, look| {
+            look.tree = Some(trees[at as usize - 1].to_owned());
+            (look.last_call, look.repeated_calls) = (None, 0);
+            look.tool_calls += at;
+        })
+    };
+    only(&churn(["a", "b", "c", "d", "b"]), InfiniteLoop, Warning);
+    nothing(&churn(["a", "b", "c", "d", "e"]));
+    // Not changed at every look: somebody went back once and thought about it.
+    nothing(&churn(["a", "b", "b", "b", "a"]));
+    let mut elsewhere = churn(["a", "b", "c", "d", "b"]);
+    elsewhere[2].last_file_modified = Some("src/b.rs".to_owned());
+    nothing(&elsewhere);
+}
+
+#[test]
+fn failures_that_grow_are_told_and_halted_if_nothing_changes() {
+    let failing = |count, per_look: u64| {
+        film(count, move |at, look| {
+            look.errors = per_look * at;
+            (look.last_call, look.repeated_calls) = (None, 0);
+        })
+    };
+    nothing(&failing(2, 9));
+    only(&failing(3, 3), RepeatedFailures, Warning);
+    assert_eq!(detect(&failing(3, 3), &settings())[0].confidence, 0.8);
+    only(&failing(5, 3), RepeatedFailures, Warning);
+    only(&failing(6, 3), RepeatedFailures, Critical);
+    // Two windows of two looks each; five more in one is the last number that is none too many.
+    nothing(&film(8, |at, look| look.errors = 5 * at / 2));
+}
+
+#[test]
+fn failures_on_the_way_are_part_of_the_work() {
+    // Red tests between edits: worth a word, never a halt.
+    only(
+        &film(12, |at, look| (look.errors, look.tree) = (4 * at, Some(format!("t{at}")))),
+        RepeatedFailures,
+        Warning,
+    );
+    // A counter that stands high because of what was before.
+    nothing(&film(12, |_, look| look.errors = 400));
+    // Each of them led to a step on the board.
+    nothing(&film(12, |at, look| (look.errors, look.board_mark) = (4 * at, format!("b{at}"))));
+    // A counter that falls belongs to something else.
+    nothing(&film(3, |at, look| look.errors = [40, 20, 60][at as usize - 1]));
+}
+
+fn burning(count: u64, per_look: u64) -> Vec<AgentSnapshot> {
+    film(count, move |at, look| {
+        look.tokens = 100_000 + per_look * at;
+        look.tool_calls += at;
+        (look.last_call, look.repeated_calls) = (Some(format!("Read#{at}")), 1);
+        look.output_bytes += 1_000 * at;
+    })
+}
+
+/// C11: heartbeats go on, tokens go, nothing comes of it.
+#[test]
+fn heartbeat_without_progress_is_flagged_within_one_window() {
+    nothing(&burning(3, 4_000));
+    only(&burning(4, 4_000), Stagnation, Warning);
+    let said = detect(&burning(4, 4_000), &settings());
+    assert_eq!((said[0].confidence, said[0].suggested), (0.75, Action::Nudge));
+    assert!(said[0].evidence[0].contains("12000 tokens"), "{:?}", said[0].evidence);
+}
+
+#[test]
+fn tokens_are_compared_by_difference() {
+    // The sum of the counters is far over the threshold; what was used is 9,999.
+    nothing(&burning(20, 3_333));
+    only(&burning(7, 4_000), Stagnation, Warning);
+    only(&burning(8, 4_000), Stagnation, Critical);
+}
+
+#[test]
+fn whoever_has_written_nothing_yet_may_be_reading_up() {
+    let reading = |count| {
+        let mut history = burning(count, 4_000);
+        history.iter_mut().for_each(|look| look.files_modified = 0);
+        history
+    };
+    only(&reading(4), Stagnation, Warning);
+    only(&reading(15), Stagnation, Warning);
+    only(&reading(16), Stagnation, Critical);
+}
+
+#[test]
+fn readers_may_use_more_and_are_never_halted_for_it() {
+    for role in ["code_reviewer", "planner", "red_team"] {
+        let as_role = |mut history: Vec<AgentSnapshot>| {
+            for look in &mut history {
+                look.role = Role::new(role).expect("a role");
+                (look.tree, look.files_modified, look.last_file_modified) = (None, 0, None);
+            }
+            history
+        };
+        nothing(&as_role(burning(20, 4_000)));
+        let long = as_role(burning(20, 20_000));
+        only(&long, Stagnation, Warning);
+        assert_eq!(detect(&long, &settings())[0].suggested, Action::Escalate);
+        // Every finding is progress.
+        let mut finding = long;
+        finding.iter_mut().enumerate().for_each(|(at, look)| look.board_mark = format!("b{}", at / 3));
+        nothing(&finding);
+    }
+}
+
+#[test]
+fn output_stands_for_tokens_that_nobody_reports() {
+    let speaking = |bytes: u64| {
+        film(4, move |at, look| {
+            look.tokens = 0;
+            look.output_bytes += bytes * at;
+        })
+    };
+    only(&speaking(14_000), Stagnation, Warning);
+    nothing(&speaking(13_000));
+    assert!(detect(&speaking(14_000), &settings())[0].evidence[0].contains("42000 bytes of output"));
+}
+
+#[test]
+fn limits_are_told_at_three_quarters_and_halted_at_nine_tenths() {
+    let spent = |tokens: u64, limit: Option<u64>| {
+        film(2, move |at, look| {
+            look.tokens = tokens - 2 + at;
+            look.token_limit = limit;
+        })
+    };
+    nothing(&spent(74_999, Some(100_000)));
+    only(&spent(75_000, Some(100_000)), TokenExhaustion, Warning);
+    only(&spent(89_999, Some(100_000)), TokenExhaustion, Warning);
+    only(&spent(90_000, Some(100_000)), TokenExhaustion, Critical);
+    assert_eq!(detect(&spent(90_000, Some(100_000)), &settings())[0].confidence, 1.0);
+    // Without a limit of its role, that of the settings.
+    nothing(&spent(112_499, None));
+    only(&spent(112_500, None), TokenExhaustion, Warning);
+    only(&spent(135_000, None), TokenExhaustion, Critical);
+    let with = |max_tokens: u64| OverseerConfig { max_tokens, ..settings() };
+    assert_eq!(detect(&spent(100_000, None), &with(101_000)), [], "below the threshold nobody is warned");
+    assert_eq!(detect(&spent(900_000, None), &with(0)), [], "0 is no limit");
+
+    let late = |elapsed: u64, limit: Option<u64>| {
+        film(2, move |at, look| {
+            look.elapsed_seconds = elapsed - 10 * (2 - at);
+            look.wall_limit = limit;
+        })
+    };
+    nothing(&late(1349, None));
+    only(&late(1350, None), Timeout, Warning);
+    only(&late(1620, None), Timeout, Critical);
+    only(&late(600, Some(600)), Timeout, Critical);
+    nothing(&late(1620, Some(3600)));
+}
+
+fn through(trees: &'static [&'static str]) -> Vec<AgentSnapshot> {
+    film(trees.len() as u64, move |at, look| {
+        look.tree = Some(trees[at as usize - 1].to_owned());
+        look.tool_calls += 2 * at;
+        (look.last_call, look.repeated_calls) = (None, 0);
+        look.last_file_modified = Some(format!("src/{}.rs", at % 2));
+    })
+}
+
+#[test]
+fn back_and_forth_is_told_at_the_second_return_and_certain_at_the_third() {
+    nothing(&through(&["x", "y", "x"]));
+    only(&through(&["x", "y", "x", "y"]), Oscillation, Warning);
+    only(&through(&["x", "y", "x", "y", "x"]), Oscillation, Critical);
+    only(&through(&["x", "x", "y", "y", "z", "x", "x", "z"]), Oscillation, Warning);
+    // What is new is something tried.
+    nothing(&through(&["x", "y", "x", "y", "z"]));
+    nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"]));
+}
+
+#[test]
+fn a_test_that_writes_and_removes_a_file_is_no_oscillation() {
+    let trees = ["x", "y", "x", "y", "x", "y", "x"];
+    // Within one call of the agent.
+    nothing(&film(7, |at, look| look.tree = Some(trees[at as usize - 1].to_owned())));
+    // Whoever tells no calls at all is told, and not halted.
+    let silent = film(7, |at, look| {
+        look.tree = Some(trees[at as usize - 1].to_owned());
+        (look.tool_calls, look.last_call, look.repeated_calls) = (0, None, 0);
+        look.last_file_modified = Some(format!("src/{}.rs", at % 2));
+    });
+    only(&silent, Oscillation, Warning);
+}
+
+#[test]
+fn steps_on_the_board_end_an_oscillation() {
+    let mut history = through(&["x", "y", "x", "y", "x"]);
+    history[4].board_mark = "b1".to_owned();
+    nothing(&history);
+}
+
+#[test]
+fn files_nobody_announced_count_when_they_spread() {
+    let astray = |counts: &'static [u64], announced: u64| {
+        film(counts.len() as u64, move |at, look| {
+            look.files_unannounced = counts[at as usize - 1];
+            look.files_modified = announced + look.files_unannounced;
+            look.tree = Some(format!("t{at}"));
+        })
+    };
+    only(&astray(&[0, 1, 2, 3], 9), ScopeCreep, Warning);
+    nothing(&astray(&[0, 1, 2], 9));
+    nothing(&astray(&[0, 1, 2, 2], 9));
+    nothing(&astray(&[1, 1, 1, 1], 0));
+    only(&astray(&[0, 0, 0, 4], 3), ScopeCreep, Warning);
+    nothing(&astray(&[0, 0, 0, 4], 4));
+    // Said when it happens, not for ever after.
+    nothing(&astray(&[4, 4, 4, 4], 1));
+}
+
+#[test]
+fn nothing_is_said_across_sessions_or_during_a_pause() {
+    let mut two = looping(8);
+    two[..4].iter_mut().for_each(|look| look.session = 6);
+    nothing(&two);
+    let mut other_task = looping(8);
+    other_task[3].task = None;
+    nothing(&other_task);
+
+    // The clock of the session stands, that of the wall goes on.
+    let mut paused = looping(9);
+    for look in &mut paused[4..] {
+        look.elapsed_seconds = 40;
+    }
+    nothing(&paused);
+    // Looks during a pause are none: after it, two of five are left before and two after.
+    let mut resumed = looping(9);
+    for (at, look) in resumed.iter_mut().enumerate().skip(2) {
+        look.elapsed_seconds = if at < 7 { 20 } else { 20 + 10 * (at as u64 - 6) };
+    }
+    nothing(&resumed);
+    // A clock that goes back is another's.
+    let mut back = looping(6);
+    back[4].elapsed_seconds = 3;
+    back[5].elapsed_seconds = 13;
+    nothing(&back);
+}
+
+#[test]
+fn looks_within_a_second_are_looks() {
+    let mut quick = looping(5);
+    for look in &mut quick {
+        (look.elapsed_seconds, look.time) = (3, Wall(BEGAN + 3));
+    }
+    only(&quick, InfiniteLoop, Critical);
+}

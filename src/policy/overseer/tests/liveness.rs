@@ -1,0 +1,95 @@
+use super::*;
+
+fn working() -> Signals {
+    Signals {
+        runner_lives: Some(true),
+        seconds_since_heartbeat: 20,
+        seconds_since_snapshot: Some(5),
+        holds_work: true,
+        lease_expired: false,
+    }
+}
+
+fn grade(history: &[AgentSnapshot], signals: &Signals) -> Grade {
+    let said = liveness(history, signals, &settings());
+    assert!(!said.because.is_empty(), "it says why");
+    said.grade
+}
+
+#[test]
+fn something_heard_makes_an_agent_live() {
+    assert_eq!(grade(&film(30, |at, look| look.output_bytes += at), &working()), Grade::Live);
+    let tree = film(30, |at, look| look.tree = Some(if at > 28 { "t1" } else { "t0" }.to_owned()));
+    assert_eq!(grade(&tree, &working()), Grade::Live);
+    let board = film(30, |at, look| look.board_mark = if at > 28 { "b1" } else { "b0" }.to_owned());
+    let said = liveness(&board, &working(), &settings());
+    assert_eq!((said.grade, said.because.len()), (Grade::Live, 1));
+    assert!(said.because[0].contains("on the board"), "{:?}", said.because);
+    assert_eq!(grade(&film(1, |_, _| {}), &working()), Grade::Live, "it has only begun");
+}
+
+/// gastown #3998: healthy ones were called dead, because one sign was missing.
+#[test]
+fn ten_minutes_of_silence_inside_a_long_test_are_quiet() {
+    let busy = film(60, |at, look| (look.cpu_ms, look.processes) = (1_000 + 9_000 * at, 3));
+    let said = liveness(&busy, &working(), &settings());
+    assert_eq!(said.grade, Grade::Quiet);
+    assert!(said.because.iter().any(|line| line.contains("processor time")), "{:?}", said.because);
+    assert_eq!(grade(&film(60, |at, look| look.cpu_ms += 200 * at), &working()), Grade::Quiet);
+    // A test that sleeps: its process is there, and two hours long.
+    assert_eq!(grade(&film(720, |_, look| look.processes = 2), &working()), Grade::Quiet);
+}
+
+#[test]
+fn without_any_sign_it_is_suspect_after_a_quarter_of_an_hour_and_never_dead() {
+    assert_eq!(grade(&film(90, |_, _| {}), &working()), Grade::Quiet);
+    let still = film(91, |_, _| {});
+    assert_eq!(still.last().map(|look| look.still_seconds), Some(900));
+    assert_eq!(grade(&still, &working()), Grade::Suspect);
+    assert_eq!(grade(&film(500, |_, _| {}), &working()), Grade::Suspect);
+    // It turns over while it waits: no work.
+    assert_eq!(grade(&film(100, |at, look| look.cpu_ms += 40 * at), &working()), Grade::Suspect);
+    assert_eq!(detect(&still, &settings()), [], "nobody is touched for being still");
+    // The ring remembers less than that.
+    let mut ring = Ring::default();
+    (1..=120).for_each(|at| ring.push(look(at), 20));
+    assert_eq!(ring.snapshots.len(), 20);
+    assert_eq!(grade(ring.session(), &working()), Grade::Suspect);
+}
+
+#[test]
+fn a_pause_is_no_silence() {
+    let paused = film(400, |_, look| look.elapsed_seconds = 50);
+    assert_eq!(grade(&paused, &working()), Grade::Quiet);
+}
+
+#[test]
+fn dead_needs_the_process_gone_and_the_lease_over() {
+    let still = film(200, |_, _| {});
+    let gone = Signals { runner_lives: Some(false), ..working() };
+    assert_eq!(grade(&still, &gone), Grade::Suspect);
+    assert_eq!(grade(&still, &Signals { lease_expired: true, ..gone.clone() }), Grade::Dead);
+    assert_eq!(grade(&still, &Signals { lease_expired: true, ..working() }), Grade::Suspect);
+    assert_eq!(grade(&[], &Signals { holds_work: false, ..gone }), Grade::Dead);
+}
+
+/// gastown #3584: whoever waited for work was taken for dead.
+#[test]
+fn whoever_has_no_work_has_nothing_to_say() {
+    let idle = Signals { holds_work: false, seconds_since_heartbeat: 86_400, ..working() };
+    assert_eq!(grade(&[], &idle), Grade::Live);
+    assert_eq!(grade(&[], &Signals { runner_lives: None, ..idle }), Grade::Quiet);
+}
+
+#[test]
+fn without_looks_the_board_is_all_there_is() {
+    let by_hand = Signals { runner_lives: None, seconds_since_snapshot: None, ..working() };
+    assert_eq!(grade(&[], &by_hand), Grade::Live);
+    let silent = |seconds| Signals { seconds_since_heartbeat: seconds, ..by_hand.clone() };
+    assert_eq!(grade(&[], &silent(600)), Grade::Quiet);
+    assert_eq!(grade(&[], &silent(900)), Grade::Suspect);
+    assert_eq!(grade(&[], &Signals { lease_expired: true, ..silent(600) }), Grade::Suspect);
+    // Old looks say nothing about now.
+    let old = Signals { seconds_since_snapshot: Some(500), seconds_since_heartbeat: 500, ..working() };
+    assert_eq!(grade(&film(9, |at, look| look.output_bytes += at), &old), Grade::Quiet);
+}
