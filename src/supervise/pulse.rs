@@ -218,6 +218,7 @@ impl Eye {
             cpu_ms: self.burden.cpu_ms,
             token_limit: sitter.limits.tokens,
             wall_limit: sitter.limits.wall_seconds,
+            still_seconds: 0,
         })
     }
 

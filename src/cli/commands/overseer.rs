@@ -304,7 +304,7 @@ fn act(
         severity: if action == Action::Halt { Gravity::Critical } else { Gravity::Warning },
         confidence: 1.0,
         evidence: reason.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
-        question: Some(format!("{agent} was halted by {}: {reason}", session_name(session, &board))),
+        question: None,
         text: reason,
         bounds: None,
     };
@@ -314,9 +314,4 @@ fn act(
         _ => format!("{agent} hears of it with its next liza command"),
     };
     Ok(Answer::new(ordered.data, text).at(ordered.revision))
-}
-
-/// Who says so.
-fn session_name(session: &Session, board: &Board) -> AgentId {
-    board.identify(&session.ctx.credentials).map_or_else(|_| AgentId::human(), |actor| actor.id())
 }

@@ -81,32 +81,48 @@ fn intervene(word: &Word) -> Intervene {
 
 fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
     let what = word.behaviour.as_str();
-    let seen: String = evidence.iter().map(|line| format!("\n- {line}")).collect();
+    let seen: String = evidence.iter().map(|line| format!("- {line}\n")).collect();
     let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let to_agent = |kind: MessageKind, priority: i64| {
-        let said = (format!("{}: {what}", kind.as_str()), format!("{}\n\nSeen:{seen}", word.text));
+        let said = (format!("{}: {what}", word.action.as_str()), word.text.clone());
         draft(word, Recipient::One(word.agent.clone()), kind, priority, said)
     };
-    let above = |to: Recipient, subject: String| {
-        let question = word.question.as_deref().unwrap_or("What should be done about it?");
-        draft(word, to, MessageKind::Escalate, HALT_PRIORITY, (subject, format!("{question}\n\nSeen:{seen}")))
-    };
+    let to_person = Recipient::One(AgentId::human());
     match word.action {
         Action::Nudge => vec![to_agent(MessageKind::Nudge, NUDGE_PRIORITY)],
         Action::Halt => {
             // Nobody plans for the planner but a person.
-            let to = if word.role == Role::planner() {
-                Recipient::One(AgentId::human())
-            } else {
-                Recipient::Role(Role::planner())
-            };
-            let subject = format!("{} was halted{on}: {what}", word.agent);
-            vec![to_agent(MessageKind::Halt, HALT_PRIORITY), above(to, subject)]
+            let to = if word.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
+            let said = (
+                format!("{} was halted{on}: {what}", word.agent),
+                format!("What was seen:\n{seen}{}", becomes_of_it(word)),
+            );
+            let above = draft(word, to, MessageKind::Escalate, HALT_PRIORITY, said);
+            vec![to_agent(MessageKind::Halt, HALT_PRIORITY), above]
         }
         Action::Escalate => {
-            let subject = format!("{}{on}: {what}; a person is asked", word.agent);
-            vec![above(Recipient::One(AgentId::human()), subject)]
+            let question = word.question.as_deref().unwrap_or("What should be done about it?");
+            let said = (format!("{}{on}: {what}", word.agent), format!("{question}\nWhat was seen:\n{seen}"));
+            vec![
+                to_agent(MessageKind::Escalate, NUDGE_PRIORITY),
+                draft(word, to_person, MessageKind::Escalate, HALT_PRIORITY, said),
+            ]
         }
+    }
+}
+
+/// What the planner is to expect of a halt.
+fn becomes_of_it(word: &Word) -> String {
+    match &word.task {
+        Some(task) if word.role.judges() => format!("The review of {task} is free for somebody else."),
+        Some(task) if word.behaviour.is_exhaustion() => {
+            format!("Its work is kept and {task} is handed on: a fresh session goes on with it.")
+        }
+        Some(task) => format!(
+            "Its work is kept and {task} becomes BLOCKED, with questions: `liza task show {task}`, then \
+             `liza task unblock {task} --answer …`, or cut it anew with `liza task rescope {task} …`."
+        ),
+        None => "Its session is ended.".to_owned(),
     }
 }
 

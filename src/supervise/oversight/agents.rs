@@ -106,7 +106,7 @@ impl Agents {
             .filter(|one| one.concerns(agent, last.incarnation, last.task.as_ref()))
             .collect();
         // Its runner is about to end it.
-        if past.iter().any(|one| one.action == Action::Halt && one.time >= last.started_at) {
+        if past.iter().any(|one| one.action == Action::Halt && one.time > last.started_at) {
             return;
         }
         let detections = detect(history, &self.config.overseer);
@@ -185,10 +185,7 @@ impl Agents {
         let alert = alert_of(id, known);
         let seen: String = known.evidence.iter().map(|line| format!("  {line}\n")).collect();
         let waiting = (known.action == Action::Escalate).then(|| {
-            format!(
-                "{id}: {}\n{seen}To answer: {}\n`liza resume` takes this file away.\n",
-                alert.text, alert.hint
-            )
+            format!("{id}: {}\n{seen}{}. `liza resume` takes this file away.\n", alert.text, alert.hint)
         });
         let command = self.config.watch.notify.as_deref();
         self.person.tell(ctx, &alert, waiting.as_deref(), command)?;
@@ -245,13 +242,16 @@ fn alert_of(id: &str, known: &Known<'_>) -> Alert {
     let (what, hint) = match known.action {
         Action::Escalate => (
             known.question.map_or_else(
-                || format!("should {agent}{on} be halted ({})?", known.behaviour),
-                |question| format!("{agent}{on}, {}: {question}", known.behaviour),
+                || {
+                    format!(
+                        "Shall `{agent}`{on} be halted? It shows {}. Yes: `liza overseer halt {agent} --reason …`. \
+                         No: `liza overseer nudge {agent} --reason …`.",
+                        known.behaviour
+                    )
+                },
+                str::to_owned,
             ),
-            format!(
-                "`liza overseer --explain {agent}` shows the numbers; `liza overseer halt {agent} --reason …` halts it, \
-                 `liza overseer nudge {agent} --reason …` tells it what to do instead"
-            ),
+            format!("`liza overseer --explain {agent}` shows the numbers"),
         ),
         _ => (
             format!("{agent}{on} was halted ({}); nobody plans until a person looks", known.behaviour),
