@@ -75,15 +75,9 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// `process` is the number of the session's first process.
-    pub fn start(
-        ctx: &Context,
-        sitter: Sitter,
-        session: u64,
-        gauge: Gauge,
-        process: u32,
-        pauses: Pauses,
-    ) -> Self {
+    /// `process` is the number of the session's first process. The first look is one interval away: of a session that is
+    /// over by then there is nothing to judge, and it cost nothing.
+    pub fn start(ctx: &Context, sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Self {
         let (stop, stopped) = channel();
         let over = Arc::new(Mutex::new(false));
         let (agent, own) = (sitter.agent.clone(), ctx.again());
@@ -92,12 +86,21 @@ impl Pulse {
         let forget = Box::new(move || oversight::forget(&own, &agent));
         let shared = Arc::clone(&over);
         let thread = std::thread::spawn(move || {
-            // Whoever cannot look goes without: the agent works all the same.
-            let _ =
-                Eye::open(sitter, session, gauge, process, pauses).map(|eye| eye.look_on(&stopped, &shared));
+            if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
+                // Whoever cannot look goes without: the agent works all the same.
+                let _ = Eye::open(sitter, session, gauge, process).map(|eye| eye.look_on(&stopped, &shared));
+            }
         });
         Self { stop: Some(stop), thread: Some(thread), over, forget }
     }
+}
+
+/// The session that is looked at.
+pub struct Session {
+    pub number: u64,
+    pub began: Instant,
+    pub started_at: Wall,
+    pub pauses: Pauses,
 }
 
 impl Drop for Pulse {
@@ -119,12 +122,9 @@ impl Drop for Pulse {
 struct Eye {
     ctx: Context,
     sitter: Sitter,
-    session: u64,
+    session: Session,
     gauge: Gauge,
     process: u32,
-    pauses: Pauses,
-    began: Instant,
-    started_at: Wall,
     ring: Ring,
     board: Option<(u64, Option<OnBoard>)>,
     files: InWorktree,
@@ -136,30 +136,19 @@ struct Eye {
 }
 
 impl Eye {
-    fn open(
-        sitter: Sitter,
-        session: u64,
-        gauge: Gauge,
-        process: u32,
-        pauses: Pauses,
-    ) -> Result<Self, Failure> {
-        let began = Instant::now();
-        let ctx = Context::open(&sitter.root, &sitter.caller, Rc::new(|_| {}))?;
+    fn open(sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Result<Self, Failure> {
         Ok(Self {
-            started_at: ctx.now.wall,
-            ctx,
+            ctx: Context::open(&sitter.root, &sitter.caller, Rc::new(|_| {}))?,
+            files_rest_until: session.began,
             sitter,
             session,
             gauge,
             process,
-            pauses,
-            began,
             ring: Ring::default(),
             board: None,
             files: InWorktree::default(),
             stirred: None,
             files_seen: None,
-            files_rest_until: began,
             burden: Burden::default(),
         })
     }
@@ -169,7 +158,7 @@ impl Eye {
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
             pause = self.sitter.every;
             // Whoever is told to wait is not blamed for waiting.
-            let Some(paused) = self.pauses.so_far() else { continue };
+            let Some(paused) = self.session.pauses.so_far() else { continue };
             let Some(snapshot) = self.look(paused) else { continue };
             self.ring.push(snapshot, self.sitter.size);
             let over = over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -193,12 +182,12 @@ impl Eye {
             agent: sitter.agent.clone(),
             incarnation: sitter.incarnation,
             role: sitter.role.clone(),
-            session: self.session,
+            session: self.session.number,
             task: seen.task,
             epoch: seen.epoch,
             time: crate::host::now().wall,
-            started_at: self.started_at,
-            elapsed_seconds: self.began.elapsed().saturating_sub(paused).as_secs(),
+            started_at: self.session.started_at,
+            elapsed_seconds: self.session.began.elapsed().saturating_sub(paused).as_secs(),
             turns: usage.turns,
             tool_calls: usage.tool_calls,
             tokens: usage.tokens(),

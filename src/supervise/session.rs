@@ -18,7 +18,7 @@ use super::child::{self, Running, Start};
 use super::event::{Event, Kind};
 use super::heart::{Beat, Heart};
 use super::output::{self, Gauge};
-use super::pulse::{Pauses, Pulse, Sitter};
+use super::pulse::{self, Pauses, Pulse, Sitter};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -186,7 +186,9 @@ pub fn run(
     );
     let pauses = Pauses::default();
     let pulse = frame.sitter.map(|sitter| {
-        Pulse::start(frame.ctx, sitter, number, gauge.clone(), running.process.pid, pauses.clone())
+        let started_at = crate::host::now().wall;
+        let session = pulse::Session { number, began, started_at, pauses: pauses.clone() };
+        Pulse::start(frame.ctx, sitter, session, gauge.clone(), running.process.pid)
     });
     let watch = Watch {
         pauses,

@@ -9,6 +9,7 @@ use crate::board::rules::Bounds;
 use crate::board::{AgentId, Board, Needs, Role};
 use crate::flow::oversight::{self, Word};
 use crate::flow::{Context, Failure};
+use crate::host::crash;
 use crate::policy::ProjectConfig;
 use crate::policy::alerts::{Alert, Kind, Severity};
 use crate::policy::overseer::{AgentSnapshot, Decision, decide, detect};
@@ -116,6 +117,7 @@ impl Agents {
             Ok(ordered) => {
                 looked.done.push(line(&word));
                 if needs_person(word.action, &word.role) {
+                    crash::point("overseer.ordered");
                     let told = self.tell(ctx, ordered.id(), &Known::of_word(&word));
                     looked.troubles.extend(told.err());
                 }
