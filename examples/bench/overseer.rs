@@ -91,6 +91,7 @@ fn snapshot(number: u64, at: u64, looping: bool) -> AgentSnapshot {
         token_limit: Some(150_000),
         wall_limit: Some(1_800),
         still_seconds: 0,
+        fewest_processes: 0,
     }
 }
 

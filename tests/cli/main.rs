@@ -32,6 +32,7 @@ mod merging;
 mod merging_people;
 mod only_copies;
 mod other_versions;
+mod overseer_settings;
 mod prompts;
 mod providers;
 mod reading;

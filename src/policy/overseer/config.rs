@@ -50,7 +50,7 @@ impl Default for OverseerConfig {
     }
 }
 
-const INTERVALS: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+const INTERVALS: std::ops::RangeInclusive<f64> = 0.05..=3600.0;
 const RINGS: std::ops::RangeInclusive<usize> = 2..=1000;
 
 impl OverseerConfig {

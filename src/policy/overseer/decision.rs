@@ -17,7 +17,7 @@ use super::words;
 pub struct Decision {
     pub action: Action,
     pub detection: Detection,
-    /// What the agent is told.
+    /// What the agent is told, beside the evidence.
     pub text: String,
     /// What a person is asked, if one is.
     pub question: Option<String>,
@@ -51,9 +51,8 @@ pub fn decide(
     Some(Decision {
         action,
         text: match action {
-            Action::Nudge => words::nudge(detection),
+            Action::Nudge | Action::Escalate => words::nudge(detection),
             Action::Halt => words::halt(detection),
-            Action::Escalate => words::escalated(detection),
         },
         question: (action == Action::Escalate).then(|| words::question(detection, account.nudges())),
         detection: detection.clone(),

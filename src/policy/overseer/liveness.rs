@@ -60,14 +60,13 @@ pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerC
             Liveness::new(Grade::Dead, vec![gone, "it holds no work".to_owned(), heartbeat])
         };
     }
-    if !signals.holds_work {
-        return idle(signals, heartbeat);
-    }
     let stale_after = stale_after(config);
     match signals.seconds_since_snapshot {
         Some(age) if age <= stale_after && !history.is_empty() => {
             of_session(present_session(history), config)
         }
+        // A planner holds nothing and works all the same; so this is asked only where no session is seen.
+        _ if !signals.holds_work => idle(signals, heartbeat),
         _ => unseen(signals, heartbeat, config),
     }
 }
@@ -138,9 +137,7 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
         works.push(format!("its processes used {used} ms of processor time in the last {span} s"));
     }
     if latest.has_children() {
-        let children = latest.processes.saturating_sub(1);
-        let children = plural(usize::try_from(children).unwrap_or(usize::MAX), "process");
-        works.push(format!("{children} that it started live"));
+        works.push(format!("{} more than it has by itself", counted(latest.children())));
     }
     if !works.is_empty() {
         works.push(silence);
@@ -148,14 +145,14 @@ fn of_session(looks: &[AgentSnapshot], config: &OverseerConfig) -> Liveness {
     }
     let still = format!("no sign of it at all for {} s", latest.still_seconds);
     if latest.still_seconds >= config.suspect_after_seconds {
-        let alone = format!("{} of it, and no work of the processor", plural_of(latest.processes));
+        let alone = format!("{} of it, and no work of the processor", counted(latest.processes));
         return Liveness::new(Grade::Suspect, vec![still, alone]);
     }
     let limit = format!("{still}; suspect after {} s", config.suspect_after_seconds);
     Liveness::new(Grade::Quiet, vec![limit])
 }
 
-fn plural_of(processes: u64) -> String {
+fn counted(processes: u64) -> String {
     plural(usize::try_from(processes).unwrap_or(usize::MAX), "process")
 }
 

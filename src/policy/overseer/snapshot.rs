@@ -71,6 +71,9 @@ pub struct AgentSnapshot {
     /// remembers; whoever takes a snapshot writes 0.
     #[serde(default)]
     pub still_seconds: u64,
+    /// The fewest processes it had so far: some providers are two or three by themselves. Likewise.
+    #[serde(default)]
+    pub fewest_processes: u64,
 }
 
 /// Somebody who waits for an answer still turns over now and then; below so many milliseconds of processor time in a
@@ -110,7 +113,11 @@ impl AgentSnapshot {
 
     /// The agent started something that has not ended: a test, a build, a server.
     pub(super) fn has_children(&self) -> bool {
-        self.processes > 1
+        self.children() > 0
+    }
+
+    pub(super) fn children(&self) -> u64 {
+        self.processes.saturating_sub(self.fewest_processes.max(1))
     }
 
     fn still_after(&self, before: &Self) -> u64 {
@@ -131,6 +138,8 @@ pub struct Ring {
 impl Ring {
     pub fn push(&mut self, mut snapshot: AgentSnapshot, size: usize) {
         let before = self.snapshots.last().filter(|before| before.same_session(&snapshot));
+        let fewest = before.map_or(snapshot.processes, |before| before.fewest_processes);
+        snapshot.fewest_processes = fewest.min(snapshot.processes);
         snapshot.still_seconds = before.map_or(0, |before| snapshot.still_after(before));
         self.snapshots.push(snapshot);
         let too_many = self.snapshots.len().saturating_sub(size.max(1));

@@ -4,6 +4,7 @@ mod any;
 mod decisions;
 mod detectors;
 mod liveness;
+mod settings;
 mod simulated;
 
 use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
@@ -45,6 +46,7 @@ fn look(at: u64) -> AgentSnapshot {
         token_limit: Some(1_000_000),
         wall_limit: Some(100_000),
         still_seconds: 0,
+        fewest_processes: 0,
     }
 }
 

@@ -98,29 +98,18 @@ fn listed(lines: &[String]) -> String {
     lines.iter().map(|line| format!("- {line}\n")).collect()
 }
 
+/// What was seen is told beside it, from the same evidence that is put on record.
 pub fn nudge(detection: &Detection) -> String {
-    let seen = listed(&detection.evidence);
-    let advice = listed(&advice(detection));
-    format!("{}. What was seen:\n{seen}What helps:\n{advice}", name(detection.behaviour))
+    format!("{}. What helps:\n{}", name(detection.behaviour), listed(&advice(detection)))
 }
 
 pub fn halt(detection: &Detection) -> String {
-    let seen = listed(&detection.evidence);
     let after = if detection.behaviour.is_exhaustion() {
         "Your work is kept, and somebody goes on with it."
     } else {
         "Your work is kept. The planner is told and decides what becomes of it."
     };
-    format!("You are stopped. {}. What was seen:\n{seen}{after}\n", name(detection.behaviour))
-}
-
-pub fn escalated(detection: &Detection) -> String {
-    let seen = listed(&detection.evidence);
-    let advice = listed(&advice(detection));
-    format!(
-        "{}. A person was asked whether you are to go on. What was seen:\n{seen}Until there is an answer:\n{advice}",
-        name(detection.behaviour)
-    )
+    format!("You are stopped. {}. {after}", name(detection.behaviour))
 }
 
 /// One question that is answered with yes or no, and for both the command.
@@ -133,20 +122,12 @@ pub fn question(detection: &Detection, nudges: usize) -> String {
         times => format!("was told {times} times"),
     };
     let why = detection.evidence.first().map_or("", String::as_str);
-    let (what, yes, no) = match &detection.task {
-        Some(task) => {
-            let release = if detection.role.judges() { "review release" } else { "task release" };
-            (
-                format!("Shall `{task}` be taken from `{agent}`?"),
-                format!("`liza {release} {task}`"),
-                format!("`liza note \"how to go on\" --task {task}`"),
-            )
-        }
-        None => (
-            format!("Shall `{agent}` be stopped?"),
-            format!("`liza abort --agent {agent} --reason {behaviour}`"),
-            "`liza note \"how to go on\"`".to_owned(),
-        ),
+    let what = match &detection.task {
+        Some(task) => format!("Shall `{agent}` be halted and `{task}` taken from it?"),
+        None => format!("Shall `{agent}` be halted?"),
     };
-    format!("{what} It shows {behaviour} ({why}) and {told}. Yes: {yes}. No: {no}.")
+    format!(
+        "{what} It shows {behaviour} ({why}) and {told}. Yes: `liza overseer halt {agent} --reason {behaviour}`. No: \
+         `liza overseer nudge {agent} --reason \"how to go on\"`."
+    )
 }

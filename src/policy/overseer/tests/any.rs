@@ -39,6 +39,7 @@ prop_compose! {
             token_limit: limits[0],
             wall_limit: limits[1],
             still_seconds: still,
+            fewest_processes: still / 2,
             ..look(1)
         }
     }

@@ -52,7 +52,14 @@ fn after_five_nudges_a_person_is_asked_once() {
     let asked = answer(&[warning(Stagnation)], &past, 300, &settings()).expect("a decision");
     assert_eq!(asked.action, Action::Escalate);
     let question = asked.question.expect("a question");
-    for part in ["`t1`", "`coder-1`", "stagnation", "12000 tokens", "5 times", "`liza task release t1`"] {
+    for part in [
+        "`t1`",
+        "`coder-1`",
+        "stagnation",
+        "12000 tokens",
+        "5 times",
+        "`liza overseer halt coder-1 --reason stagnation`",
+    ] {
         assert!(question.contains(part), "{part}: {question}");
     }
     past.push((Action::Escalate, Stagnation, 300));
@@ -121,7 +128,7 @@ fn a_reader_is_told_then_a_person_is_asked() {
     assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
     let asked = answer(&found, &[(Action::Nudge, Stagnation, 0)], 60, &settings()).expect("a decision");
     assert_eq!(asked.action, Action::Escalate);
-    assert!(asked.question.is_some_and(|question| question.contains("`liza review release t1`")));
+    assert!(asked.question.is_some_and(|question| question.contains("was told once")));
 }
 
 #[test]
@@ -140,12 +147,12 @@ fn a_clock_that_was_put_back_does_not_silence_anybody() {
 }
 
 #[test]
-fn every_behaviour_has_its_own_words_with_evidence_and_a_command() {
+fn every_behaviour_has_its_own_words_and_a_command() {
     let mut texts = std::collections::BTreeSet::new();
     for behaviour in Behaviour::ALL {
         let decision = answer(&[warning(behaviour)], &[], 0, &settings()).expect("a nudge");
         let text = decision.text;
-        assert!(text.contains("12000 tokens were used") && text.contains("`liza "), "{text}");
+        assert!(text.contains("`liza "), "{text}");
         assert!(text.contains(" t1 "), "it names the task: {text}");
         assert!(texts.insert(text.lines().next().unwrap_or_default().to_owned()));
         let mut reviewer = warning(behaviour);

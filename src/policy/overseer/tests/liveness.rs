@@ -32,12 +32,14 @@ fn something_heard_makes_an_agent_live() {
 #[test]
 fn ten_minutes_of_silence_inside_a_long_test_are_quiet() {
     let busy = film(60, |at, look| (look.cpu_ms, look.processes) = (1_000 + 9_000 * at, 3));
+    assert_eq!(busy.last().map(|look| look.still_seconds), Some(0));
     let said = liveness(&busy, &working(), &settings());
     assert_eq!(said.grade, Grade::Quiet);
     assert!(said.because.iter().any(|line| line.contains("processor time")), "{:?}", said.because);
     assert_eq!(grade(&film(60, |at, look| look.cpu_ms += 200 * at), &working()), Grade::Quiet);
     // A test that sleeps: its process is there, and two hours long.
-    assert_eq!(grade(&film(720, |_, look| look.processes = 2), &working()), Grade::Quiet);
+    let sleeping = film(720, |at, look| look.processes = if at == 1 { 2 } else { 3 });
+    assert_eq!(grade(&sleeping, &working()), Grade::Quiet);
 }
 
 #[test]
@@ -50,6 +52,8 @@ fn without_any_sign_it_is_suspect_after_a_quarter_of_an_hour_and_never_dead() {
     // It turns over while it waits: no work.
     assert_eq!(grade(&film(100, |at, look| look.cpu_ms += 40 * at), &working()), Grade::Suspect);
     assert_eq!(detect(&still, &settings()), [], "nobody is touched for being still");
+    // Two processes that were there from the beginning are the provider's own.
+    assert_eq!(grade(&film(91, |_, look| look.processes = 2), &working()), Grade::Suspect);
     // The ring remembers less than that.
     let mut ring = Ring::default();
     (1..=120).for_each(|at| ring.push(look(at), 20));
@@ -78,7 +82,9 @@ fn dead_needs_the_process_gone_and_the_lease_over() {
 fn whoever_has_no_work_has_nothing_to_say() {
     let idle = Signals { holds_work: false, seconds_since_heartbeat: 86_400, ..working() };
     assert_eq!(grade(&[], &idle), Grade::Live);
-    assert_eq!(grade(&[], &Signals { runner_lives: None, ..idle }), Grade::Quiet);
+    assert_eq!(grade(&[], &Signals { runner_lives: None, ..idle.clone() }), Grade::Quiet);
+    // A planner holds nothing; of its session there is something to see.
+    assert_eq!(grade(&film(100, |_, _| {}), &idle), Grade::Suspect);
 }
 
 #[test]
