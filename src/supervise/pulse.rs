@@ -208,6 +208,7 @@ impl Eye {
             token_limit: sitter.limits.tokens,
             wall_limit: sitter.limits.wall_seconds,
             still_seconds: 0,
+            fewest_processes: 0,
         })
     }
 

@@ -84,7 +84,8 @@ fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
     let seen: String = evidence.iter().map(|line| format!("- {line}\n")).collect();
     let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let to_agent = |kind: MessageKind, priority: i64| {
-        let said = (format!("{}: {what}", word.action.as_str()), word.text.clone());
+        let said =
+            (format!("{}: {what}", word.action.as_str()), format!("{}\nWhat was seen:\n{seen}", word.text));
         draft(word, Recipient::One(word.agent.clone()), kind, priority, said)
     };
     let to_person = Recipient::One(AgentId::human());

@@ -27,7 +27,7 @@ const MOST_SNAPSHOTS: usize = 1000;
 /// How often agents are looked at, whatever somebody wrote.
 pub fn interval(config: &OverseerConfig) -> Duration {
     let seconds = config.check_interval_seconds;
-    Duration::from_secs_f64(if seconds.is_finite() { seconds.clamp(0.1, 3600.0) } else { 10.0 })
+    Duration::from_secs_f64(if seconds.is_finite() { seconds.clamp(0.05, 3600.0) } else { 10.0 })
 }
 
 /// How many looks are kept.

@@ -130,7 +130,8 @@ fn heartbeats_and_tokens_without_progress_are_stagnation_and_a_person_is_asked()
     until("people are told", || out(&world, "notified").contains("stagnation"));
     let waiting = world.read(".liza/ESCALATION");
     assert!(
-        waiting.contains("Shall `t1` be taken from `coder-1`?") && waiting.contains("Yes: `liza"),
+        waiting.contains("Shall `coder-1` be halted and `t1` taken from it?")
+            && waiting.contains("Yes: `liza overseer halt coder-1"),
         "{waiting}"
     );
     std::fs::write(world.home().join("out/go"), "").unwrap();
