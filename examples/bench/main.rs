@@ -11,6 +11,7 @@
 
 mod gates;
 mod overseer;
+mod oversight;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -177,6 +178,7 @@ impl Bench {
             "throughput",
             "gates",
             "overseer",
+            "oversight",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -200,6 +202,7 @@ impl Bench {
                 "throughput" => self.throughput(),
                 "gates" => self.gates(),
                 "overseer" => self.overseer(),
+                "oversight" => self.oversight(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }
