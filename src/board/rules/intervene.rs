@@ -20,7 +20,8 @@ use super::message::{Draft, post};
 /// To the agent, to the planner and to a person: nobody else is spoken to by an intervention.
 const MOST_MESSAGES: usize = 3;
 const LONGEST_SUBJECT: usize = 200;
-const LONGEST_BODY: usize = 20_000;
+/// In bytes, as for any message.
+const LONGEST_BODY: usize = 8 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,7 +81,7 @@ impl Intervene {
             Recipient::Role(role) => role == &Role::planner(),
         };
         let long = |draft: &Draft| {
-            draft.subject.chars().count() > LONGEST_SUBJECT || draft.body.chars().count() > LONGEST_BODY
+            draft.subject.chars().count() > LONGEST_SUBJECT || draft.body.len() > LONGEST_BODY
         };
         if self.messages.len() > MOST_MESSAGES
             || self.messages.iter().any(|draft| !addressed(draft) || long(draft))

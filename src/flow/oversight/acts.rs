@@ -46,9 +46,9 @@ impl Ordered {
 
 const NUDGE_PRIORITY: i64 = 50;
 const HALT_PRIORITY: i64 = 100;
-/// Below what the rule allows.
+/// What the rule allows: characters of a subject, bytes of a body.
 const LONGEST_SUBJECT: usize = 200;
-const LONGEST_BODY: usize = 15_000;
+const LONGEST_BODY: usize = 8 * 1024;
 
 pub fn order(ctx: &Context, word: &Word) -> Result<Ordered, Failure> {
     let committed = ctx.commit(intervene(word))?;
@@ -138,7 +138,7 @@ fn draft(
         to,
         kind,
         subject: clipped(&subject, LONGEST_SUBJECT).into_owned(),
-        body: clipped(&body, LONGEST_BODY).into_owned(),
+        body: fitting(body),
         payload: BTreeMap::from([
             ("behaviour".to_owned(), word.behaviour.as_str().to_owned()),
             ("action".to_owned(), word.action.as_str().to_owned()),
@@ -148,5 +148,53 @@ fn draft(
         priority,
         requires_response: false,
         respond_by: None,
+    }
+}
+
+/// The log has all of the evidence; a message has as much of it as fits.
+fn fitting(mut text: String) -> String {
+    if text.len() > LONGEST_BODY {
+        let end =
+            (0..=LONGEST_BODY - '…'.len_utf8()).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(action: Action, role: Role, line: &str) -> Word {
+        Word {
+            agent: AgentId::new("coder-1").expect("an id"),
+            incarnation: 1,
+            role,
+            task: TaskId::new("t1").ok(),
+            epoch: Some(1),
+            behaviour: Behaviour::InfiniteLoop,
+            action,
+            severity: Gravity::Critical,
+            confidence: 0.9,
+            evidence: vec![line.to_owned(); 30],
+            text: "Stop it.".to_owned(),
+            question: None,
+            bounds: None,
+        }
+    }
+
+    #[test]
+    fn everybody_who_should_hear_of_it_does_and_nothing_is_too_long() {
+        let to = |action, role: Role| -> Vec<String> {
+            let made = intervene(&word(action, role, &"ä".repeat(600)));
+            assert_eq!((made.evidence.len(), made.evidence[0].chars().count()), (20, 500));
+            assert!(made.messages.iter().all(|draft| draft.body.len() <= LONGEST_BODY));
+            made.messages.iter().map(|draft| format!("{} {}", draft.kind.as_str(), draft.to)).collect()
+        };
+        assert_eq!(to(Action::Nudge, Role::coder()), ["nudge coder-1"]);
+        assert_eq!(to(Action::Halt, Role::coder()), ["halt coder-1", "escalate role:planner"]);
+        assert_eq!(to(Action::Halt, Role::planner()), ["halt coder-1", "escalate human"]);
+        assert_eq!(to(Action::Escalate, Role::coder()), ["escalate coder-1", "escalate human"]);
     }
 }
