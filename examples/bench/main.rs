@@ -12,6 +12,7 @@
 mod gates;
 mod messages;
 mod overseer;
+mod oversight;
 mod reporting;
 mod team;
 
@@ -184,6 +185,7 @@ impl Bench {
             "messages",
             "overseer",
             "reporting",
+            "oversight",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -209,6 +211,7 @@ impl Bench {
                 "messages" => self.messages(if self.quick { 500 } else { 10_000 }),
                 "overseer" => self.overseer(),
                 "reporting" => self.reporting(),
+                "oversight" => self.oversight(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

@@ -24,8 +24,8 @@ const BLOCKS: &str =
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A command that goes on, and what it tells.
-struct Going {
-    child: Child,
+pub(super) struct Going {
+    pub(super) child: Child,
     told: Receiver<(Instant, Value)>,
 }
 
@@ -45,14 +45,14 @@ impl Going {
         }
     }
 
-    fn end(mut self) {
+    pub(super) fn end(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }
 }
 
-fn going(bench: &Bench, world: &World, args: &[&str]) -> Going {
+pub(super) fn going(bench: &Bench, world: &World, args: &[&str]) -> Going {
     let mut child =
         world.command(&bench.liza, &world.root, None).arg("--json").args(args).spawn().expect("it starts");
     let (tell, told) = channel();
@@ -69,15 +69,20 @@ fn going(bench: &Bench, world: &World, args: &[&str]) -> Going {
 }
 
 fn play(world: &World, script: &str) {
+    play_with(world, script, "");
+}
+
+/// The same with more settings.
+pub(super) fn play_with(world: &World, script: &str, more: &str) {
     fs::write(world.home.join("agent.sh"), script).expect("a script");
     let text = format!(
-        "version: 1\nprovider: scripted\nproviders:\n  scripted: {{ command: [sh, '{}'] }}\nrun: {{ window: 12 }}\n",
+        "version: 1\nprovider: scripted\nproviders:\n  scripted: {{ command: [sh, '{}'] }}\nrun: {{ window: 12 }}\n{more}",
         world.home.join("agent.sh").display()
     );
     fs::write(world.root.join("liza.yaml"), text).expect("a file");
 }
 
-fn add(bench: &Bench, world: &World, id: &str, finalize: bool) {
+pub(super) fn add(bench: &Bench, world: &World, id: &str, finalize: bool) {
     let (file, test) = (format!("{id}.txt"), format!("test_{id}.sh"));
     let mut args =
         vec!["task", "add", "--id", id, "--title", "a task", "--spec", "specs/vision.md", "--done", "done"];
@@ -117,7 +122,7 @@ fn spread(mut times: Vec<f64>) -> String {
 const RUNNERS: usize = 6;
 
 impl Bench {
-    fn figures(&mut self, name: &str, size: &str, figures: &str) {
+    pub(super) fn figures(&mut self, name: &str, size: &str, figures: &str) {
         eprintln(&format!("{name:<28} {size:>12} {figures}"));
         self.rows.push(json!({ "row": name, "size": size, "figures": figures }));
     }

@@ -17,9 +17,12 @@ pub enum Behaviour {
     Timeout,
     Oscillation,
     ScopeCreep,
+    /// Whatever somebody says is wrong; no detector finds it.
+    Reported,
 }
 
 impl Behaviour {
+    /// What is looked for.
     pub const ALL: [Self; 7] = [
         Self::InfiniteLoop,
         Self::RepeatedFailures,
@@ -39,7 +42,12 @@ impl Behaviour {
             Self::Timeout => "timeout",
             Self::Oscillation => "oscillation",
             Self::ScopeCreep => "scope_creep",
+            Self::Reported => "reported",
         }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().chain([Self::Reported]).find(|one| one.as_str() == text)
     }
 
     /// Somebody else, or the same agent anew, could simply go on where this one has to stop.
@@ -97,6 +105,22 @@ pub struct Intervention {
     /// Whoever did it: the person whose watcher or run noticed, or an agent that oversees.
     pub by: AgentId,
 }
+
+impl Intervention {
+    /// The N of its id.
+    pub fn number(&self) -> u64 {
+        self.id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether it is about this agent, not a former one of its name, at this piece of work.
+    pub fn concerns(&self, agent: &AgentId, incarnation: u64, task: Option<&TaskId>) -> bool {
+        &self.agent == agent && self.incarnation == incarnation && self.task_id.as_ref() == task
+    }
+}
+
+/// So much is told of what was seen: enough to check it, and a bound.
+pub const EVIDENCE_LINES: usize = 20;
+pub const EVIDENCE_CHARS: usize = 500;
 
 /// The board remembers so many; the log remembers all.
 pub const INTERVENTIONS_KEPT: usize = 100;

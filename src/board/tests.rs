@@ -12,6 +12,7 @@ mod locks;
 mod matrix;
 mod merging;
 mod messages;
+mod overseeing;
 mod people;
 mod planning;
 mod quorum;

@@ -64,6 +64,7 @@ pub enum Command {
     Run(commands::run::RunArgs),
     Watch(commands::watch::WatchArgs),
     Breaker(commands::breaker::BreakerArgs),
+    Overseer(commands::overseer::OverseerArgs),
     /// Stop new work: nobody claims, submits, judges or merges until `liza resume`
     ///
     /// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
@@ -144,6 +145,7 @@ impl Command {
             Self::Breaker(args) => args.only_looks(),
             Self::Metrics(_) => true,
             Self::Sprint(command) => matches!(command, commands::sprint::SprintCommand::Show(_)),
+            Self::Overseer(args) => args.only_looks(),
             _ => false,
         }
     }

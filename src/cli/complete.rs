@@ -207,6 +207,16 @@ static STATUSES: [&str; 11] = [
     "ABANDONED",
 ];
 
+static BEHAVIOURS: [&str; 7] = [
+    "infinite_loop",
+    "repeated_failures",
+    "stagnation",
+    "token_exhaustion",
+    "timeout",
+    "oscillation",
+    "scope_creep",
+];
+
 fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
     let shown = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
     let about_agents = place.path.first() == Some(&"agent");
@@ -228,6 +238,7 @@ fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
         (_, "STATUS") => Meaning::Words(&STATUSES),
         ("role", _) => Meaning::Words(&crate::board::agent::BUILT_IN_ROLES),
         ("severity", _) => Meaning::Words(&["critical", "major", "minor", "nitpick"]),
+        ("behaviour", _) => Meaning::Words(&BEHAVIOURS),
         ("urgency", _) => Meaning::Words(&["deferred", "immediate"]),
         ("risk", _) => Meaning::Words(&["low", "medium", "high"]),
         ("name", _) if place.path == ["schema"] => Meaning::Words(&crate::wire::schema::NAMES),

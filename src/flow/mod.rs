@@ -37,6 +37,7 @@ pub mod metrics;
 pub mod migrate;
 pub mod moved;
 pub mod observe;
+pub mod oversight;
 pub mod propose;
 pub mod recover;
 pub mod report;

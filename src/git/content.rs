@@ -79,6 +79,36 @@ pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
     Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
 }
 
+/// What stands in a worktree at a glance, while somebody may be writing there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Present {
+    /// As [`Fingerprint::tree`].
+    pub tree: CommitId,
+    /// Paths that are not as in `base`, committed or not.
+    pub changed: Vec<String>,
+}
+
+/// Reads what the worktree holds and how that differs from a commit, leaving nothing behind.
+pub fn present(worktree: &Path, base: &CommitId) -> Result<Present, GitError> {
+    let scratch = Scratch::new(worktree, Objects::Throwaway)?;
+    // A file that goes away while it is looked at is not there.
+    let output = scratch.add_everything(&["--ignore-errors"])?;
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        return Err(failed("add", &output));
+    }
+    let bytes = scratch
+        .git("diff-index")
+        .args(["--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"])
+        .end_of_options()
+        .arg(base.as_str())
+        .run()?;
+    let changed = bytes.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(Present {
+        tree: scratch.write_tree()?,
+        changed: changed.map(|path| String::from_utf8_lossy(path).into_owned()).collect(),
+    })
+}
+
 /// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.
 ///
 /// A file git cannot read does not stop the rest from being saved. The caller pins the commit under a ref.

@@ -11,8 +11,9 @@ mod random;
 pub use clock::now;
 pub use filesystem::{network_file_system, room};
 pub use process::{
-    HOLD, HOLD_GATE, adopt_orphans, ancestors, children, descendants, descendants_except, descendants_of,
-    end_descendants_except, environment_of, has_orphaned_holder, holds_gate_of, is_in_group_of, is_program,
-    is_runner, is_running_liza, lives, process, program, this_process, this_program,
+    Burden, HOLD, HOLD_GATE, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,
+    descendants_of, end_descendants_except, environment_of, has_orphaned_holder, holds_gate_of,
+    is_in_group_of, is_program, is_runner, is_running_liza, lives, process, program, this_process,
+    this_program,
 };
 pub use random::secret;

@@ -77,6 +77,64 @@ pub fn descendants_of(pid: u32) -> Vec<u32> {
     below(pid, &BTreeSet::new())
 }
 
+/// What a process and all that descends from it have used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Burden {
+    /// Those that descend from it.
+    pub processes: u64,
+    /// Processor time, with that of children which have ended.
+    pub cpu_ms: u64,
+}
+
+/// Nothing, where the system does not tell.
+pub fn burden_of(pid: u32) -> Option<Burden> {
+    let mut burden = Burden::default();
+    let mut open = vec![pid];
+    let mut seen = BTreeSet::from([pid]);
+    let mut listed = Vec::new();
+    while let Some(next) = open.pop() {
+        match children_of(next) {
+            Some(children) => {
+                let new: Vec<u32> = children.into_iter().filter(|child| seen.insert(*child)).collect();
+                listed.extend(&new);
+                open.extend(new);
+            }
+            // Gone meanwhile, and then its children are somebody else's; or the kernel lists none.
+            None if next != pid => {}
+            None => listed = below(pid, &BTreeSet::new()),
+        }
+    }
+    let mut ticks = 0;
+    for (at, one) in std::iter::once(pid).chain(listed).enumerate() {
+        let Some(fields) = stat_fields(one) else {
+            if at == 0 {
+                return None;
+            }
+            continue;
+        };
+        // User and system time, its own and that of the children it has waited for.
+        ticks += (11..=14).filter_map(|field| fields.get(field)?.parse::<u64>().ok()).sum::<u64>();
+        if at > 0 && fields.first().is_none_or(|state| state != "Z") {
+            burden.processes += 1;
+        }
+    }
+    burden.cpu_ms = ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1);
+    Some(burden)
+}
+
+fn children_of(pid: u32) -> Option<BTreeSet<u32>> {
+    let mut found = BTreeSet::new();
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        let path = thread.path();
+        match std::fs::read_to_string(path.join("children")) {
+            Ok(listed) => found.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok())),
+            Err(_) if !path.exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(found)
+}
+
 /// The children of this process.
 pub fn children() -> BTreeSet<u32> {
     if let Some(children) = children_by_thread() {
@@ -371,6 +429,28 @@ fn pid_namespace() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_a_family_uses_is_summed_also_when_some_of_it_has_ended() {
+        let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; (sleep 60) & echo up; wait";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", &format!("sh -c '{script}'; true")])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");
+        let burden = burden_of(child.id()).expect("numbers");
+        for pid in descendants_of(child.id()).into_iter().chain([child.id()]).filter_map(pid_of) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        let _ = child.wait();
+        assert!(burden.processes >= 2, "{burden:?}");
+        assert!(burden.cpu_ms > 0, "{burden:?}");
+        assert_eq!(burden_of(u32::MAX), None);
+    }
 
     #[test]
     fn a_process_is_known_by_more_than_its_pid() {

@@ -325,11 +325,14 @@ fn standstill(board: &Board, world: &World, now: &Stamp, team: &Team) -> State {
         .filter(|task| !task.status.is_terminal())
         .filter(|task| team.only.as_ref().is_none_or(|only| only == &task.id))
         .collect();
+    // A planner could still plan more; nobody else is waited for when there is nothing to do.
+    let planner_rests =
+        team.seats.iter().any(|seat| seat.role == Role::planner() && team.resting.contains(&seat.agent));
+    if open.is_empty() && !planner_rests {
+        return nothing_open(board, team);
+    }
     if !team.resting.is_empty() {
         return State::Waiting(Vec::new());
-    }
-    if open.is_empty() {
-        return nothing_open(board, team);
     }
     let scene = Scene::new(board, world, now);
     let mut causes = Vec::new();

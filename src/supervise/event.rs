@@ -26,6 +26,8 @@ pub enum Kind {
     MergeFailed,
     /// A limit is reached; the agent was asked to hand off.
     Limit,
+    /// The overseer, or a person, ends the session.
+    Halted,
     Crashed,
     Paused,
     Resumed,
@@ -57,6 +59,7 @@ impl Kind {
             Self::Merged => "merged",
             Self::MergeFailed => "merge failed",
             Self::Limit => "limit",
+            Self::Halted => "halted",
             Self::Crashed => "crashed",
             Self::Paused => "paused",
             Self::Resumed => "resumed",

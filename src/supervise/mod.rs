@@ -13,6 +13,7 @@ mod listen;
 mod notifier;
 mod output;
 mod oversight;
+mod pulse;
 pub mod runner;
 mod session;
 pub mod signals;

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::board::spent::{CapUse, Unit};
@@ -50,15 +51,26 @@ fn open(path: &Path) -> std::io::Result<File> {
 #[derive(Clone)]
 pub struct Gauge {
     meter: Arc<Mutex<Meter>>,
+    /// Printed so far, on both streams.
+    bytes: Arc<AtomicU64>,
 }
 
 impl Gauge {
     pub fn new(meter: Meter) -> Self {
-        Self { meter: Arc::new(Mutex::new(meter)) }
+        Self { meter: Arc::new(Mutex::new(meter)), bytes: Arc::default() }
     }
 
     pub fn usage(&self) -> Usage {
         self.meter.lock().unwrap_or_else(PoisonError::into_inner).usage().clone()
+    }
+
+    /// The counter that whoever reads a stream adds to.
+    pub fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes)
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub fn finish(&self, usage_file: Option<&[u8]>) {
@@ -133,6 +145,7 @@ pub fn pump(
     path: &Path,
     gauge: Option<(Gauge, Bounds)>,
     secrets: Vec<Secret>,
+    counter: &AtomicU64,
     mut on_limit: impl FnMut(String),
 ) {
     let mut log = BoundedLog::create(path).ok();
@@ -146,6 +159,7 @@ pub fn pump(
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
+        counter.fetch_add(count as u64, Ordering::Relaxed);
         // What is read from the output ends in events and reports, so it is read without the secrets too.
         let safe = redactor.feed(&buffer[..count]);
         if let Some((gauge, bounds)) = &gauge {

@@ -366,7 +366,11 @@ impl Runner {
     }
 
     pub(super) fn not_now(&mut self, key: String) {
-        self.not_before.insert(key, Instant::now() + TICK);
+        self.rest_from(key, TICK);
+    }
+
+    pub(super) fn rest_from(&mut self, key: String, rest: Duration) {
+        self.not_before.insert(key, Instant::now() + rest);
     }
 
     fn look_for_work(&mut self) -> Result<Option<Found>, Failure> {

@@ -6,14 +6,18 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use crate::board::{Switch, SwitchKind, TaskId};
+use crate::board::oversight::Intervention;
+use crate::board::{AgentId, Needs, Switch, SwitchKind, TaskId};
 use crate::flow::{Context, Failure};
+use crate::policy::halting;
 use crate::provider::{Invocation, Meter, Secret, Usage};
+use crate::store::lock::LockNote;
 
 use super::child::{self, Running, Start};
 use super::event::{Event, Kind};
 use super::heart::{Beat, Heart};
 use super::output::{self, Bounds, Gauge};
+use super::pulse::{self, Pauses, Pulse, Sitter};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -32,7 +36,7 @@ pub enum Wake {
 }
 
 /// Why a session was over.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Why {
     /// The command ended by itself.
     ByItself,
@@ -40,6 +44,8 @@ pub enum Why {
     Abort(String),
     Signal(i32),
     Lost(String),
+    /// The overseer, or a person, has put an end to it.
+    Halted(Box<Intervention>),
 }
 
 pub struct Ended {
@@ -82,6 +88,24 @@ pub struct Frame<'a> {
     pub rx: &'a Receiver<Wake>,
     pub sink: &'a dyn Fn(Event),
     pub meter: Meter,
+    pub halting: Halting,
+    /// Who looks at it while it runs, if anybody is to.
+    pub sitter: Option<Sitter>,
+}
+
+/// Which halts are about this piece of work: those of this incarnation that came after it was begun.
+#[derive(Debug, Clone)]
+pub struct Halting {
+    pub agent: AgentId,
+    pub incarnation: u64,
+    pub after: u64,
+}
+
+impl Halting {
+    pub fn ordered(&self, ctx: &Context) -> Option<Intervention> {
+        let board = ctx.store.read(&Needs::Nothing).ok()?.board;
+        halting::ordered(&board, &self.agent, self.incarnation, self.after).cloned()
+    }
 }
 
 pub struct HeartParts {
@@ -132,14 +156,17 @@ pub fn run(
         let (gauge, bounds, tx) = (gauge.clone(), frame.bounds.clone(), frame.tx.clone());
         let secrets = frame.secrets.clone();
         readers.push(std::thread::spawn(move || {
-            output::pump(pipe, &out, Some((gauge, bounds)), secrets, |why| {
+            let counter = gauge.counter();
+            output::pump(pipe, &out, Some((gauge, bounds)), secrets, &counter, |why| {
                 let _ = tx.send(Wake::Limit(number, why));
             });
         }));
     }
     if let Some(pipe) = pipes.err {
-        let secrets = frame.secrets.clone();
-        readers.push(std::thread::spawn(move || output::pump(pipe, &err, None, secrets, |_| {})));
+        let (secrets, counter) = (frame.secrets.clone(), gauge.counter());
+        readers.push(std::thread::spawn(move || {
+            output::pump(pipe, &err, None, secrets, &counter, |_| {});
+        }));
     }
     let tx = frame.tx.clone();
     running.on_exit(move || {
@@ -156,7 +183,16 @@ pub fn run(
             let _ = tx.send(Wake::Lost(number, why));
         },
     );
+    let pauses = Pauses::default();
+    let pulse = frame.sitter.map(|sitter| {
+        let started_at = crate::host::now().wall;
+        let session = pulse::Session { number, began, started_at, pauses: pauses.clone() };
+        Pulse::start(frame.ctx, sitter, session, gauge.clone(), running.process.pid)
+    });
     let watch = Watch {
+        pauses,
+        halting: frame.halting,
+        revision: 0,
         reviews: matches!(frame.beat, Beat::Review { .. }),
         ctx: frame.ctx,
         agent: frame.agent,
@@ -170,6 +206,7 @@ pub fn run(
     };
     let why = watch.until_over(&running, frame.bounds.limits.wall_seconds);
     // From here on nothing is renewed for it, and nothing else of this runner runs.
+    drop(pulse);
     drop(heart);
     let status = running.reap().ok();
     let left_over = child::end_remains(&running);
@@ -206,6 +243,10 @@ struct Watch<'a> {
     grace: Duration,
     deadline: Option<Instant>,
     reviews: bool,
+    pauses: Pauses,
+    halting: Halting,
+    /// Of the board when it was last looked at for a halt.
+    revision: u64,
     spending: Spending,
 }
 
@@ -262,6 +303,12 @@ impl Watch<'_> {
                     ending = Some((Why::Signal(signal), at));
                 }
                 Ok(Wake::Board) => {
+                    if !stopping && let Some(halt) = self.halt() {
+                        (self.sink)(Event::new(Kind::Halted, halting::reason(&halt)));
+                        running.ask_to_end();
+                        stopping = true;
+                        ending = Some((Why::Halted(Box::new(halt)), Instant::now() + self.grace));
+                    }
                     if ending.is_none()
                         && let Some(why) = self.spending.used_up(self.ctx, self.agent, self.task)
                     {
@@ -275,6 +322,7 @@ impl Watch<'_> {
                             ending = Some((Why::Abort(reason(&switch)), Instant::now() + self.grace));
                         } else if paused.is_none() && !stopping {
                             paused = Some(Instant::now());
+                            self.pauses.begin();
                             (self.sink)(Event::new(
                                 Kind::Paused,
                                 format!("{} is set; the agent finishes its step", switch.kind.as_str()),
@@ -282,6 +330,7 @@ impl Watch<'_> {
                         }
                     } else if let Some(since) = paused.take() {
                         // A pause costs nobody its time.
+                        self.pauses.end();
                         self.deadline = self.deadline.map(|at| at + since.elapsed());
                         (self.sink)(Event::new(Kind::Resumed, ""));
                     }
@@ -318,6 +367,16 @@ impl Watch<'_> {
     /// The switch that stops this agent, if one is set.
     fn switch(&self) -> Option<Switch> {
         stopping(self.ctx, self.agent, self.task)
+    }
+
+    /// The halt of this agent, if one was ordered since the board was last looked at.
+    fn halt(&mut self) -> Option<Intervention> {
+        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        if revision == self.revision {
+            return None;
+        }
+        self.revision = revision;
+        self.halting.ordered(self.ctx)
     }
 
     /// The agent hears of it with its next liza command.

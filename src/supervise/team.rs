@@ -110,6 +110,8 @@ pub struct TeamRun<'a> {
     /// When runners that were asked twice are killed.
     kill_at: Option<Instant>,
     grace: Duration,
+    /// How long a reviewer that was halted is not started again.
+    halted_rest: Duration,
     orphans: Orphans,
     told: String,
     /// A switch holds everybody up, and that was said.
@@ -166,6 +168,7 @@ impl<'a> TeamRun<'a> {
             signals: 0,
             kill_at: None,
             grace: Duration::from_secs(config.run.grace_seconds),
+            halted_rest: Duration::from_secs(config.overseer.nudge_cooldown_seconds),
             orphans,
             told: String::new(),
             paused: false,
@@ -439,6 +442,7 @@ impl<'a> TeamRun<'a> {
                     match event.event {
                         Kind::Notice => flight.notice.clone_from(&event.text),
                         Kind::Limit => flight.limited = true,
+                        Kind::Halted => flight.halted = true,
                         _ => {}
                     }
                     if let Some(task) = event.task.as_ref().and_then(|task| TaskId::new(task).ok()) {
@@ -472,6 +476,10 @@ impl<'a> TeamRun<'a> {
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
         self.note_futility(&flight, failure.as_ref());
+        if flight.halted && flight.start.role.judges() {
+            // The review is free again, and better taken up by somebody else.
+            self.resting_until.insert(agent.clone(), Instant::now() + self.halted_rest);
+        }
         if code != Some(0) || flight.limited {
             self.give_back(&flight.start.woken);
         }

@@ -97,13 +97,14 @@ pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     let (send, events) = channel();
     let (changes, troubles, ends) = (send.clone(), send.clone(), send);
     let started = ctx.now.wall;
-    let mut watcher = Watcher::open(ctx, Some(started), move |text| {
-        let _ = troubles.send(Event::Trouble(text));
-    })?;
+    // Before its lock says that somebody watches: whoever sees that may end it by a signal.
     signals::forward(move |signal| {
         let _ = ends.send(Event::Signal(signal));
     })
     .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+    let mut watcher = Watcher::open(ctx, Some(started), move |text| {
+        let _ = troubles.send(Event::Trouble(text));
+    })?;
     // Before the first look, so that nothing slips in between.
     let notification = DirectoryWatch::notify_to(watcher.ctx.store.dir(), move || {
         let _ = changes.send(Event::Changed);

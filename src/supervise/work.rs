@@ -12,6 +12,8 @@ use crate::board::{Board, Needs, Role, Status, SwitchKind, Task, TaskId};
 use crate::flow::Failure;
 use crate::flow::briefing::{Assignment, BriefRequest, brief};
 use crate::flow::leftovers::{self, Leftovers};
+use crate::flow::oversight::{self, Subject};
+use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::Ending;
 use crate::policy::registry::Registry;
@@ -21,8 +23,9 @@ use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 use super::event::{Event, Kind};
 use super::heart::Beat;
 use super::output::Bounds;
+use super::pulse::Sitter;
 use super::runner::{After, Left, Runner, said};
-use super::session::{self, Ended, Files, Frame, HeartParts, Why, reason, stopping};
+use super::session::{self, Ended, Files, Frame, Halting, HeartParts, Why, reason, stopping};
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
@@ -49,6 +52,7 @@ impl Runner {
         let mut empty = 0;
         let mut sessions = 0;
         let mut before = self.state_at_start(&assignment);
+        let halting = self.halting()?;
         loop {
             let task = task_of(&assignment).cloned();
             match self.wait_for_leave_to_start(task.as_ref()) {
@@ -61,6 +65,11 @@ impl Runner {
             }
             if let Some(why) = self.no_longer_itself()? {
                 return Ok(After::Leave(Left::GaveUp(why)));
+            }
+            // Ordered while nothing ran.
+            if let Some(halt) = halting.ordered(&self.ctx) {
+                let left = self.left_behind(&assignment);
+                return Ok(self.halted(&assignment, &halt, left.as_ref()));
             }
             if let Some(why) = self.cap_used_up(task.as_ref())? {
                 let left = self.left_behind(&assignment);
@@ -86,7 +95,7 @@ impl Runner {
                 Err(failure) => return Err(failure),
             };
             self.mark_told(&prompt.told);
-            let ended = self.session(&assignment, &place, &prompt.text)?;
+            let ended = self.session(&assignment, &place, &prompt.text, halting.clone())?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
             self.tell_end(&assignment, &ended, left.as_ref());
@@ -97,7 +106,7 @@ impl Runner {
                     self.tell(Event::new(Kind::Notice, format!("the claim is lost: {why}")));
                     return Ok(After::GoOn);
                 }
-                Why::Limit(_) | Why::ByItself => {}
+                Why::Limit(_) | Why::Halted(_) | Why::ByItself => {}
             }
             // The agent may have gone on to other work by itself.
             if let Some((task, epoch, worktree)) = self.held()? {
@@ -112,8 +121,10 @@ impl Runner {
                 self.let_go(&assignment, &why);
                 return Ok(After::GoOn);
             }
-            if let Why::Limit(why) = &ended.why {
-                return Ok(self.end_at_limit(&assignment, why, left.as_ref()));
+            match &ended.why {
+                Why::Limit(why) => return Ok(self.end_at_limit(&assignment, why, left.as_ref())),
+                Why::Halted(halt) => return Ok(self.halted(&assignment, halt, left.as_ref())),
+                _ => {}
             }
             let now = self.state_of(&assignment);
             empty = if now == before { empty + 1 } else { 0 };
@@ -316,7 +327,42 @@ impl Runner {
         }
     }
 
-    fn session(&mut self, assignment: &Assignment, place: &Path, prompt: &str) -> Result<Ended, Failure> {
+    /// What is ordered from here on is about the work that is begun now.
+    fn halting(&self) -> Result<Halting, Failure> {
+        let board = self.board(None)?;
+        Ok(Halting {
+            agent: self.agent.clone(),
+            incarnation: board.agent(&self.agent).map_or(0, |agent| agent.incarnation),
+            after: last_number(&board),
+        })
+    }
+
+    fn sitter(&self, assignment: &Assignment, incarnation: u64) -> Option<Sitter> {
+        let config = &self.config.overseer;
+        config.enabled.then(|| Sitter {
+            root: self.ctx.root().to_owned(),
+            caller: self.caller.clone(),
+            agent: self.agent.clone(),
+            incarnation,
+            role: self.role.clone(),
+            subject: match assignment {
+                Assignment::Task { .. } => Subject::Claim,
+                Assignment::Review { task } => Subject::Review(task.clone()),
+                Assignment::Plan { .. } => Subject::Plan,
+            },
+            limits: self.limits,
+            every: oversight::interval(config),
+            size: oversight::kept(config),
+        })
+    }
+
+    fn session(
+        &mut self,
+        assignment: &Assignment,
+        place: &Path,
+        prompt: &str,
+        halting: Halting,
+    ) -> Result<Ended, Failure> {
         self.sessions += 1;
         let files = self.files(assignment)?;
         let prompt_file = files.path("prompt.md");
@@ -371,6 +417,8 @@ impl Runner {
             rx: &self.rx,
             sink: &sink,
             meter: Meter::new(&self.entry),
+            sitter: self.sitter(assignment, halting.incarnation),
+            halting,
         };
         let ended = session::run(frame, &invocation, place, env)?;
         let used = serde_json::json!({

@@ -65,6 +65,8 @@ const SCENES: &[(&str, Me, Scene)] = &[
     ("liza metrics", Me::Human, merged),
     ("liza next", Me::Coder, idle),
     ("liza note", Me::Human, idle),
+    ("liza overseer", Me::Human, working),
+    ("liza overseer halt", Me::Human, at_work),
     ("liza pause", Me::Human, board),
     ("liza plan", Me::Human, planned),
     ("liza report", Me::Human, working),
@@ -190,6 +192,21 @@ fn staffed() -> Stage {
     crate::team::play(&stage.world, crate::team::EVERY_ROLE);
     crate::team::configure(&stage.world, "");
     crate::team::add(&stage.world, "t1");
+    stage
+}
+
+/// An agent that its runner can end; the runner leaves after that.
+fn at_work() -> Stage {
+    let stage = staffed();
+    crate::team::play(&stage.world, "touch $OUT/up; sleep 20");
+    let runner = stage
+        .world
+        .liza_command(&HUMAN, &stage.world.root, &["agent", "run", "--role", "coder", "--once"])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    drop(runner.expect("liza starts"));
+    crate::team::until("an agent works", || stage.world.home().join("out/up").exists());
     stage
 }
 

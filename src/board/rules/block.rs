@@ -18,6 +18,7 @@ use super::common::{
     check_epoch, end_claim, entry, find, lease_over, next_step, no_intent, note_failure, parts, plans,
     questions_given, text_given, wrong_state,
 };
+use super::intervene::was_halted;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,9 +74,11 @@ impl Rule for Block {
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let hold = board.config().blocked_hold_seconds;
         let by_overseer = !call.by.is_human() && call.by.has_role(board, &Role::overseer());
+        // Its own runner ends the claim of an agent that was halted.
+        let halted = board.task(&self.task).is_some_and(|task| was_halted(&board.rest.interventions, task));
         let (head, body) = parts(board, &self.task);
         let from = head.status;
-        if by_overseer {
+        if by_overseer || halted {
             note_failure(head);
         }
         end_claim(head);

@@ -5,13 +5,23 @@ use serde_json::{Value, json};
 
 use crate::board::call::Call;
 use crate::board::ids::{AgentId, Role, TaskId};
-use crate::board::oversight::{Action, Behaviour, Gravity, INTERVENTIONS_KEPT, Intervention};
-use crate::board::records::next_number;
+use crate::board::oversight::{
+    Action, Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES, Gravity, INTERVENTIONS_KEPT, Intervention,
+};
+use crate::board::records::{Recipient, next_number};
 use crate::board::refusal::{Code, Refusal};
 use crate::board::state::Board;
+use crate::board::task::{Head, Status};
 use crate::board::transition::{Needs, Rule};
 
+use super::common::find;
 use super::message::{Draft, post};
+
+/// To the agent, to the planner and to a person: nobody else is spoken to by an intervention.
+const MOST_MESSAGES: usize = 3;
+const LONGEST_SUBJECT: usize = 200;
+/// In bytes, as for any message.
+const LONGEST_BODY: usize = 8 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,9 +38,126 @@ pub struct Intervene {
     pub severity: Gravity,
     pub confidence: f64,
     pub evidence: Vec<String>,
+    /// What holds for whoever acts by himself; a person decides without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// What is said: to the agent, and to the planner if it is halted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Draft>,
+}
+
+/// How often something may be done about one agent at one piece of work. Asked here once more, because two who look at the
+/// same time come to the same decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    pub cooldown_seconds: u64,
+    pub max_nudges: u32,
+}
+
+impl Intervene {
+    fn is_whole(&self) -> Result<(), Refusal> {
+        let wrong = |what: String| {
+            Refusal::new(Code::Value, what)
+                .hint(format!(
+                    "1 to {EVIDENCE_LINES} lines of evidence, each of at most {EVIDENCE_CHARS} characters, say what was seen"
+                ))
+                .err()
+        };
+        if self.evidence.is_empty() || self.evidence.iter().any(|line| line.trim().is_empty()) {
+            return wrong("an intervention without evidence is not made".to_owned());
+        }
+        if self.evidence.len() > EVIDENCE_LINES {
+            return wrong(format!("the evidence has {} lines", self.evidence.len()));
+        }
+        if let Some(line) = self.evidence.iter().find(|line| line.chars().count() > EVIDENCE_CHARS) {
+            return wrong(format!("a line of the evidence has {} characters", line.chars().count()));
+        }
+        if !(0.0..=1.0).contains(&self.confidence) {
+            return wrong(format!("the confidence is {}; it goes from 0 to 1", self.confidence));
+        }
+        let addressed = |draft: &Draft| match &draft.to {
+            Recipient::One(id) => id == &self.agent || id.is_human(),
+            Recipient::Role(role) => role == &Role::planner(),
+        };
+        let long = |draft: &Draft| {
+            draft.subject.chars().count() > LONGEST_SUBJECT || draft.body.len() > LONGEST_BODY
+        };
+        if self.messages.len() > MOST_MESSAGES
+            || self.messages.iter().any(|draft| !addressed(draft) || long(draft))
+        {
+            return wrong(
+                "an intervention speaks to the agent, the planner and a person, briefly".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// What was seen of a claim says nothing about the next one.
+    fn claim_stands(&self, board: &Board) -> Result<(), Refusal> {
+        let Some(id) = &self.task else { return Ok(()) };
+        let task = find(board, id)?;
+        let held = [&task.lease, &task.review_lease]
+            .into_iter()
+            .flatten()
+            .any(|lease| lease.agent == self.agent && lease.incarnation == self.incarnation);
+        if held && self.epoch.is_none_or(|epoch| epoch == task.epoch) {
+            return Ok(());
+        }
+        Refusal::new(Code::Epoch, format!("`{}` does not hold `{id}` any more as it did then", self.agent))
+            .hint("look again: `liza overseer`")
+            .detail("task", id.as_str())
+            .detail("epoch", task.epoch)
+            .err()
+    }
+
+    fn is_bounded(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let past = || {
+            let all = board.rest.interventions.iter();
+            all.filter(|one| one.concerns(&self.agent, self.incarnation, self.task.as_ref()))
+        };
+        let again = "what was done has to have its time first; `liza overseer` shows it";
+        let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
+        if self.action == Action::Halt
+            && self.task.as_ref().is_some_and(working)
+            && past().any(|one| one.action == Action::Halt && one.epoch == self.epoch)
+        {
+            return Refusal::new(Code::Limit, format!("`{}` is being halted already", self.agent))
+                .hint(again)
+                .err();
+        }
+        let Some(bounds) = self.bounds else { return Ok(()) };
+        let cooldown = i64::try_from(bounds.cooldown_seconds).unwrap_or(i64::MAX);
+        let recent = past().find(|one| {
+            one.behaviour == self.behaviour
+                && one.action >= self.action
+                && (0..cooldown).contains(&call.now.wall.since(one.time))
+        });
+        if let Some(recent) = recent {
+            return Refusal::new(
+                Code::Limit,
+                format!(
+                    "`{}` had a {} for {} at {}, less than {cooldown} s ago",
+                    self.agent,
+                    recent.action.as_str(),
+                    recent.behaviour.as_str(),
+                    recent.time
+                ),
+            )
+            .hint(again)
+            .err();
+        }
+        let nudges = past().filter(|one| one.action == Action::Nudge).count();
+        if self.action == Action::Nudge && nudges >= bounds.max_nudges as usize {
+            return Refusal::new(
+                Code::Limit,
+                format!("`{}` was nudged {nudges} times; one more would not help", self.agent),
+            )
+            .hint("halt it: `liza overseer halt AGENT --reason …`, or put it before a person")
+            .err();
+        }
+        Ok(())
+    }
 }
 
 impl Rule for Intervene {
@@ -41,19 +168,27 @@ impl Rule for Intervene {
                 .err();
         }
         match board.agent(&self.agent) {
-            Some(agent) if agent.incarnation == self.incarnation && agent.is_active() => Ok(()),
-            Some(_) => Refusal::new(
-                Code::Transition,
-                format!("`{}` was registered anew or retired since it was looked at", self.agent),
-            )
-            .hint("look again: `liza overseer`")
-            .err(),
+            Some(agent) if agent.incarnation == self.incarnation && agent.is_active() => {}
+            Some(_) => {
+                return Refusal::new(
+                    Code::Transition,
+                    format!("`{}` was registered anew or retired since it was looked at", self.agent),
+                )
+                .hint("look again: `liza overseer`")
+                .err();
+            }
             None => {
-                Refusal::new(Code::UnknownAgent, format!("there is no agent `{}` on this board", self.agent))
-                    .hint("`liza agent list` shows them")
-                    .err()
+                return Refusal::new(
+                    Code::UnknownAgent,
+                    format!("there is no agent `{}` on this board", self.agent),
+                )
+                .hint("`liza agent list` shows them")
+                .err();
             }
         }
+        self.is_whole()?;
+        self.claim_stands(board)?;
+        self.is_bounded(board, call)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
@@ -78,7 +213,10 @@ impl Rule for Intervene {
         past.drain(..too_many);
         let messages: Vec<String> =
             self.messages.iter().map(|draft| post(board, call, call.by.id(), draft)).collect();
-        json!({ "id": id, "agent": self.agent, "action": self.action, "messages": messages })
+        json!({
+            "id": id, "agent": self.agent, "task": self.task, "action": self.action,
+            "behaviour": self.behaviour, "messages": messages,
+        })
     }
 
     fn needs(&self, _: &Board) -> Needs {
@@ -88,4 +226,16 @@ impl Rule for Intervene {
     fn drafts(&self) -> &[Draft] {
         &self.messages
     }
+}
+
+/// Whether the claim on this task was halted for something that its agent did wrong. To be out of tokens or time is
+/// nothing of the kind.
+pub fn was_halted(interventions: &[Intervention], task: &Head) -> bool {
+    let Some(lease) = &task.lease else { return false };
+    interventions.iter().any(|one| {
+        one.action == Action::Halt
+            && !one.behaviour.is_exhaustion()
+            && one.epoch == Some(task.epoch)
+            && one.concerns(&lease.agent, lease.incarnation, Some(&task.id))
+    })
 }

@@ -189,7 +189,7 @@ pub fn current_checkpoint(body: &Body) -> Option<&Checkpoint> {
 }
 
 /// All checkpoints since the present attempt's worktree was made: a later one need not repeat the files of an earlier.
-pub(super) fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
+pub fn checkpoints_of_attempt(body: &Body) -> Vec<&Checkpoint> {
     let agent = body.attempt().map(|attempt| &attempt.agent);
     let start = body
         .history

@@ -112,6 +112,7 @@ fn best_chance(operation: Operation, name: &str) -> (Bench, Transition) {
             severity: Gravity::Warning,
             confidence: 0.9,
             evidence: vec!["the same call 9 times".to_owned()],
+            bounds: None,
             messages: Vec::new(),
         }
         .into(),

@@ -24,6 +24,7 @@ pub mod merge;
 pub mod message;
 pub mod metrics;
 pub mod next;
+pub mod overseer;
 pub mod plan;
 pub mod records;
 pub mod report;
@@ -67,6 +68,7 @@ pub fn dispatch(session: &mut Session, command: Command) -> Result<Answer, Failu
         Command::Checkpoint(args) => switch::set(session, crate::board::SwitchKind::Checkpoint, &args),
         Command::Breaker(args) => breaker::run(session, &args),
         Command::Watch(args) => watch::run(session, &args),
+        Command::Overseer(args) => overseer::run(session, &args),
         Command::Resume(args) => switch::resume(session, &args),
         Command::Note(args) => records::note(session, &args),
         Command::Anomaly(args) => records::anomaly(session, &args),

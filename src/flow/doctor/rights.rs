@@ -92,7 +92,7 @@ pub fn odd_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             odd(path, "file");
         }
     }
-    for path in layout.directories() {
+    for path in layout.directories().into_iter().chain([layout.overseer()]) {
         if std::fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_dir()) {
             odd(path, "directory");
         }

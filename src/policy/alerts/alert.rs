@@ -45,6 +45,7 @@ kinds! {
     Spend "spend",
     Stalled "stalled",
     BreakerOpen "breaker_open",
+    Overseer "overseer",
 }
 
 impl Kind {

@@ -42,6 +42,7 @@ fn name(behaviour: Behaviour) -> &'static str {
         Behaviour::Timeout => "Your time is nearly over",
         Behaviour::Oscillation => "You go back and forth between the same states",
         Behaviour::ScopeCreep => "You change more and more files that your task does not name",
+        Behaviour::Reported => "Somebody says that you are on the wrong way",
     }
 }
 
@@ -89,6 +90,7 @@ fn advice(detection: &Detection) -> Vec<String> {
             ),
             format!("If the scope is wrong, ask: {ask}"),
         ],
+        Behaviour::Reported => vec![format!("If you see it otherwise, ask: {ask}")],
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod patterns;
+mod person;
 mod sprint;
 
 use std::time::Duration;

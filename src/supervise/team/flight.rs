@@ -61,6 +61,8 @@ pub struct Flight {
     pub notice: String,
     /// Its agent was cut off at a limit.
     pub limited: bool,
+    /// Its agent was halted.
+    pub halted: bool,
     /// How the task stood when it was started.
     pub found: Option<Found>,
 }
@@ -102,6 +104,7 @@ impl Flight {
             failure: None,
             notice: String::new(),
             limited: false,
+            halted: false,
             found,
         })
     }

@@ -1,16 +1,24 @@
 //! How a piece of work is ended for an agent that does not end it itself.
 
+use std::time::Duration;
+
 use crate::board::history::Event as Past;
+use crate::board::oversight::Intervention;
 use crate::board::rules::{Block, HandOff, RecordCrash, Release, ReleaseReview};
 use crate::board::{Code, TaskId, Transition};
 use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
+use crate::policy::halting;
+use crate::text::clipped;
 
 use super::super::event::{Event, Kind};
 use super::super::output::CAP_MARK;
 use super::super::runner::{After, Runner, said};
 use super::super::session::Ended;
 use super::{CRASH_MARK, LIMIT_HANDOFFS, LIMIT_MARK, left_words};
+
+/// The log has all of the evidence.
+const LONGEST_REASON: usize = 2000;
 
 impl Runner {
     /// A limit is reached and the agent did not hand off: its runner does.
@@ -68,6 +76,42 @@ impl Runner {
                     return self.give_up_on(assignment, why);
                 }
                 self.not_now(format!("review {task}"));
+                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
+            }
+            Assignment::Plan { wakes } => {
+                self.planned(wakes);
+                After::GoOn
+            }
+        }
+    }
+
+    /// Somebody put an end to it. Whoever only ran out of tokens or time is followed by a fresh session; anything else
+    /// needs an answer first.
+    pub(super) fn halted(
+        &mut self,
+        assignment: &Assignment,
+        halt: &Intervention,
+        left: Option<&Leftovers>,
+    ) -> After {
+        let why = clipped(&halting::reason(halt), LONGEST_REASON).into_owned();
+        if halt.behaviour.is_exhaustion() {
+            return self.end_at_limit(assignment, &why, left);
+        }
+        match assignment {
+            Assignment::Task { task, epoch } => {
+                let left = left.map_or("nothing is known of its worktree".to_owned(), left_words);
+                let block = Block {
+                    task: task.clone(),
+                    epoch: Some(*epoch),
+                    reason: format!("{why}; {left}"),
+                    questions: halting::questions(halt, task),
+                };
+                self.end_claim(task, block.into())
+            }
+            Assignment::Review { task } => {
+                // Somebody else's turn, if there is anybody.
+                let rest = Duration::from_secs(self.config.overseer.nudge_cooldown_seconds);
+                self.rest_from(format!("review {task}"), rest);
                 self.end_claim(task, ReleaseReview { task: task.clone() }.into())
             }
             Assignment::Plan { wakes } => {

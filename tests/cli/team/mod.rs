@@ -5,6 +5,7 @@ mod descent;
 mod exits;
 mod fire;
 mod gated;
+mod overseen;
 mod played;
 mod running;
 mod stubborn;

@@ -1,0 +1,200 @@
+//! One act of oversight: the record and the words that go with it, in one change of the board.
+
+use std::collections::BTreeMap;
+
+use crate::board::oversight::{Action, Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES, Gravity};
+use crate::board::records::{MessageKind, Recipient};
+use crate::board::rules::{Bounds, Draft, Intervene};
+use crate::board::{AgentId, Role, TaskId};
+use crate::text::clipped;
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+
+/// What is to be done about whom, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Word {
+    pub agent: AgentId,
+    pub incarnation: u64,
+    pub role: Role,
+    pub task: Option<TaskId>,
+    pub epoch: Option<u64>,
+    pub behaviour: Behaviour,
+    pub action: Action,
+    pub severity: Gravity,
+    pub confidence: f64,
+    pub evidence: Vec<String>,
+    /// What the agent is told.
+    pub text: String,
+    /// What a person is asked.
+    pub question: Option<String>,
+    pub bounds: Option<Bounds>,
+}
+
+/// What was put on record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ordered {
+    pub data: serde_json::Value,
+    pub revision: u64,
+}
+
+impl Ordered {
+    pub fn id(&self) -> &str {
+        self.data["id"].as_str().unwrap_or_default()
+    }
+}
+
+const NUDGE_PRIORITY: i64 = 50;
+const HALT_PRIORITY: i64 = 100;
+/// What the rule allows: characters of a subject, bytes of a body.
+const LONGEST_SUBJECT: usize = 200;
+const LONGEST_BODY: usize = 8 * 1024;
+
+pub fn order(ctx: &Context, word: &Word) -> Result<Ordered, Failure> {
+    let committed = ctx.commit(intervene(word))?;
+    Ok(Ordered { revision: committed.board.revision, data: committed.outcome })
+}
+
+fn intervene(word: &Word) -> Intervene {
+    let evidence: Vec<String> = word
+        .evidence
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .take(EVIDENCE_LINES)
+        .map(|line| clipped(line, EVIDENCE_CHARS).into_owned())
+        .collect();
+    let messages = messages(word, &evidence);
+    Intervene {
+        agent: word.agent.clone(),
+        incarnation: word.incarnation,
+        task: word.task.clone(),
+        epoch: word.epoch,
+        behaviour: word.behaviour,
+        action: word.action,
+        severity: word.severity,
+        confidence: word.confidence,
+        evidence,
+        bounds: word.bounds,
+        messages,
+    }
+}
+
+fn messages(word: &Word, evidence: &[String]) -> Vec<Draft> {
+    let what = word.behaviour.as_str();
+    let seen: String = evidence.iter().map(|line| format!("- {line}\n")).collect();
+    let on = word.task.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let to_agent = |kind: MessageKind, priority: i64| {
+        let said =
+            (format!("{}: {what}", word.action.as_str()), format!("{}\nWhat was seen:\n{seen}", word.text));
+        draft(word, Recipient::One(word.agent.clone()), kind, priority, said)
+    };
+    let to_person = Recipient::One(AgentId::human());
+    match word.action {
+        Action::Nudge => vec![to_agent(MessageKind::Nudge, NUDGE_PRIORITY)],
+        Action::Halt => {
+            // Nobody plans for the planner but a person.
+            let to = if word.role == Role::planner() { to_person } else { Recipient::Role(Role::planner()) };
+            let said = (
+                format!("{} was halted{on}: {what}", word.agent),
+                format!("What was seen:\n{seen}{}", becomes_of_it(word)),
+            );
+            let above = draft(word, to, MessageKind::Escalate, HALT_PRIORITY, said);
+            vec![to_agent(MessageKind::Halt, HALT_PRIORITY), above]
+        }
+        Action::Escalate => {
+            let question = word.question.as_deref().unwrap_or("What should be done about it?");
+            let said = (format!("{}{on}: {what}", word.agent), format!("{question}\nWhat was seen:\n{seen}"));
+            vec![
+                to_agent(MessageKind::Escalate, NUDGE_PRIORITY),
+                draft(word, to_person, MessageKind::Escalate, HALT_PRIORITY, said),
+            ]
+        }
+    }
+}
+
+/// What the planner is to expect of a halt.
+fn becomes_of_it(word: &Word) -> String {
+    match &word.task {
+        Some(task) if word.role.judges() => format!("The review of {task} is free for somebody else."),
+        Some(task) if word.behaviour.is_exhaustion() => {
+            format!("Its work is kept and {task} is handed on: a fresh session goes on with it.")
+        }
+        Some(task) => format!(
+            "Its work is kept and {task} becomes BLOCKED, with questions: `liza task show {task}`, then \
+             `liza task unblock {task} --answer …`, or cut it anew with `liza task rescope {task} …`."
+        ),
+        None => "Its session is ended.".to_owned(),
+    }
+}
+
+fn draft(
+    word: &Word,
+    to: Recipient,
+    kind: MessageKind,
+    priority: i64,
+    (subject, body): (String, String),
+) -> Draft {
+    Draft {
+        to,
+        kind,
+        subject: clipped(&subject, LONGEST_SUBJECT).into_owned(),
+        body: fitting(body),
+        payload: BTreeMap::from([
+            ("behaviour".to_owned(), word.behaviour.as_str().to_owned()),
+            ("action".to_owned(), word.action.as_str().to_owned()),
+        ]),
+        task_id: word.task.clone(),
+        in_reply_to: None,
+        priority,
+        requires_response: false,
+        respond_by: None,
+    }
+}
+
+/// The log has all of the evidence; a message has as much of it as fits.
+fn fitting(mut text: String) -> String {
+    if text.len() > LONGEST_BODY {
+        let end =
+            (0..=LONGEST_BODY - '…'.len_utf8()).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(action: Action, role: Role, line: &str) -> Word {
+        Word {
+            agent: AgentId::new("coder-1").expect("an id"),
+            incarnation: 1,
+            role,
+            task: TaskId::new("t1").ok(),
+            epoch: Some(1),
+            behaviour: Behaviour::InfiniteLoop,
+            action,
+            severity: Gravity::Critical,
+            confidence: 0.9,
+            evidence: vec![line.to_owned(); 30],
+            text: "Stop it.".to_owned(),
+            question: None,
+            bounds: None,
+        }
+    }
+
+    #[test]
+    fn everybody_who_should_hear_of_it_does_and_nothing_is_too_long() {
+        let to = |action, role: Role| -> Vec<String> {
+            let made = intervene(&word(action, role, &"ä".repeat(600)));
+            assert_eq!((made.evidence.len(), made.evidence[0].chars().count()), (20, 500));
+            assert!(made.messages.iter().all(|draft| draft.body.len() <= LONGEST_BODY));
+            made.messages.iter().map(|draft| format!("{} {}", draft.kind.as_str(), draft.to)).collect()
+        };
+        assert_eq!(to(Action::Nudge, Role::coder()), ["nudge coder-1"]);
+        assert_eq!(to(Action::Halt, Role::coder()), ["halt coder-1", "escalate role:planner"]);
+        assert_eq!(to(Action::Halt, Role::planner()), ["halt coder-1", "escalate human"]);
+        assert_eq!(to(Action::Escalate, Role::coder()), ["escalate coder-1", "escalate human"]);
+    }
+}

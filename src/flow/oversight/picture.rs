@@ -1,0 +1,118 @@
+//! The picture of all agents: who lives, who gets anywhere, and what was done about whom. Looking changes nothing.
+
+use serde::Serialize;
+
+use crate::board::oversight::Intervention;
+use crate::board::rules::lease_over;
+use crate::board::{AgentId, Board, Role, TaskId, Wall};
+use crate::policy::overseer::{
+    AgentSnapshot, Detection, Liveness, OverseerConfig, Ring, Signals, detect, liveness,
+};
+use crate::policy::progress::{self, Measure};
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::ring;
+
+/// One agent at this moment.
+#[derive(Debug, Clone, Serialize)]
+pub struct Seen {
+    pub agent: AgentId,
+    pub roles: Vec<Role>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    pub liveness: Liveness,
+    /// What its runner saw last; absent while no session runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<AgentSnapshot>,
+    /// Since when nothing new came of its work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress_since: Option<Wall>,
+    pub detections: Vec<Detection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_intervention: Option<Intervention>,
+}
+
+/// What was seen of a session that still runs; nothing of a dead one's.
+pub fn looked_at(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> {
+    let known = board.agent(agent).filter(|known| known.is_active())?;
+    if !known.runner.as_ref().is_some_and(crate::host::lives) {
+        return None;
+    }
+    let ring = ring(ctx, agent)?;
+    ring.session().last().is_some_and(|last| last.incarnation == known.incarnation).then_some(ring)
+}
+
+/// Every agent that is not retired.
+pub fn picture(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Seen> {
+    let active = board.rest.agents.iter().filter(|(_, agent)| agent.is_active());
+    active.map(|(agent, _)| seen(ctx, board, config, agent, looked_at(ctx, board, agent).as_ref())).collect()
+}
+
+/// The numbers behind one agent's line.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explained {
+    #[serde(flatten)]
+    pub seen: Seen,
+    /// Every look that is remembered, the oldest first.
+    pub looks: Vec<AgentSnapshot>,
+    pub measures: Vec<Measure>,
+    pub interventions: Vec<Intervention>,
+}
+
+pub fn explain(
+    ctx: &Context,
+    board: &Board,
+    config: &OverseerConfig,
+    agent: &AgentId,
+) -> Result<Explained, Failure> {
+    if board.agent(agent).is_none() {
+        return Err(Failure::new(
+            "refused.unknown_agent",
+            format!("there is no agent `{agent}` on this board"),
+        )
+        .hint("`liza agent list` shows them"));
+    }
+    let ring = looked_at(ctx, board, agent).unwrap_or_default();
+    let looks = ring.session().to_vec();
+    let past = board.rest.interventions.iter().filter(|one| &one.agent == agent);
+    Ok(Explained {
+        seen: seen(ctx, board, config, agent, Some(&ring)),
+        measures: progress::measures(&looks, config),
+        looks,
+        interventions: past.cloned().collect(),
+    })
+}
+
+fn seen(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId, ring: Option<&Ring>) -> Seen {
+    let history = ring.map(Ring::session).unwrap_or_default();
+    let known = board.agent(agent);
+    let incarnation = known.map_or(0, |known| known.incarnation);
+    let mine = |lease: &crate::board::lease::Lease| &lease.agent == agent && lease.incarnation == incarnation;
+    let held = board.tasks.iter().find_map(|task| {
+        let lease = [&task.lease, &task.review_lease].into_iter().flatten().find(|lease| mine(lease))?;
+        Some((task.id.clone(), lease_over(board, lease, &ctx.now)))
+    });
+    let seconds_since = |then: Wall| u64::try_from(ctx.now.wall.since(then)).unwrap_or(0);
+    let signals = Signals {
+        runner_lives: known.and_then(|known| known.runner.as_ref()).map(crate::host::lives),
+        lease_expired: held.as_ref().is_some_and(|(_, over)| *over),
+        seconds_since_heartbeat: known.map_or(0, |known| seconds_since(known.heartbeat)),
+        seconds_since_snapshot: history.last().map(|last| seconds_since(last.time)),
+        holds_work: held.is_some(),
+    };
+    let past = board.rest.interventions.iter().rev();
+    Seen {
+        agent: agent.clone(),
+        roles: known.map(|known| known.roles.clone()).unwrap_or_default(),
+        task: held.map(|(task, _)| task).or_else(|| history.last()?.task.clone()),
+        liveness: liveness(history, &signals, config),
+        progress_since: progress::since(history),
+        detections: detect(history, config),
+        last: history.last().cloned(),
+        last_intervention: past
+            .into_iter()
+            .find(|one| &one.agent == agent && one.incarnation == incarnation)
+            .cloned(),
+    }
+}

@@ -1,0 +1,141 @@
+//! What board and worktree say of a session while it runs. Nothing of the agent's is touched by looking.
+
+use std::path::PathBuf;
+
+use crate::board::paths::inside;
+use crate::board::records::Recipient;
+use crate::board::rules::checkpoints_of_attempt;
+use crate::board::task::Status;
+use crate::board::{AgentId, Board, CommitId, Needs, PathPattern, RepoPath, Task, TaskId};
+use crate::git::content;
+
+use super::super::context::Context;
+
+/// What a session is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// Whatever the agent holds: it may go on to another task by itself.
+    Claim,
+    Review(TaskId),
+    Plan,
+}
+
+/// What the board says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OnBoard {
+    pub task: Option<TaskId>,
+    pub epoch: Option<u64>,
+    /// Another one after every step, finding or message of the agent; renewing a lease is none.
+    pub mark: String,
+    pub sent: u64,
+    pub received: u64,
+    pub place: Option<Place>,
+}
+
+/// Where it works, and what it may change there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    worktree: PathBuf,
+    base: CommitId,
+    allowed: Vec<PathPattern>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InWorktree {
+    pub tree: Option<String>,
+    pub modified: u64,
+    pub unannounced: u64,
+    pub last_modified: Option<String>,
+}
+
+/// Nothing, if it cannot be read or the agent has nothing to do there any more.
+pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subject) -> Option<OnBoard> {
+    let find = |board: &Board| task_of(board, agent, incarnation, subject).map(|task| task.id.clone());
+    let needs = |board: &Board| find(board).map_or(Needs::Nothing, |task| Needs::task(&task));
+    let snapshot = ctx.store.read_with(needs).ok()?;
+    let board = &snapshot.board;
+    let known = board.agent(agent).filter(|known| known.incarnation == incarnation)?;
+    let sent = count(board.rest.messages.iter().filter(|message| &message.from == agent));
+    let received = count(board.rest.messages.iter().filter(|message| match &message.to {
+        Recipient::One(id) => id == agent,
+        Recipient::Role(role) => known.roles.contains(role),
+    }));
+    let said = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
+        + count(board.rest.discovered.iter().filter(|one| &one.by == agent));
+    let mut seen = OnBoard { task: None, epoch: None, mark: String::new(), sent, received, place: None };
+    match task_of(board, agent, incarnation, subject) {
+        Some(task) => {
+            let body = task.body();
+            seen.mark = format!(
+                "{} {} {} {} {said} {sent}",
+                task.status,
+                task.iteration,
+                body.history.len(),
+                body.issues.len()
+            );
+            seen.task = Some(task.id.clone());
+            seen.epoch = Some(task.epoch);
+            seen.place = (subject == &Subject::Claim).then(|| place(ctx, task)).flatten();
+        }
+        None if subject == &Subject::Plan => {
+            let of = |status: Status| count(board.tasks.iter().filter(|task| task.status == status));
+            seen.mark = format!(
+                "{} {} {} {} {said} {sent}",
+                board.tasks.len(),
+                of(Status::Draft),
+                of(Status::Blocked),
+                of(Status::Superseded) + of(Status::Abandoned)
+            );
+        }
+        None => return None,
+    }
+    Some(seen)
+}
+
+fn count<T>(items: impl Iterator<Item = T>) -> u64 {
+    items.count() as u64
+}
+
+fn task_of<'b>(board: &'b Board, agent: &AgentId, incarnation: u64, subject: &Subject) -> Option<&'b Task> {
+    let mine = |lease: &crate::board::lease::Lease| &lease.agent == agent && lease.incarnation == incarnation;
+    match subject {
+        Subject::Claim => {
+            let mut all = board.tasks.iter();
+            all.find(|task| task.status == Status::Working && task.lease.as_ref().is_some_and(mine))
+        }
+        Subject::Review(id) => {
+            let held = |task: &&Task| task.judged_by().is_some();
+            board.task(id).filter(held).filter(|task| task.review_lease.as_ref().is_some_and(mine))
+        }
+        Subject::Plan => None,
+    }
+}
+
+fn place(ctx: &Context, task: &Task) -> Option<Place> {
+    let body = task.body();
+    let attempt = body.attempt()?;
+    let announced =
+        checkpoints_of_attempt(body).into_iter().flat_map(|checkpoint| &checkpoint.files_to_modify);
+    let announced = announced.filter_map(|file| PathPattern::new(file).ok());
+    Some(Place {
+        worktree: ctx.root().join(&attempt.worktree),
+        base: attempt.base_commit.clone(),
+        allowed: body.scope.inside.iter().cloned().chain(announced).collect(),
+    })
+}
+
+/// Looks at all files: to be asked for seldom in a large repository. The tree is absent if it could not be told.
+pub fn in_worktree(place: &Place) -> Option<InWorktree> {
+    let found = content::present(&place.worktree, &place.base).ok()?;
+    let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &place.allowed));
+    let changed_at = |path: &String| {
+        std::fs::symlink_metadata(place.worktree.join(path)).and_then(|meta| meta.modified()).ok()
+    };
+    let last = found.changed.iter().filter_map(|path| Some((changed_at(path)?, path))).max();
+    Some(InWorktree {
+        tree: Some(found.tree.to_string()),
+        modified: count(found.changed.iter()),
+        unannounced: count(found.changed.iter().filter(|path| !allowed(path))),
+        last_modified: last.map(|(_, path)| path.clone()),
+    })
+}

@@ -1,0 +1,245 @@
+//! What is seen of an agent while it works, from a thread of its runner: its output, its processes, its worktree and what
+//! the board says, every few seconds. The session never waits for it.
+
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::board::{AgentId, Role, Wall};
+use crate::flow::context::Caller;
+use crate::flow::oversight::{self, InWorktree, OnBoard, Subject};
+use crate::flow::{Context, Failure};
+use crate::host::Burden;
+use crate::policy::overseer::{AgentSnapshot, Ring};
+use crate::policy::team::Limits;
+use crate::store::lock::LockNote;
+
+use super::output::Gauge;
+
+/// A look at all files of a worktree may cost this share of the time between two, however large the repository is.
+const FILES_SHARE: u32 = 10;
+/// Files are looked at this often although nothing of the agent has stirred: a write can be too small to be seen otherwise.
+const FILES_AT_LEAST: u32 = 6;
+/// How long the end of a session waits for a look that is under way.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// Whom to look at, and how.
+pub struct Sitter {
+    pub root: std::path::PathBuf,
+    pub caller: Caller,
+    pub agent: AgentId,
+    pub incarnation: u64,
+    pub role: Role,
+    pub subject: Subject,
+    pub limits: Limits,
+    pub every: Duration,
+    /// How many looks are kept.
+    pub size: usize,
+}
+
+/// How long a session was held up by switches; shared with whoever waits for its end.
+#[derive(Clone, Default)]
+pub struct Pauses {
+    state: Arc<Mutex<(Duration, Option<Instant>)>>,
+}
+
+impl Pauses {
+    pub fn begin(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1.get_or_insert_with(Instant::now);
+    }
+
+    pub fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(since) = state.1.take() {
+            state.0 += since.elapsed();
+        }
+    }
+
+    /// What they came to so far; nothing while one lasts.
+    fn so_far(&self) -> Option<Duration> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1.is_none().then_some(state.0)
+    }
+}
+
+/// Looks until it is dropped; what was seen is forgotten then.
+pub struct Pulse {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// True once nothing may be written any more.
+    over: Arc<Mutex<bool>>,
+    forget: Box<dyn Fn()>,
+}
+
+impl Pulse {
+    /// `process` is the number of the session's first process. The first look is one interval away: of a session that is
+    /// over by then there is nothing to judge, and it cost nothing.
+    pub fn start(ctx: &Context, sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Self {
+        let (stop, stopped) = channel();
+        let over = Arc::new(Mutex::new(false));
+        let (agent, own) = (sitter.agent.clone(), ctx.again());
+        // Of a session whose runner was killed.
+        oversight::forget(ctx, &agent);
+        let forget = Box::new(move || oversight::forget(&own, &agent));
+        let shared = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
+                // Whoever cannot look goes without: the agent works all the same.
+                let _ = Eye::open(sitter, session, gauge, process).map(|eye| eye.look_on(&stopped, &shared));
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread), over, forget }
+    }
+}
+
+/// The session that is looked at.
+pub struct Session {
+    pub number: u64,
+    pub began: Instant,
+    pub started_at: Wall,
+    pub pauses: Pauses,
+}
+
+impl Drop for Pulse {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        let deadline = Instant::now() + FAREWELL;
+        if let Some(thread) = self.thread.take() {
+            while !thread.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        *over = true;
+        (self.forget)();
+    }
+}
+
+/// What is known from one look to the next.
+struct Eye {
+    ctx: Context,
+    sitter: Sitter,
+    session: Session,
+    gauge: Gauge,
+    process: u32,
+    ring: Ring,
+    board: Option<(u64, Option<OnBoard>)>,
+    files: InWorktree,
+    /// What had stirred when the files were last looked at.
+    stirred: Option<(u64, Burden)>,
+    files_seen: Option<Instant>,
+    files_rest_until: Instant,
+    burden: Burden,
+}
+
+impl Eye {
+    fn open(sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Result<Self, Failure> {
+        Ok(Self {
+            ctx: Context::open(&sitter.root, &sitter.caller, Rc::new(|_| {}))?,
+            files_rest_until: session.began,
+            sitter,
+            session,
+            gauge,
+            process,
+            ring: Ring::default(),
+            board: None,
+            files: InWorktree::default(),
+            stirred: None,
+            files_seen: None,
+            burden: Burden::default(),
+        })
+    }
+
+    fn look_on(mut self, stopped: &Receiver<()>, over: &Mutex<bool>) {
+        let mut pause = Duration::ZERO;
+        while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
+            pause = self.sitter.every;
+            // Whoever is told to wait is not blamed for waiting.
+            let Some(paused) = self.session.pauses.so_far() else { continue };
+            let Some(snapshot) = self.look(paused) else { continue };
+            self.ring.push(snapshot, self.sitter.size);
+            let over = over.lock().unwrap_or_else(PoisonError::into_inner);
+            if *over {
+                return;
+            }
+            oversight::keep(&self.ctx, &self.sitter.agent, &self.ring);
+        }
+    }
+
+    /// Nothing, while the agent has nothing to do with what it was started for.
+    fn look(&mut self, paused: Duration) -> Option<AgentSnapshot> {
+        let seen = self.board()?;
+        // Processes come and go, and what they used is added up by others a moment later.
+        let burden = crate::host::burden_of(self.process).unwrap_or_default();
+        self.burden = Burden { cpu_ms: burden.cpu_ms.max(self.burden.cpu_ms), ..burden };
+        let (usage, bytes) = (self.gauge.usage(), self.gauge.bytes());
+        self.look_at_files(&seen, bytes);
+        let sitter = &self.sitter;
+        Some(AgentSnapshot {
+            agent: sitter.agent.clone(),
+            incarnation: sitter.incarnation,
+            role: sitter.role.clone(),
+            session: self.session.number,
+            task: seen.task,
+            epoch: seen.epoch,
+            time: crate::host::now().wall,
+            started_at: self.session.started_at,
+            elapsed_seconds: self.session.began.elapsed().saturating_sub(paused).as_secs(),
+            turns: usage.turns,
+            tool_calls: usage.tool_calls,
+            tokens: usage.tokens(),
+            errors: usage.errors.saturating_add(usage.failed_calls),
+            last_tool: usage.last_tool,
+            last_call: usage.last_call,
+            repeated_calls: usage.repeated_calls,
+            output_bytes: bytes,
+            files_modified: self.files.modified,
+            files_unannounced: self.files.unannounced,
+            last_file_modified: self.files.last_modified.clone(),
+            tree: self.files.tree.clone(),
+            board_mark: seen.mark,
+            messages_sent: seen.sent,
+            messages_received: seen.received,
+            processes: self.burden.processes,
+            cpu_ms: self.burden.cpu_ms,
+            token_limit: sitter.limits.tokens,
+            wall_limit: sitter.limits.wall_seconds,
+            still_seconds: 0,
+            fewest_processes: 0,
+        })
+    }
+
+    /// Read again only when it has changed.
+    fn board(&mut self) -> Option<OnBoard> {
+        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        if self.board.as_ref().is_none_or(|(known, _)| *known != revision || revision == 0) {
+            let sitter = &self.sitter;
+            let seen = oversight::on_board(&self.ctx, &sitter.agent, sitter.incarnation, &sitter.subject);
+            self.board = Some((revision, seen));
+        }
+        self.board.as_ref().and_then(|(_, seen)| seen.clone())
+    }
+
+    fn look_at_files(&mut self, seen: &OnBoard, bytes: u64) {
+        let Some(place) = &seen.place else { return };
+        let now = Instant::now();
+        let stirred = Some((bytes, self.burden));
+        let long_ago =
+            self.files_seen.is_none_or(|at| now.duration_since(at) >= self.sitter.every * FILES_AT_LEAST);
+        // Where the system does not tell what processes use, they may have done anything.
+        let blind = self.burden == Burden::default();
+        if now < self.files_rest_until || !(long_ago || blind || stirred != self.stirred) {
+            return;
+        }
+        // What cannot be told now is as it was: that a file could not be read is no sign of anything.
+        if let Some(files) = oversight::in_worktree(place) {
+            self.files = files;
+        }
+        self.stirred = stirred;
+        self.files_seen = Some(now);
+        self.files_rest_until = Instant::now() + now.elapsed() * FILES_SHARE;
+    }
+}
