@@ -34,6 +34,7 @@ pub struct Hunk {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileDrift {
+    /// Its name before; empty if it is new.
     pub from: String,
     /// Its name now; absent if it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -126,7 +126,8 @@ fn result(text: &mut String, body: &Body) {
     if !found.accepted_with_notes.is_empty() {
         line!(text, "notes:     accepted with {} open", found.accepted_with_notes.join(", "));
         for issue in body.issues.iter().filter(|issue| found.accepted_with_notes.contains(&issue.id)) {
-            line!(text, "  - {} {}:{} {}", issue.id, issue.file, issue.line, issue.issue.trim());
+            let said = shown_line(issue.issue.trim());
+            line!(text, "  - {} {}:{} {said}", issue.id, issue.file, issue.line);
         }
     }
     if let Some(both) = &found.positions {

@@ -21,7 +21,8 @@ impl Query {
         let failed = || QueryError::read(format!("the difference between {from} and {to}"));
         let (old, new) = (self.tree_object(from)?, self.tree_object(to)?);
         let mut options = DiffOptions::new();
-        options.context_lines(0).interhunk_lines(0);
+        // No attribute has a say in what counts as a line.
+        options.context_lines(0).interhunk_lines(0).force_text(true);
         let mut diff =
             self.git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(failed())?;
         let mut renames = DiffFindOptions::new();
@@ -43,7 +44,9 @@ impl Query {
             }
             let gone = delta.status() == git2::Delta::Deleted;
             let hunks = if gone { Vec::new() } else { hunks(&diff, at).map_err(failed())? };
-            drift.files.push(FileDrift { from: before, to: (!gone).then_some(now), hunks });
+            // What is new comes from nowhere, also if another file had its name before.
+            let from = if delta.status() == git2::Delta::Added { String::new() } else { before };
+            drift.files.push(FileDrift { from, to: (!gone).then_some(now), hunks });
         }
         Ok(drift)
     }

@@ -160,3 +160,33 @@ fn an_unknown_extension_is_named() {
     let error = Query::open(&fixture.repo()).err().unwrap();
     assert!(matches!(&error, QueryError::Unsupported { why, .. } if why.contains("tomorrow")), "{error:?}");
 }
+
+#[test]
+fn lines_are_followed_through_changes_and_renames_whatever_attributes_say() {
+    use crate::board::convergence::Hunk;
+    let fixture = Fixture::new();
+    let body: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    fixture.write("a.rs", &body);
+    fixture.write("gone.rs", "x\n");
+    fixture.write("b.rs", &body);
+    let from = fixture.commit("from");
+    fixture.write(".gitattributes", "* -diff binary\n");
+    fixture.write("a.rs", body.replace("line 9\n", "line 9\nnew\nnewer\n").replace("line 20\n", "other\n"));
+    fixture.git(&["mv", "b.rs", "moved.rs"]);
+    fixture.write("new.rs", "something else\n");
+    fixture.git(&["rm", "-q", "gone.rs"]);
+    let to = fixture.commit("to");
+    let query = Query::open(&fixture.repo()).unwrap();
+    let drift = query.drift(&from, &to, &["a.rs", "b.rs", "gone.rs", "new.rs"]).unwrap();
+    let mut changed = drift.changed.clone();
+    changed.sort();
+    assert_eq!(changed, [".gitattributes", "a.rs", "gone.rs", "moved.rs", "new.rs"]);
+    let of = |from: &str| drift.files.iter().find(|file| file.from == from).unwrap();
+    let hunk =
+        |old_start, old_lines, new_start, new_lines| Hunk { old_start, old_lines, new_start, new_lines };
+    assert_eq!(of("a.rs").hunks, [hunk(10, 0, 11, 2), hunk(21, 1, 23, 1)]);
+    assert_eq!((of("b.rs").to.as_deref(), of("b.rs").hunks.len()), (Some("moved.rs"), 0));
+    assert_eq!(of("gone.rs").to, None);
+    assert_eq!((of("").to.as_deref(), &of("").hunks[..]), (Some("new.rs"), &[hunk(0, 0, 1, 1)][..]));
+    assert_eq!(query.drift(&to, &to, &["a.rs"]).unwrap().files, []);
+}
