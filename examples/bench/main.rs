@@ -155,6 +155,9 @@ fn new_task(id: &str, number: usize) -> NewTask {
         expected_outputs: vec![format!("out/{number}/result.txt")],
         max_coder_iterations: None,
         max_review_cycles: None,
+        expected_files: None,
+        expected_lines: None,
+        timebox_minutes: None,
     }
 }
 
