@@ -135,7 +135,7 @@ impl<'p> Account<'p> {
 
     fn enough_of_words(&self, detection: &Detection) -> Option<Action> {
         let about = |one: &&Intervention| one.action == Action::Nudge && one.behaviour == detection.behaviour;
-        if detection.severity == Gravity::Critical && self.past.iter().any(|one| about(&one)) {
+        if detection.severity == Gravity::Critical && self.past.iter().any(about) {
             return self.stop(detection);
         }
         // One question for all of it.

@@ -31,10 +31,11 @@ impl Reading for Copilot {
             "tool.execution_start" if self.calls.first(text(data, &["toolCallId"])) => {
                 usage.called(text(data, &["toolName"]).unwrap_or("tool"), at(data, &["arguments"]));
             }
-            "tool.execution_complete" if at(data, &["success"]) == Some(&Value::Bool(false)) => {
-                if self.failures.first(text(data, &["toolCallId"])) {
-                    usage.failed_calls += 1;
-                }
+            "tool.execution_complete"
+                if at(data, &["success"]) == Some(&Value::Bool(false))
+                    && self.failures.first(text(data, &["toolCallId"])) =>
+            {
+                usage.failed_calls += 1;
             }
             "session.error" => usage.failed(text(data, &["message"])),
             "result" => usage.in_session(text(&event, &["sessionId"])),
