@@ -76,6 +76,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("circuit_breaker", a.circuit_breaker == b.circuit_breaker);
     differ("integration", a.integration == b.integration);
     differ("expectations", a.expectations == b.expectations);
+    differ("interventions", a.interventions == b.interventions);
     differ("spent", a.spent == b.spent && a.spent_planning == b.spent_planning);
     differ("run", a.run == b.run);
     differ("former_sprints", a.former_sprints == b.former_sprints);

@@ -20,7 +20,7 @@ use super::history::Event;
 use super::rules::{Reject, RejectByRedTeam, VoidApproval, WriteCheckpoint};
 use super::task::Status;
 use super::testing::{Bench, LEASE, id, new_task, patterns, plan_of};
-use super::{Actor, Board, Transition, apply};
+use super::{Actor, Board, TaskId, Transition, apply};
 
 use acts::Act;
 
@@ -225,7 +225,7 @@ fn expand(state: &State, result: &mut Walk) -> Result<Vec<(usize, State)>, Strin
         let Some(next) = attempt(state, &act, &mut scratch)? else { continue };
         result.verbs.insert(act.what.name());
         if let Transition::Reject(reject) = &act.what
-            && next.board().task(&reject.task).is_some_and(|task| task.status == Status::Approved)
+            && accepted(&next, &reject.task)
         {
             result.verbs.insert(ACCEPTED);
         }
@@ -334,14 +334,9 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
                 next.known[at].announced = true;
             }
         }
-        Transition::Approve(approve) => {
-            if let Some(at) = TASKS.iter().position(|name| id(name) == approve.task) {
-                let approved_by = &mut next.known[at].approved_by;
-                approved_by.push(by.id().to_string());
-                approved_by.sort();
-                approved_by.dedup();
-            }
-        }
+        Transition::Approve(approve) => approved(next, &approve.task, by),
+        // A rejection that amounts to an approval counts as one.
+        Transition::Reject(Reject { task, .. }) if accepted(next, task) => approved(next, task, by),
         Transition::Reject(Reject { task, .. })
         | Transition::RejectByRedTeam(RejectByRedTeam { task, .. })
         | Transition::VoidApproval(VoidApproval { task, .. }) => {
@@ -350,6 +345,22 @@ fn note(next: &mut State, before: &State, by: &Actor, what: &Transition) {
             }
         }
         _ => {}
+    }
+}
+
+/// Whether a rejection came to an approval, or to one of several.
+fn accepted(next: &State, task: &TaskId) -> bool {
+    next.board()
+        .task(task)
+        .is_some_and(|task| matches!(task.status, Status::Approved | Status::ReadyForReview))
+}
+
+fn approved(next: &mut State, task: &TaskId, by: &Actor) {
+    if let Some(at) = TASKS.iter().position(|name| &id(name) == task) {
+        let approved_by = &mut next.known[at].approved_by;
+        approved_by.push(by.id().to_string());
+        approved_by.sort();
+        approved_by.dedup();
     }
 }
 

@@ -34,7 +34,7 @@ fn message() -> SendMessage {
     SendMessage {
         message: Draft {
             to: Recipient::One(AgentId::human()),
-            kind: MessageKind::ALL[0],
+            kind: MessageKind::RequestInput,
             subject: "which of the two?".to_owned(),
             body: String::new(),
             payload: Default::default(),
