@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::text::{shared_meaning, similarity};
+use crate::text::{shared_meaning, significant_words, similarity};
 
 use super::ids::{AgentId, CommitId};
 use super::review::{Feedback, Finding, Issue, IssueRound, IssueStatus, PriorStatus, Severity, Standing};
@@ -18,7 +18,9 @@ const NEAR_MEANING: f64 = 0.6;
 const NEAR_WORDS: f64 = 0.8;
 /// And how alike where the place alone says little.
 const AROUND_MEANING: f64 = 0.8;
-const AROUND_WORDS: f64 = 0.85;
+const AROUND_WORDS: f64 = 0.9;
+/// And how alike to what was resolved: nobody is to be told that he brought something back who did not.
+const RESOLVED_ALIKE: f64 = 0.9;
 
 /// Lines of one file that were replaced by others, as git counts them without context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,18 +65,15 @@ struct Place {
     file: String,
     first: u32,
     last: u32,
-    /// Its line is not there any more as it was.
-    rewritten: bool,
     /// The best guess at one line.
     line: u32,
 }
 
 impl Drift {
     fn carry(&self, file: &str, line: u32) -> Place {
-        let stays =
-            |line: u32| Place { file: file.to_owned(), first: line, last: line, rewritten: false, line };
+        let stays = |line: u32| Place { file: file.to_owned(), first: line, last: line, line };
         let Some(found) = self.files.iter().find(|drift| drift.from == file) else { return stays(line) };
-        let Some(to) = &found.to else { return Place { rewritten: true, ..stays(line) } };
+        let Some(to) = &found.to else { return stays(line) };
         let mut moved = i64::from(line);
         for hunk in &found.hunks {
             // Git names the line after which lines are put in.
@@ -86,7 +85,7 @@ impl Drift {
                 let first = hunk.new_start.max(1);
                 let last = first.saturating_add(hunk.new_lines.max(1) - 1);
                 let guess = first.saturating_add(line - begins).min(last);
-                return Place { file: to.clone(), first, last, rewritten: true, line: guess };
+                return Place { file: to.clone(), first, last, line: guess };
             }
             moved += i64::from(hunk.new_lines) - i64::from(hunk.old_lines);
         }
@@ -128,12 +127,14 @@ pub struct Round<'a> {
     pub number: u32,
     pub by: AgentId,
     pub commit: &'a CommitId,
-    /// What the review before was about.
+    /// What the review before was about, the last one of another commit.
     pub former: Option<&'a CommitId>,
     pub feedback: &'a Feedback,
     pub drift: &'a [Drift],
     /// The red team is there to object to what nobody objected to.
     pub red_team: bool,
+    /// What it does not name is resolved by it: an approval that takes no more of them.
+    pub resolves_the_rest: bool,
 }
 
 /// For every finding the issue that it repeats, by its place in the list. No issue is repeated twice.
@@ -162,39 +163,59 @@ fn place_of(issue: &Issue, drift: &[Drift]) -> Place {
     let since = drift.iter().find(|drift| Some(&drift.since) == issue.seen_at.as_ref());
     match since {
         Some(drift) => drift.carry(&issue.file, issue.line),
-        None => Place {
-            file: issue.file.clone(),
-            first: issue.line,
-            last: issue.line,
-            rewritten: false,
-            line: issue.line,
-        },
+        None => Place { file: issue.file.clone(), first: issue.line, last: issue.line, line: issue.line },
     }
 }
 
-/// How alike a finding and an issue are, and how far apart, if they are the same.
+/// How alike a finding and an issue are, and how far apart, if they are the same. Where it is not clear they are two: an
+/// issue too many costs a word of the reviewer, one that is taken for another is lost.
 fn likeness(issue: &Issue, place: &Place, finding: &Finding, prior: &[PriorStatus]) -> Option<(f64, u32)> {
     if place.file != finding.file {
         return None;
     }
-    let last = finding.line_end.unwrap_or(finding.line).max(finding.line);
-    let distance =
-        if finding.line > place.last { finding.line - place.last } else { place.first.saturating_sub(last) };
+    let said = prior.iter().find(|said| said.id == issue.id).map(|said| said.status);
+    let kept_open = said.is_some_and(|status| status != IssueStatus::Resolved);
+    // A small finding says nothing about a grave issue, unless the review itself says that it does.
+    let makes_less = issue.severity.blocks() && !finding.severity.blocks();
+    if makes_less && !kept_open {
+        return None;
+    }
+    let last =
+        finding.line_end.unwrap_or(finding.line).clamp(finding.line, finding.line.saturating_add(AROUND));
+    let off = |first: u32, end: u32| {
+        if finding.line > end { finding.line - end } else { first.saturating_sub(last) }
+    };
+    // In a long passage that came for its line only the likeliest line is its place.
+    let (distance, around) = (off(place.line, place.line), off(place.first, place.last));
+    if around > AROUND {
+        return None;
+    }
+    let resolved_before = !issue.is_open() && !kept_open;
     // Who calls an issue resolved means what he says, unless he says the very same once more.
-    let called_resolved =
-        prior.iter().any(|said| said.id == issue.id && said.status == IssueStatus::Resolved);
     let (meaning_wanted, words_wanted) = match () {
-        () if distance <= NEAR && !called_resolved => (NEAR_MEANING, NEAR_WORDS),
-        () if distance <= AROUND || place.rewritten => (AROUND_MEANING, AROUND_WORDS),
-        () => return None,
+        () if resolved_before && distance > NEAR => return None,
+        () if resolved_before => (RESOLVED_ALIKE, RESOLVED_ALIKE),
+        () if distance <= NEAR && said != Some(IssueStatus::Resolved) && !makes_less => {
+            (NEAR_MEANING, NEAR_WORDS)
+        }
+        () => (AROUND_MEANING, AROUND_WORDS),
     };
-    let last_words = issue.rounds.iter().rev().find_map(|said| said.words.as_deref());
-    let texts = [Some(issue.issue.as_str()), last_words];
-    let best = |measure: fn(&str, &str) -> f64| {
-        texts.iter().flatten().map(|text| measure(text, &finding.issue)).fold(0.0, f64::max)
+    let words_must_agree = finding.line != place.line || resolved_before || makes_less;
+    let alike = |text: &str| {
+        if words_must_agree && says_something_else(text, &finding.issue) {
+            return None;
+        }
+        let (meaning, words) = (shared_meaning(text, &finding.issue), similarity(text, &finding.issue));
+        (meaning >= meaning_wanted || words >= words_wanted).then_some(meaning.max(words))
     };
-    let (meaning, words) = (best(shared_meaning), best(similarity));
-    (meaning >= meaning_wanted || words >= words_wanted).then_some((meaning.max(words), distance))
+    let texts = [issue.issue.as_str(), issue.last_words()];
+    texts.into_iter().filter_map(alike).max_by(f64::total_cmp).map(|best| (best, distance))
+}
+
+/// Each has a word that the other lacks: `before the delete` and `before the preview`.
+fn says_something_else(one: &str, other: &str) -> bool {
+    let (one, other) = (significant_words(one), significant_words(other));
+    !one.is_subset(&other) && !other.is_subset(&one)
 }
 
 /// Puts what a review says about issues on record: those of before follow the lines and get their word of this round, and
@@ -214,8 +235,12 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
         let mut words = None;
         if let Some(at) = again {
             let finding = &feedback.issues[at];
-            words = (finding.issue.trim() != issue.issue.trim()).then(|| finding.issue.clone());
+            words = (finding.issue.trim() != issue.last_words().trim()).then(|| finding.issue.clone());
+            // Only who speaks of the issue by its name makes less of it.
+            let gravest =
+                if said.is_some() { finding.severity } else { issue.severity.min(finding.severity) };
             repeat(issue, finding, round.commit);
+            issue.severity = gravest;
             taken.repeated.push(Repeated {
                 finding: at + 1,
                 issue: issue.id.clone(),
@@ -227,12 +252,14 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
             (Some(IssueStatus::Partial), _) => Standing::Partial,
             (Some(IssueStatus::Open), _) | (_, Some(_)) => Standing::StillPresent,
             (Some(IssueStatus::Resolved), None) => Standing::Resolved,
-            // An approval resolves what it does not name.
-            (None, None) if issue.status == IssueStatus::Resolved && !was_resolved => Standing::Resolved,
+            (None, None) if round.resolves_the_rest && !was_resolved => Standing::Resolved,
             (None, None) => continue,
         };
         if standing == Standing::Resolved && was_resolved {
             issue.status = IssueStatus::Resolved;
+            if let Some(last) = issue.rounds.last_mut().filter(|_| said.is_some()) {
+                last.unnamed = false;
+            }
             continue;
         }
         issue.status = match standing {
@@ -247,6 +274,7 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
             line: issue.line,
             reopened: was_resolved,
             words,
+            unnamed: said.is_none() && again.is_none(),
         };
         // Two verdicts may belong to one round, a discussion and what came after it: the last word counts.
         issue.rounds.retain(|said| said.round < round.number);
@@ -268,11 +296,35 @@ pub fn take(issues: &mut Vec<Issue>, round: &Round<'_>) -> Taken {
             line: finding.line,
             reopened: false,
             words: None,
+            unnamed: false,
         });
         taken.raised.push(issue.id.clone());
         issues.push(issue);
     }
     taken
+}
+
+/// An approval does not hold: what it closed without a word about it is open again.
+pub fn take_back_unnamed(issues: &mut [Issue]) {
+    for issue in issues {
+        if issue.rounds.last().is_some_and(|said| said.unnamed) {
+            issue.open_again();
+        }
+    }
+}
+
+/// The approvals of a round do not hold, and this is what was said against them: what only they called resolved is open
+/// again.
+pub fn take_back_resolved(issues: &mut [Issue], round: u32, against: &Feedback) {
+    for issue in issues {
+        let resolved = issue
+            .rounds
+            .last()
+            .is_some_and(|said| said.round == round && said.standing == Standing::Resolved);
+        if resolved && !against.prior.iter().any(|said| said.id == issue.id) {
+            issue.open_again();
+        }
+    }
 }
 
 /// The number after the last one in use.
@@ -297,7 +349,6 @@ fn follow(issue: &mut Issue, round: &Round<'_>) {
 
 /// The last word on an issue is the one that counts; what was said first stays.
 fn repeat(issue: &mut Issue, finding: &Finding, commit: &CommitId) {
-    issue.severity = finding.severity;
     issue.file.clone_from(&finding.file);
     issue.line = finding.line;
     issue.line_end = finding.line_end;
@@ -316,9 +367,6 @@ fn repeat(issue: &mut Issue, finding: &Finding, commit: &CommitId) {
 /// Whether what is objected to was there in the review before.
 fn on_old_lines(finding: &Finding, round: &Round<'_>) -> bool {
     let Some(former) = round.former.filter(|_| !round.red_team) else { return false };
-    if former == round.commit {
-        return true;
-    }
     let since = round.drift.iter().find(|drift| &drift.since == former);
     since.is_some_and(|drift| drift.has_left(&finding.file, finding.line))
 }

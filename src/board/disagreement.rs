@@ -10,7 +10,7 @@ use crate::text::{clipped, same_reason, significant_words};
 use super::checklist::Answer;
 use super::convergence::{Drift, open_after};
 use super::history::{Event, HistoryEntry};
-use super::ids::TaskId;
+use super::ids::{AgentId, Role, TaskId};
 use super::records::{Anomaly, AnomalyKind};
 use super::review::{Feedback, Issue, Review, Standing, Verdict};
 use super::state::Board;
@@ -197,9 +197,21 @@ pub fn open_gaps(board: &Board, id: &TaskId, body: &Body) -> Vec<String> {
         .anomalies
         .iter()
         .filter(|anomaly| &anomaly.task_id == id && anomaly.processed_by.is_none())
+        .filter(|anomaly| is_concerned(board, id, body, &anomaly.logged_by))
         .filter(|anomaly| anomaly.timestamp >= first && answered.is_none_or(|at| anomaly.timestamp > at))
         .filter_map(asked_by)
         .collect()
+}
+
+/// Who has a hand in the task, or plans it. What anybody else wonders about keeps nobody's work up.
+fn is_concerned(board: &Board, id: &TaskId, body: &Body, who: &AgentId) -> bool {
+    let implements =
+        board.task(id).is_some_and(|task| task.implementers.iter().any(|agent| agent.is_same(who)));
+    let took_review = |line: &HistoryEntry| line.event == Event::ReviewStarted && line.agent.is_same(who);
+    who.is_human()
+        || implements
+        || board.agent(who).is_some_and(|agent| agent.has(&Role::planner()))
+        || body.history.iter().any(took_review)
 }
 
 fn asked_by(anomaly: &Anomaly) -> Option<String> {
@@ -253,7 +265,9 @@ pub fn unknown(limit: String, positions: &Positions) -> Assessment {
 /// with the review that brings the second time as the last one on record.
 pub fn only_minor_twice(body: &Body) -> bool {
     let Some((now, before)) = body.reviews.split_last() else { return false };
-    let Some(former) = before.last() else { return false };
+    // What others said about the same commit belongs to this round.
+    let former = before.iter().rfind(|review| review.round < now.round && review.commit != now.commit);
+    let Some(former) = former else { return false };
     let rejected = rejections(&body.history, before).last().is_some_and(|last| last.round == former.round);
     let small = |review: &Review| {
         let open = open_after(&body.issues, review.round, |_| true);
@@ -263,7 +277,7 @@ pub fn only_minor_twice(body: &Body) -> bool {
             && !review.red_team
             && review.checklist.iter().all(|answered| answered.answer != Answer::No)
     };
-    rejected && former.round < now.round && small(former) && small(now)
+    rejected && small(former) && small(now)
 }
 
 /// The two positions as they stand after a review.
@@ -274,7 +288,9 @@ pub fn positions(body: &Body, drift: &[Drift]) -> Positions {
         .rev()
         .find_map(|line| line.checkpoint.as_ref())
         .map_or("no checkpoint", |checkpoint| checkpoint.intent.trim());
-    let former = body.reviews.iter().rev().nth(1).map(|review| (&review.commit, review.round));
+    let last = body.reviews.last().map(|review| &review.commit);
+    let former = body.reviews.iter().rfind(|review| Some(&review.commit) != last);
+    let former = former.map(|review| (&review.commit, review.round));
     let since = former.and_then(|(commit, round)| {
         drift.iter().find(|drift| &drift.since == commit).map(|drift| (&drift.changed, round))
     });
@@ -314,6 +330,6 @@ fn told_issue(issue: &Issue) -> String {
         issue.severity.as_str(),
         issue.file,
         issue.line,
-        clipped(issue.issue.trim(), WORDS_TOLD)
+        clipped(issue.last_words().trim(), WORDS_TOLD)
     )
 }

@@ -64,12 +64,12 @@ pub struct ReviewResult {
 }
 
 /// Puts the end of the rounds on record. Before anything was handed in there were no rounds.
-pub fn conclude(body: &mut Body, call: &Call, ending: Ending) {
+pub fn conclude(body: &mut Body, call: &Call, lease_seconds: u64, ending: Ending) {
     body.review_result = None;
     if !body.history.iter().any(|line| line.event == Event::Submitted) {
         return;
     }
-    let took = Took::of(&body.history, call.now.wall);
+    let took = Took::of(&body.history, call.now.wall, lease_seconds);
     body.review_result = Some(ReviewResult {
         ending,
         time: call.now.wall,
@@ -86,14 +86,14 @@ pub fn conclude(body: &mut Body, call: &Call, ending: Ending) {
 
 /// As [`conclude`], for a task that was blocked out of this state: what was up for judgement waits for a decision, anything
 /// else for what keeps its coder from going on.
-pub fn conclude_blocked(body: &mut Body, call: &Call, from: Status) {
+pub fn conclude_blocked(body: &mut Body, call: &Call, lease_seconds: u64, from: Status) {
     let ending = match from {
         Status::ReadyForReview => Ending::NeedsDiscussion,
         // The rounds were over before.
         Status::Approved | Status::IntegrationFailed => return,
         _ => Ending::ProducerBlocked,
     };
-    conclude(body, call, ending);
+    conclude(body, call, lease_seconds, ending);
 }
 
 /// What the rounds took, without the time in which the task lay about.
@@ -105,8 +105,10 @@ pub struct Took {
 
 impl Took {
     /// Counted from the history: from the first time it was handed in, or from the last answer to a block after that (an
-    /// answer is worth another try). A clock that goes back counts for nothing.
-    pub fn of(history: &[HistoryEntry], now: Wall) -> Self {
+    /// answer is worth another try). A clock that goes back counts for nothing. Nor does a review that somebody else had to
+    /// take over: nobody knows when its reviewer was gone. One that came to its end counts as long as a lease lasts, and so
+    /// does work that was taken over.
+    pub fn of(history: &[HistoryEntry], now: Wall, lease_seconds: u64) -> Self {
         let mut took = Self::default();
         let (mut working, mut reviewing, mut begun) = (false, false, false);
         for (at, line) in history.iter().enumerate() {
@@ -122,10 +124,16 @@ impl Took {
                 Event::GateBlessed | Event::BundleMade | Event::Edited => reviewing,
                 _ => false,
             };
-            let until = history.get(at + 1).map_or(now, |next| next.time);
+            let next = history.get(at + 1);
+            let ends_as = |event: Event| next.is_some_and(|next| next.event == event);
+            let until = next.map_or(now, |next| next.time);
             let seconds = u64::try_from(until.since(line.time)).unwrap_or(0);
             match (begun, reviewing, working) {
-                (true, true, _) => took.review += seconds,
+                (true, true, _) if ends_as(Event::ReviewStarted) => {}
+                (true, true, _) => took.review += seconds.min(lease_seconds),
+                (true, false, true) if ends_as(Event::TakenOver) || ends_as(Event::Claimed) => {
+                    took.work += seconds.min(lease_seconds);
+                }
                 (true, false, true) => took.work += seconds,
                 _ => {}
             }
@@ -168,9 +176,25 @@ mod tests {
             (9910, Event::ReviewReleased, None),
             (20_000, Event::ReviewStarted, None),
         ]);
-        assert_eq!(Took::of(&history, Wall(20_005)), Took { work: 200, review: 30 + 10 + 5 });
+        assert_eq!(Took::of(&history, Wall(20_005), 1800), Took { work: 200, review: 30 + 10 + 5 });
         // A clock that goes back takes nothing away.
-        assert_eq!(Took::of(&history, Wall(0)), Took { work: 200, review: 40 });
+        assert_eq!(Took::of(&history, Wall(0), 1800), Took { work: 200, review: 40 });
+    }
+
+    #[test]
+    fn a_reviewer_who_is_gone_takes_no_time_and_a_slow_one_no_more_than_his_lease() {
+        let history = story(&[
+            (0, Event::Submitted, Some(Status::ReadyForReview)),
+            (10, Event::ReviewStarted, None),
+            (7210, Event::ReviewStarted, None),
+            (7220, Event::Rejected, Some(Status::Rejected)),
+            (8000, Event::Claimed, Some(Status::Working)),
+            (18_000, Event::TakenOver, Some(Status::Working)),
+            (18_100, Event::Submitted, Some(Status::ReadyForReview)),
+            (18_200, Event::ReviewStarted, None),
+        ]);
+        let took = Took::of(&history, Wall(30_000), 1800);
+        assert_eq!(took, Took { work: 1800 + 100, review: 10 + 1800 });
     }
 
     #[test]
@@ -183,6 +207,6 @@ mod tests {
             (6000, Event::Unblocked, Some(Status::Idle)),
             (6100, Event::Claimed, Some(Status::Working)),
         ]);
-        assert_eq!(Took::of(&history, Wall(6150)), Took { work: 50, review: 0 });
+        assert_eq!(Took::of(&history, Wall(6150), 1800), Took { work: 50, review: 0 });
     }
 }

@@ -120,9 +120,12 @@ pub struct IssueRound {
     /// It had been resolved before, and is there again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
-    /// The words it was raised with again, where they are others.
+    /// The words it was raised with again, where they are others than those before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
+    /// An approval closed it without a word about it; it is open again if that approval does not hold.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unnamed: bool,
 }
 
 /// A finding with a name that holds across rounds.
@@ -192,6 +195,30 @@ impl Issue {
     /// Whether it was open when this round ended, and how grave it was then.
     pub fn open_after(&self, round: u32) -> Option<Severity> {
         self.in_round(round).filter(|said| said.standing != Standing::Resolved).map(|said| said.severity)
+    }
+
+    /// The words it was raised with last.
+    pub fn last_words(&self) -> &str {
+        self.rounds.iter().rev().find_map(|said| said.words.as_deref()).unwrap_or(&self.issue)
+    }
+
+    /// Takes back that it is resolved: what was said before counts again.
+    pub fn open_again(&mut self) {
+        self.rounds.pop();
+        let partial = self.rounds.last().is_some_and(|said| said.standing == Standing::Partial);
+        self.status = if partial { IssueStatus::Partial } else { IssueStatus::Open };
+        // It came and went in one round.
+        if self.rounds.is_empty() {
+            self.rounds.push(IssueRound {
+                round: self.round,
+                standing: Standing::New,
+                severity: self.severity,
+                line: self.line,
+                reopened: false,
+                words: None,
+                unnamed: false,
+            });
+        }
     }
 
     /// It was raised in an earlier round than the one that spoke of it last.
@@ -272,6 +299,9 @@ pub struct Review {
     /// Ids of the issues this review raised.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub raised: Vec<String>,
+    /// Ids of the earlier issues that it raised again or did not call resolved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_open: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strengths: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

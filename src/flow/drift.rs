@@ -7,7 +7,7 @@ use crate::board::{Board, CommitId, TaskId};
 use super::context::Context;
 use super::failure::Failure;
 
-/// What changed since every commit that an issue was last seen at, and since the last review.
+/// What changed since every commit that an issue was last seen at, and since the last review of another one.
 pub fn since_reviews(
     ctx: &Context,
     board: &Board,
@@ -20,7 +20,7 @@ pub fn since_reviews(
         .issues
         .iter()
         .filter_map(|issue| issue.seen_at.as_ref())
-        .chain(body.reviews.last().map(|review| &review.commit))
+        .chain(body.reviews.iter().map(|review| &review.commit).rfind(|reviewed| *reviewed != commit))
         .filter(|seen| *seen != commit)
         .collect();
     commits.sort();

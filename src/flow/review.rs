@@ -128,8 +128,12 @@ pub fn verdict(
                 // Whether it amounts to an approval depends on what an approval depends on.
                 let question =
                     Question { task: Some(&reject.task), ..Question::new(Moment::Approve, &reject.commit) };
-                let gates = gates::judge(ctx, &question)?;
-                reject.acceptance = Some(Acceptance { gates, red_team_from, quorum });
+                // Where they cannot be asked it is a rejection like any: it must not be lost for that.
+                reject.acceptance = gates::judge(ctx, &question).ok().map(|gates| Acceptance {
+                    gates,
+                    red_team_from,
+                    quorum,
+                });
                 reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
             }
             reject.into()

@@ -325,3 +325,31 @@ fn every_ending_is_on_record_and_goes_when_the_task_is_taken_up_again() {
     assert_eq!(ending(), "approved");
     world.sound();
 }
+
+#[test]
+fn a_critical_issue_that_nobody_resolved_is_not_accepted_as_a_note() {
+    let scene = scene();
+    let world = &scene.world;
+    let commit = scene.first(&lines(0..40));
+    let grave = "critical:a.sh:10:the caller's permission is not checked before the delete";
+    scene.reject(&commit, "the delete is open to everybody", &["--issue", grave]);
+    let mut steps = lines(0..40);
+    for word in ["preview", "listing"] {
+        steps.push_str(&format!("step_{word}\n"));
+        let commit = scene.again(&steps);
+        let small = format!("minor:a.sh:12:the caller's permission is not checked before the {word}");
+        let reason = format!("a small wish about the {word}");
+        world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
+        let args = Scene::args(&commit, &reason, &["--issue", &small]);
+        let error = world.refused(&scene.reviewer, &args, 1, "refused.feedback_incomplete");
+        assert!(error["message"].as_str().unwrap().contains("i1"), "{error}");
+        let more = ["--issue", &small, "--prior", "i1=open"];
+        let more: Vec<&str> =
+            if word == "listing" { [&more[..], &["--prior", "i2=resolved"]].concat() } else { more.to_vec() };
+        let data = world.json(&scene.reviewer, &Scene::args(&commit, &reason, &more)).ok().data();
+        assert_ne!(data["status"], "APPROVED", "{data}");
+        let task = world.show("t1");
+        assert_eq!((&task["issues"][0]["severity"], &task["approval"]), (&json!("critical"), &Value::Null));
+    }
+    world.sound();
+}

@@ -153,23 +153,8 @@ impl Rule for Approve {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         board.note_gates(self.gates.as_ref());
+        let lease_seconds = board.config().lease_seconds;
         let (head, body) = parts(board, &self.task);
-        // What an approval does not name, it resolves.
-        for issue in &mut body.issues {
-            issue.status = IssueStatus::Resolved;
-        }
-        let judged = Judged {
-            commit: &self.commit,
-            verdict: Verdict::Approve,
-            feedback: &self.feedback,
-            of_risk: &self.of_risk,
-            drift: &self.drift,
-            red_team: false,
-        };
-        record(head, body, call, &judged);
-        if self.gates.is_some() {
-            body.gates.clone_from(&self.gates);
-        }
         let approval = Approval {
             reviewer: call.by.id(),
             commit: self.commit.clone(),
@@ -177,15 +162,30 @@ impl Rule for Approve {
             protected_paths_allowed: self.allow_protected,
             notes: Vec::new(),
         };
+        let enough = count_in(head, &approval, self.quorum, call);
+        let judged = Judged {
+            commit: &self.commit,
+            verdict: Verdict::Approve,
+            feedback: &self.feedback,
+            of_risk: &self.of_risk,
+            drift: &self.drift,
+            red_team: false,
+            // What an approval does not name, it resolves; one that still waits for another resolves nothing by silence.
+            resolves_the_rest: enough,
+        };
+        record(head, body, call, &judged);
+        if self.gates.is_some() {
+            body.gates.clone_from(&self.gates);
+        }
         let line = entry(call, Event::Approved).commit(&self.commit);
-        if count_in(head, &approval, self.quorum, call) {
+        if enough {
             head.status = Status::Approved;
             head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
             body.consecutive_rejections = 0;
             body.rejection_reason = None;
             body.rejection_feedback = None;
             body.approval = Some(approval);
-            conclude(body, call, Ending::Approved);
+            conclude(body, call, lease_seconds, Ending::Approved);
             let line = line.step(Status::ReadyForReview, Status::Approved);
             body.history.push(line.detail(self.feedback.summary.clone()));
         } else {

@@ -72,7 +72,7 @@ impl Rule for Block {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let hold = board.config().blocked_hold_seconds;
+        let (hold, lease_seconds) = (board.config().blocked_hold_seconds, board.config().lease_seconds);
         let by_overseer = !call.by.is_human() && call.by.has_role(board, &Role::overseer());
         // Its own runner ends the claim of an agent that was halted.
         let halted = board.task(&self.task).is_some_and(|task| was_halted(&board.rest.interventions, task));
@@ -89,7 +89,7 @@ impl Rule for Block {
         body.blocked_from = Some(from);
         body.blocked_reason = Some(self.reason.clone());
         body.blocked_questions = self.questions.clone();
-        conclude_blocked(body, call, from);
+        conclude_blocked(body, call, lease_seconds, from);
         body.history.push(
             entry(call, Event::Blocked)
                 .step(from, Status::Blocked)

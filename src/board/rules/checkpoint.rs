@@ -52,7 +52,7 @@ impl Rule for WriteCheckpoint {
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
         let budget = board.config().assumption_budget as usize;
-        let hold = board.config().blocked_hold_seconds;
+        let (hold, lease_seconds) = (board.config().blocked_hold_seconds, board.config().lease_seconds);
         let (head, body) = parts(board, &self.task);
         let mut line = entry(call, Event::PreExecutionCheckpoint).epoch(head.epoch).iteration(head.iteration);
         line.checkpoint = Some(self.checkpoint.clone());
@@ -77,7 +77,7 @@ impl Rule for WriteCheckpoint {
             end_claim(head);
             head.status = Status::Blocked;
             head.holds_paths_until = Some(Deadline::after(call.now, hold));
-            conclude_blocked(body, call, Status::Working);
+            conclude_blocked(body, call, lease_seconds, Status::Working);
             body.history
                 .push(entry(call, Event::Blocked).step(Status::Working, Status::Blocked).detail(reason));
         }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::board::call::Call;
 use crate::board::config::Config;
+use crate::board::convergence;
 use crate::board::ending::{Ending, conclude};
 use crate::board::history::Event;
 use crate::board::ids::AgentId;
@@ -26,21 +27,26 @@ const POSITION_CHARS: usize = 600;
 pub struct Position {
     pub reviewer: AgentId,
     pub verdict: Verdict,
+    /// It asked for small changes, and counts as an approval because they were a matter of taste.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub accepted_with_notes: bool,
     pub summary: String,
-    /// The issues it raised, a line each.
+    /// The issues it raised or kept open, a line each.
     pub issues: Vec<String>,
 }
 
 impl Position {
     fn of(review: &Review, body: &Body) -> Self {
-        let raised = body.issues.iter().filter(|issue| review.raised.contains(&issue.id));
+        let held = |id: &String| review.raised.contains(id) || review.kept_open.contains(id);
+        let held = body.issues.iter().filter(|issue| held(&issue.id));
         Self {
             reviewer: review.reviewer.clone(),
             verdict: review.verdict,
+            accepted_with_notes: review.accepted_with_notes,
             summary: review.summary.trim().to_owned(),
-            issues: raised
+            issues: held
                 .map(|issue| {
-                    let (severity, text) = (issue.severity.as_str(), issue.issue.trim());
+                    let (severity, text) = (issue.severity.as_str(), issue.last_words().trim());
                     format!("[{}] {severity} {}:{}: {text}", issue.id, issue.file, issue.line)
                 })
                 .collect(),
@@ -48,7 +54,11 @@ impl Position {
     }
 
     fn words(&self) -> String {
-        let says = if self.verdict == Verdict::Approve { "approves" } else { "rejects" };
+        let says = match self.verdict {
+            Verdict::Approve if self.accepted_with_notes => "asked for small changes and accepts",
+            Verdict::Approve => "approves",
+            _ => "rejects",
+        };
         let summary = if self.summary.is_empty() { "(no word)" } else { &self.summary };
         let mut text = format!("{} {says} it: {summary}", self.reviewer);
         for issue in &self.issues {
@@ -68,10 +78,15 @@ pub fn contradicted(
     rejection: &Rejection<'_>,
 ) -> Option<Value> {
     let approvals = head.approvals.take()?;
+    convergence::take_back_resolved(&mut body.issues, head.review_cycles_total + 1, rejection.feedback);
     let positions = positions(body, &approvals);
     let names = |verdict: Verdict| -> String {
         let those = positions.iter().filter(|position| position.verdict == verdict);
-        those.map(|position| position.reviewer.as_str()).collect::<Vec<_>>().join(" and ")
+        let named = |position: &Position| {
+            let notes = if position.accepted_with_notes { " (with notes)" } else { "" };
+            format!("{}{notes}", position.reviewer)
+        };
+        those.map(named).collect::<Vec<_>>().join(" and ")
     };
     let short = rejection.commit.short();
     let (for_it, against) = (names(Verdict::Approve), names(Verdict::RequestChanges));
@@ -92,7 +107,7 @@ pub fn contradicted(
     body.blocked_from = Some(Status::ReadyForReview);
     body.blocked_reason = Some(reason.clone());
     body.blocked_questions = questions.clone();
-    conclude(body, call, Ending::NeedsDiscussion);
+    conclude(body, call, config.lease_seconds, Ending::NeedsDiscussion);
     body.history.push(
         entry(call, Event::Blocked)
             .step(Status::ReadyForReview, Status::Blocked)

@@ -408,6 +408,7 @@ impl Rule for VoidApproval {
         head.status = Status::Rejected;
         head.reserved_until = Some(Deadline::after(call.now, lease));
         body.approval = None;
+        crate::board::convergence::take_back_unnamed(&mut body.issues);
         body.review_result = None;
         head.red_team = None;
         head.approvals = None;

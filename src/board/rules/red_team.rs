@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::board::call::{Call, Guard};
+use crate::board::convergence::take_back_unnamed;
 use crate::board::history::Event;
 use crate::board::ids::{CommitId, Role, TaskId};
 use crate::board::quorum::approvers;
@@ -101,7 +102,7 @@ fn check(
 
 /// The red team judges the commit that was approved, so nothing has moved since; and it answers no checklist.
 fn judged<'a>(commit: &'a CommitId, verdict: Verdict, feedback: &'a Feedback) -> Judged<'a> {
-    Judged { commit, verdict, feedback, of_risk: &[], drift: &[], red_team: true }
+    Judged { commit, verdict, feedback, of_risk: &[], drift: &[], red_team: true, resolves_the_rest: false }
 }
 
 /// Nothing was found: what was approved may be merged.
@@ -188,6 +189,8 @@ impl Rule for RejectByRedTeam {
             .iter()
             .rfind(|review| review.red_team && review.verdict == Verdict::RequestChanges)
             .is_some_and(|former| same_reason(&former.summary, &self.feedback.summary, ratio));
+        // The approval ends with this, and with it what it closed without a word.
+        take_back_unnamed(&mut body.issues);
         let taken = record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
         body.approval = None;
         head.red_team = None;

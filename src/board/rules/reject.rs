@@ -74,6 +74,7 @@ impl Reject {
             of_risk: &self.of_risk,
             drift: &self.drift,
             red_team: false,
+            resolves_the_rest: false,
         }
     }
 
@@ -163,7 +164,11 @@ impl Rule for Reject {
         let config = board.config().clone();
         let (head, body) = parts(board, &self.task);
         match contradicted(head, body, call, &config, &rejection) {
-            Some(outcome) => outcome,
+            Some(outcome) => {
+                let reason = outcome["blocked_reason"].as_str().unwrap_or_default();
+                note_deadlock(board, &self.task, call, reason, "reviewers_disagree");
+                outcome
+            }
             None => send_back(board, &self.task, call, &rejection),
         }
     }
@@ -236,17 +241,26 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
             .detail(feedback.summary.clone()),
     );
     let positions = positions(body, rejection.drift);
-    let took = Took::of(&body.history, call.now.wall).seconds();
+    let took = Took::of(&body.history, call.now.wall, config.lease_seconds);
     let found = disagreement::assess(body, feedback, &gaps, config.same_reason_ratio).or_else(|| {
         let limit = limit_reached(head, body, &config, rejection, took)?;
         Some(disagreement::unknown(limit, &positions))
     });
+    let worked_too_long = rejection.max_seconds.is_some_and(|max| took.work >= max);
     let mut outcome = json!({
         "task": head.id, "status": head.status, "issues": rejection.taken.raised, "cycles": head.review_cycles_total,
         "same_as": told_again(&rejection.taken.repeated),
     });
     if let Some(found) = found {
         let reason = found.reason();
+        let only_time = limit_reached(head, body, &config, rejection, Took::default()).is_none();
+        match found.class {
+            Disagreement::Oscillating => note_failure(head),
+            // The time that reviewers took is not the coder's.
+            Disagreement::Unknown if !only_time || worked_too_long => note_failure(head),
+            // Nor does a gap of the specification, or a wish beyond the task, say anything about the coder.
+            _ => {}
+        }
         block(head, body, call, &config, &found);
         if let Some(result) = &mut body.review_result {
             result.disagreement = Some(found.class);
@@ -258,13 +272,12 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         outcome["disagreement"] = json!(found.class);
         outcome["positions"] = json!(positions);
         outcome["questions"] = json!(found.questions);
-        note_deadlock(board, id, call, &found);
+        note_deadlock(board, id, call, &found.reason(), found.class.as_str());
     }
     outcome
 }
 
 fn block(head: &mut Head, body: &mut Body, call: &Call, config: &Config, found: &Assessment) {
-    note_failure(head);
     end_claim(head);
     head.status = Status::Blocked;
     head.reserved_until = None;
@@ -272,13 +285,13 @@ fn block(head: &mut Head, body: &mut Body, call: &Call, config: &Config, found: 
     body.blocked_from = Some(Status::Rejected);
     body.blocked_reason = Some(found.reason());
     body.blocked_questions = found.questions.clone();
-    conclude(body, call, Ending::Limit);
+    conclude(body, call, config.lease_seconds, Ending::Limit);
     body.history
         .push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(found.reason()));
 }
 
 /// For whoever looks for what goes wrong in more than one task.
-fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, found: &Assessment) {
+fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, reason: &str, class: &str) {
     if room_for("anomalies", board.rest.anomalies.len()).is_err() {
         return;
     }
@@ -290,8 +303,8 @@ fn note_deadlock(board: &mut Board, id: &TaskId, call: &Call, found: &Assessment
         logged_by: call.by.id(),
         timestamp: call.now.wall,
         details: BTreeMap::from([
-            ("assessment".to_owned(), found.reason()),
-            ("class".to_owned(), found.class.as_str().to_owned()),
+            ("assessment".to_owned(), reason.to_owned()),
+            ("class".to_owned(), class.to_owned()),
         ]),
         processed_by: None,
     });
@@ -321,8 +334,9 @@ fn limit_reached(
     body: &Body,
     config: &Config,
     rejection: &Rejection<'_>,
-    took: u64,
+    took: Took,
 ) -> Option<String> {
+    let took = took.seconds();
     let max_iterations = body.max_coder_iterations.unwrap_or(config.max_coder_iterations);
     let max_cycles = body.max_review_cycles.unwrap_or(config.max_review_cycles);
     Some(if rejection.same_reason {
@@ -363,8 +377,8 @@ fn feedback_text(body: &Body, feedback: &Feedback) -> String {
             issue.line,
             issue.issue.trim()
         );
-        if let Some(words) = last.and_then(|said| said.words.as_deref()) {
-            line.push_str(&format!(" Now said as: {}", words.trim()));
+        if issue.last_words() != issue.issue {
+            line.push_str(&format!(" Now said as: {}", issue.last_words().trim()));
         }
         if let Some(suggestion) = &issue.suggestion {
             line.push_str(&format!(" Suggestion: {}", suggestion.trim()));

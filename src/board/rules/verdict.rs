@@ -12,7 +12,7 @@ use crate::board::history::Event;
 use crate::board::ids::{CommitId, TaskId};
 use crate::board::paths::RepoPath;
 use crate::board::refusal::{Code, Refusal};
-use crate::board::review::{Feedback, Review, Verdict};
+use crate::board::review::{Feedback, IssueStatus, Review, Verdict};
 use crate::board::state::Board;
 use crate::board::task::{Body, Head, Status, Task};
 use crate::board::time::Deadline;
@@ -122,7 +122,15 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
             .err();
         }
     }
-    for prior in &feedback.prior {
+    for (at, prior) in feedback.prior.iter().enumerate() {
+        if feedback.prior[..at].iter().any(|earlier| earlier.id == prior.id) {
+            return Refusal::new(
+                Code::FeedbackIncomplete,
+                format!("the review says twice what became of `{}`", prior.id),
+            )
+            .hint("name it once: --prior ISSUE=resolved|partial|open")
+            .err();
+        }
         if !task.body().issues.iter().any(|issue| issue.id == prior.id) {
             return Refusal::new(
                 Code::UnknownRecord,
@@ -145,13 +153,16 @@ pub struct Judged<'a> {
     /// What changed since the reviews before.
     pub drift: &'a [Drift],
     pub red_team: bool,
+    /// What it does not name is resolved by it.
+    pub resolves_the_rest: bool,
 }
 
 /// Puts the review on record, and says which of its findings are new and which were made before.
 pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>) -> Taken {
     let Judged { commit, verdict, feedback, .. } = judged;
     let round = head.review_cycles_total + 1;
-    let former = body.reviews.last().map(|review| review.commit.clone());
+    let former = body.reviews.iter().rfind(|review| review.commit != **commit);
+    let former = former.map(|review| review.commit.clone());
     let taken = convergence::take(
         &mut body.issues,
         &convergence::Round {
@@ -162,8 +173,15 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
             feedback,
             drift: judged.drift,
             red_team: judged.red_team,
+            resolves_the_rest: judged.resolves_the_rest,
         },
     );
+    let is_kept = |id: &str| {
+        taken.repeated.iter().any(|again| again.issue == id)
+            || feedback.prior.iter().any(|said| said.id == id && said.status != IssueStatus::Resolved)
+    };
+    let kept_open: Vec<String> =
+        body.issues.iter().map(|issue| &issue.id).filter(|id| is_kept(id)).cloned().collect();
     body.reviews.push(Review {
         round,
         reviewer: call.by.id(),
@@ -176,6 +194,7 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
         red_team: judged.red_team,
         checklist: answered(body, judged.of_risk, feedback),
         raised: taken.raised.clone(),
+        kept_open,
         strengths: feedback.strengths.clone(),
         approval_conditions: feedback.approval_conditions.clone(),
         files_reviewed: feedback.files_reviewed.clone(),
@@ -219,7 +238,7 @@ impl Rule for Discuss {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Value {
-        let hold = board.config().blocked_hold_seconds;
+        let (hold, lease_seconds) = (board.config().blocked_hold_seconds, board.config().lease_seconds);
         let (head, body) = parts(board, &self.task);
         let judged = Judged {
             commit: &self.commit,
@@ -228,9 +247,10 @@ impl Rule for Discuss {
             of_risk: &self.of_risk,
             drift: &self.drift,
             red_team: false,
+            resolves_the_rest: false,
         };
         record(head, body, call, &judged);
-        conclude(body, call, Ending::NeedsDiscussion);
+        conclude(body, call, lease_seconds, Ending::NeedsDiscussion);
         end_claim(head);
         head.status = Status::Blocked;
         head.holds_paths_until = Some(Deadline::after(call.now, hold));

@@ -8,6 +8,7 @@ use crate::board::disagreement::Disagreement;
 use crate::board::ending::Ending;
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
 use crate::board::records::AnomalyKind;
+use crate::board::refusal::Code;
 use crate::board::review::{Finding, IssueStatus, PriorStatus, Severity, Standing};
 use crate::board::rules::*;
 use crate::board::task::{Risk, Status};
@@ -18,6 +19,7 @@ const FILE: &str = "t/lib.rs";
 fn scene() -> Bench {
     let mut bench = Bench::with_config(|config| {
         config.breaker_rejections = 90;
+        config.lease_seconds = 1000;
         config.max_review_cycles = 90;
         config.max_coder_iterations = 90;
     });
@@ -182,7 +184,84 @@ fn who_calls_an_issue_resolved_and_raises_it_again_is_told() {
         (Standing::Resolved, false),
         "an approval resolves the rest"
     );
-    assert_eq!(standings(&approve_round, "i1")[3], (Standing::StillPresent, true));
+    assert_eq!(standings(&approve_round, "i1").len(), 3, "a small wish is not the grave issue of before");
+    assert_eq!(standings(&approve_round, "i3"), [(Standing::New, false)]);
+    round(&mut bench, 4, vec![major(10, "the empty list is not handled")], &[("i2", RESOLVED)]);
+    assert_eq!(standings(&bench, "i1")[3], (Standing::StillPresent, true));
+}
+
+#[test]
+fn a_small_finding_neither_answers_for_a_grave_issue_nor_makes_less_of_it() {
+    let grave = at(Severity::Critical, 10, "the permission is not checked before the delete");
+    let mut bench = scene();
+    round(&mut bench, 1, vec![grave.clone()], &[]);
+    hand_in(&mut bench, 2);
+    for small in [
+        minor(12, "the permission is not checked before the preview"),
+        minor(10, "the permission is not checked before the delete"),
+    ] {
+        let reject = rejection(&bench, vec![small.clone()], &[]);
+        assert_eq!(bench.refused("reviewer-1", reject), Code::FeedbackIncomplete);
+        let mut said = bench.clone();
+        let reject = rejection(&said, vec![small], &[("i1", RESOLVED)]);
+        said.ok("reviewer-1", reject);
+        assert_eq!(standings(&said, "i2"), [(Standing::New, false)]);
+        assert_eq!(standings(&said, "i1")[1], (Standing::Resolved, false));
+    }
+    // Less of it by its name alone: a finding that blocks as well makes nothing less.
+    let mut graver = bench.clone();
+    graver.ok("reviewer-1", rejection(&graver, vec![major(10, &grave.issue)], &[]));
+    assert_eq!(graver.task("t").body().issues[0].severity, Severity::Critical);
+    bench.ok("reviewer-1", rejection(&bench, vec![minor(10, &grave.issue)], &[("i1", OPEN)]));
+    let issues = &bench.task("t").body().issues;
+    assert_eq!((issues.len(), issues[0].severity), (1, Severity::Minor));
+}
+
+#[test]
+fn another_word_on_another_line_is_another_issue() {
+    let mut bench = scene();
+    round(&mut bench, 1, vec![major(10, "the permission is not checked before the delete")], &[]);
+    hand_in(&mut bench, 2);
+    let rename = rejection(&bench, vec![major(12, "the permission is not checked before the rename")], &[]);
+    assert_eq!(bench.refused("reviewer-1", rename), Code::FeedbackIncomplete);
+    // Nor at the other end of what was rewritten, nor by a remark about the whole file.
+    let mut far = rejection(&bench, vec![major(58, "the permission is not checked before the rename")], &[]);
+    far.drift = since(&bench, &[(1, 60, 1, 60)]);
+    assert_eq!(bench.refused("reviewer-1", far.clone()), Code::FeedbackIncomplete);
+    far.drift = since(&bench, &[(9, 3, 9, 3)]);
+    far.feedback.issues[0].issue = "the permission is not checked before the delete".to_owned();
+    assert_eq!(bench.refused("reviewer-1", far), Code::FeedbackIncomplete);
+    let mut whole = major(1, "the permission is not checked before the rename");
+    whole.line_end = Some(500);
+    let whole = rejection(&bench, vec![whole], &[]);
+    assert_eq!(bench.refused("reviewer-1", whole), Code::FeedbackIncomplete);
+}
+
+#[test]
+fn what_is_said_of_another_call_does_not_bring_a_resolved_issue_back() {
+    let mut bench = scene();
+    round(&mut bench, 1, vec![major(10, "the error of open() is ignored")], &[]);
+    round(&mut bench, 2, vec![major(50, "the cache is never emptied")], &[("i1", RESOLVED)]);
+    let read = || vec![major(14, "the error of read() is ignored")];
+    let outcome = round(&mut bench, 3, read(), &[("i2", RESOLVED)]);
+    assert_eq!((&outcome["status"], &outcome["issues"]), (&"REJECTED".into(), &serde_json::json!(["i3"])));
+    assert_eq!(standings(&bench, "i1").len(), 2);
+    // What is said last is what is shown.
+    let again = vec![major(14, "the error of read() is ignored and the file stays open")];
+    round(&mut bench, 4, again, &[]);
+    let body = bench.task("t").body();
+    assert!(body.issues[2].last_words().contains("stays open"), "{:?}", body.issues[2]);
+    let held = crate::board::disagreement::positions(body, &[]).reviewer;
+    assert_eq!(held, "i3 major t/lib.rs:14: the error of read() is ignored and the file stays open");
+}
+
+#[test]
+fn an_issue_is_named_once() {
+    let mut bench = scene();
+    round(&mut bench, 1, vec![major(10, "the empty list is not handled")], &[]);
+    hand_in(&mut bench, 2);
+    let reject = rejection(&bench, Vec::new(), &[("i1", OPEN), ("i1", RESOLVED)]);
+    assert_eq!(bench.refused("reviewer-1", reject), Code::FeedbackIncomplete);
 }
 
 // Oscillating.
@@ -469,7 +548,44 @@ fn what_was_dealt_with_or_is_about_something_else_is_no_spec_gap() {
     assert_eq!(bench.ok("reviewer-1", reject)["status"], "REJECTED");
 }
 
+#[test]
+fn what_somebody_else_wonders_about_keeps_nobody_up_and_no_gap_is_the_coders_failure() {
+    let asks = || ambiguity(AnomalyKind::SpecAmbiguity, &[("question", "May a name be empty?")]);
+    for (who, counts) in [
+        ("coder-2", false),
+        ("reviewer-2", false),
+        ("planner-1", true),
+        ("reviewer-1", true),
+        ("human", true),
+    ] {
+        let mut bench = scene();
+        hand_in(&mut bench, 1);
+        bench.ok(who, asks());
+        let reject = rejection(&bench, vec![major(10, "empty names crash")], &[]);
+        let outcome = bench.ok("reviewer-1", reject);
+        assert_eq!(outcome["status"] == "BLOCKED", counts, "{who}: {outcome}");
+        assert!(bench.task("t").failed_by.is_empty(), "{who}");
+    }
+    let creeping = creeping(major(200, "metrics should be exported"), &[(100, 1, 100, 1)], RESOLVED);
+    assert!(creeping.task("t").failed_by.is_empty());
+}
+
 // Limits and endings.
+
+#[test]
+fn the_time_of_reviewers_is_no_failure_of_the_coder() {
+    let mut bench = scene();
+    hand_in(&mut bench, 1);
+    bench.tick(7200);
+    bench.ok("reviewer-2", bench.start_review("t"));
+    let mut reject = rejection(&bench, vec![minor(10, "a typo")], &[]);
+    reject.max_seconds = Some(900);
+    assert_eq!(bench.clone().ok("reviewer-2", reject.clone())["status"], "REJECTED", "reviewer-1 was gone");
+    bench.tick(7200);
+    bench.ok("reviewer-2", reject);
+    blocked_as(&bench, Disagreement::Unknown);
+    assert!(bench.task("t").failed_by.is_empty(), "{:?}", bench.task("t").body().review_result);
+}
 
 #[test]
 fn at_a_limit_without_a_sign_the_two_positions_stand_side_by_side() {

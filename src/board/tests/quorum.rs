@@ -1,9 +1,11 @@
 //! Where two reviewers have to approve: each once, none of them with a hand in it, and all of them about one commit.
 
 use crate::board::invariants::violations;
-use crate::board::rules::{Approve, VoidApproval};
+use crate::board::records::AnomalyKind;
+use crate::board::review::{Finding, IssueStatus, PriorStatus, Severity};
+use crate::board::rules::{Approve, Reject, VoidApproval};
 use crate::board::task::Status;
-use crate::board::testing::{Bench, REASONS, agent, commit, id};
+use crate::board::testing::{Bench, REASONS, agent, commit, finding, id};
 use crate::board::{Code, Task};
 
 /// `t` handed in by coder-1; approved by nobody yet.
@@ -118,6 +120,81 @@ fn reviewers_who_disagree_are_laid_before_the_planner() {
     bench.ok("reviewer-1", bench.reject("t", REASONS[1]));
     assert_eq!(bench.status("t"), Status::Rejected);
     assert_eq!(violations(&bench.board), []);
+}
+
+/// A critical issue by reviewer-2, and what was handed in after it.
+fn objected_to() -> Bench {
+    let mut bench = handed_in();
+    bench.ok("reviewer-2", bench.start_review("t"));
+    let mut reject = bench.reject("t", REASONS[0]);
+    reject.feedback.issues = vec![finding(Severity::Critical)];
+    bench.ok("reviewer-2", reject);
+    bench.hand_in("coder-1", "t");
+    bench
+}
+
+#[track_caller]
+fn is_open(bench: &Bench, which: &str) -> bool {
+    let issues = &bench.task("t").body().issues;
+    issues.iter().find(|issue| issue.id == which).expect("an issue").is_open()
+}
+
+/// Of reviewer-2, with another issue and not a word about the first.
+fn other_issue(bench: &Bench) -> Reject {
+    let mut reject = bench.reject("t", REASONS[1]);
+    let text = "no timeout on the socket".to_owned();
+    reject.feedback.issues = vec![Finding { line: 400, issue: text, ..finding(Severity::Major) }];
+    reject.feedback.prior = Vec::new();
+    reject
+}
+
+#[test]
+fn an_approval_that_waits_for_another_closes_nothing_by_silence() {
+    let mut bench = objected_to();
+    approve(&mut bench, "reviewer-1");
+    assert!(is_open(&bench, "i1"));
+    bench.ok("reviewer-2", bench.start_review("t"));
+    assert_eq!(bench.refused("reviewer-2", other_issue(&bench)), Code::FeedbackIncomplete);
+    // The last one does.
+    let mut enough = bench.clone();
+    enough.ok("reviewer-2", two(&enough));
+    assert_eq!(enough.status("t"), Status::Approved);
+    assert!(!is_open(&enough, "i1"));
+    // Unless it comes to nothing.
+    enough.ok("reviewer-1", VoidApproval { task: id("t"), branch_head: Some(commit(77)) });
+    assert!(is_open(&enough, "i1"));
+    assert_eq!(violations(&enough.board), []);
+}
+
+#[test]
+fn what_only_the_approval_called_resolved_is_open_after_a_contradiction() {
+    let mut bench = objected_to();
+    bench.ok("reviewer-1", bench.start_review("t"));
+    let mut approval = two(&bench);
+    approval.feedback.prior = vec![PriorStatus { id: "i1".to_owned(), status: IssueStatus::Resolved }];
+    bench.ok("reviewer-1", approval);
+    assert!(!is_open(&bench, "i1"));
+    bench.ok("reviewer-2", bench.start_review("t"));
+    bench.ok("reviewer-2", other_issue(&bench));
+    assert_eq!(bench.status("t"), Status::Blocked);
+    assert!(is_open(&bench, "i1") && is_open(&bench, "i2"));
+    let deadlock = bench.board.rest.anomalies.last().expect("an anomaly");
+    assert_eq!(deadlock.kind, AnomalyKind::ReviewDeadlock);
+    assert!(deadlock.details["assessment"].starts_with("reviewers disagree"));
+    assert_eq!(violations(&bench.board), []);
+}
+
+#[test]
+fn a_position_holds_what_was_kept_open_too() {
+    let mut bench = objected_to();
+    approve(&mut bench, "reviewer-1");
+    bench.ok("reviewer-2", bench.start_review("t"));
+    let mut reject = other_issue(&bench);
+    reject.feedback.issues = Vec::new();
+    reject.feedback.prior = vec![PriorStatus { id: "i1".to_owned(), status: IssueStatus::Open }];
+    let outcome = bench.ok("reviewer-2", reject);
+    let held = outcome["positions"][1]["issues"][0].as_str().unwrap_or_default();
+    assert!(held.starts_with("[i1] critical"), "{outcome}");
 }
 
 #[test]

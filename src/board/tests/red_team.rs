@@ -267,3 +267,18 @@ fn a_handoff_to_another_role_and_back() {
     other.ok("coder-1", other.hand_off("t"));
     assert_eq!(other.task("t").role, role("coder"));
 }
+
+#[test]
+fn the_approval_it_ends_leaves_nothing_closed_that_nobody_named() {
+    let mut bench = Bench::with_tasks(&["t"]);
+    bench.rejected("coder-2", "t", REASONS[0]);
+    assert!(bench.task("t").body().issues[0].is_open());
+    bench.awaiting_red_team("coder-2", "t");
+    assert!(!bench.task("t").body().issues[0].is_open(), "closed by an approval without a word");
+    bench.ok("red-1", bench.start_review("t"));
+    let mut reject = bench.finding_of_red_team("t", REASONS[1]);
+    reject.feedback.prior = Vec::new();
+    bench.ok("red-1", reject);
+    assert!(bench.task("t").body().issues[0].is_open());
+    assert_eq!(violations(&bench.board), []);
+}

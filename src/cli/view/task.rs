@@ -126,7 +126,7 @@ fn result(text: &mut String, body: &Body) {
     if !found.accepted_with_notes.is_empty() {
         line!(text, "notes:     accepted with {} open", found.accepted_with_notes.join(", "));
         for issue in body.issues.iter().filter(|issue| found.accepted_with_notes.contains(&issue.id)) {
-            let said = shown_line(issue.issue.trim());
+            let said = shown_line(issue.last_words().trim());
             line!(text, "  - {} {}:{} {said}", issue.id, issue.file, issue.line);
         }
     }
@@ -253,7 +253,7 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
                 issue.severity.as_str(),
                 issue.file,
                 issue.line,
-                issue.issue,
+                issue.last_words(),
                 issue.round,
                 issue.raised_by
             );

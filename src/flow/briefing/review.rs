@@ -161,6 +161,6 @@ fn issue(issue: &Issue) -> String {
         issue.line,
         issue.round,
         issue.raised_by,
-        indent(issue.issue.trim(), 2).trim_start()
+        indent(issue.last_words().trim(), 2).trim_start()
     ) + &if issue.rounds.len() > 1 { format!("\n  {}", issue.story()) } else { String::new() }
 }
