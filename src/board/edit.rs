@@ -1,7 +1,7 @@
 //! What somebody changed in the file by hand: the part that may be adopted, or the places that may not.
 
 use super::rules::{AdoptEdit, TaskEdit};
-use super::state::Board;
+use super::state::{Board, Rest};
 use super::task::Status;
 
 /// What a person may change with an editor, for whoever has to be told.
@@ -60,28 +60,55 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     };
     differ("revision", good.revision == edited.revision);
     differ("journal", good.journal == edited.journal);
-    let (a, b) = (&good.rest, &edited.rest);
-    differ("goal", a.goal == b.goal);
-    differ("sprint", a.sprint == b.sprint);
-    differ("config.integration_branch", a.config == b.config);
-    differ("agents", a.agents == b.agents);
-    differ("intents", a.intents == b.intents);
-    differ("requests", a.requests == b.requests);
-    differ("discovered", a.discovered == b.discovered);
-    differ("handoff", a.handoff == b.handoff);
-    differ("human_notes", a.human_notes == b.human_notes);
-    differ("messages", a.messages == b.messages);
-    differ("anomalies", a.anomalies == b.anomalies);
-    differ("spec_changes", a.spec_changes == b.spec_changes);
-    differ("circuit_breaker", a.circuit_breaker == b.circuit_breaker);
-    differ("integration", a.integration == b.integration);
-    differ("expectations", a.expectations == b.expectations);
-    differ("interventions", a.interventions == b.interventions);
-    differ("spent", a.spent == b.spent && a.spent_planning == b.spent_planning);
-    differ("run", a.run == b.run);
-    differ("former_sprints", a.former_sprints == b.former_sprints);
-    differ("archived", a.archived == b.archived);
-    differ("extra", a.extra == b.extra);
+    // Taken apart, so that whoever adds a field has to say here whether it was edited.
+    let Rest {
+        goal,
+        sprint,
+        config,
+        agents,
+        intents,
+        requests,
+        discovered,
+        handoff,
+        human_notes,
+        messages,
+        anomalies,
+        spec_changes,
+        circuit_breaker,
+        integration,
+        expectations,
+        interventions,
+        spent,
+        spent_planning,
+        run,
+        former_sprints,
+        archived,
+        graph_id,
+        extra,
+    } = &good.rest;
+    let now = &edited.rest;
+    differ("goal", *goal == now.goal);
+    differ("sprint", *sprint == now.sprint);
+    differ("config.integration_branch", *config == now.config);
+    differ("agents", *agents == now.agents);
+    differ("intents", *intents == now.intents);
+    differ("requests", *requests == now.requests);
+    differ("discovered", *discovered == now.discovered);
+    differ("handoff", *handoff == now.handoff);
+    differ("human_notes", *human_notes == now.human_notes);
+    differ("messages", *messages == now.messages);
+    differ("anomalies", *anomalies == now.anomalies);
+    differ("spec_changes", *spec_changes == now.spec_changes);
+    differ("circuit_breaker", *circuit_breaker == now.circuit_breaker);
+    differ("integration", *integration == now.integration);
+    differ("expectations", *expectations == now.expectations);
+    differ("interventions", *interventions == now.interventions);
+    differ("spent", *spent == now.spent && *spent_planning == now.spent_planning);
+    differ("run", *run == now.run);
+    differ("former_sprints", *former_sprints == now.former_sprints);
+    differ("archived", *archived == now.archived);
+    differ("graph_id", *graph_id == now.graph_id);
+    differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {
         found.push("tasks (added, removed or reordered)".to_owned());
@@ -110,4 +137,20 @@ fn task_differences(a: &super::task::Task, b: &super::task::Task) -> String {
     fields.sort();
     fields.dedup();
     format!("task {}: {}", a.id, fields.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::ids::GraphId;
+    use crate::board::testing::Bench;
+
+    #[test]
+    fn a_changed_graph_id_is_beyond_a_person() {
+        let good = Bench::new().board;
+        let mut edited = good.clone();
+        edited.rest.graph_id = Some(GraphId::new("another").expect("an id"));
+        assert_eq!(edit_between(&good, &edited).beyond, ["graph_id"]);
+        assert!(edit_between(&good, &good).beyond.is_empty());
+    }
 }

@@ -29,7 +29,7 @@ const LONGEST_ID: usize = 64;
 const RESERVED_TASKS: [&str; 9] = ["con", "prn", "aux", "nul", "head", "lock", "review", "merge", "all"];
 
 /// `human` is who acts without an agent identity, `runner` supervises and `liza` records; none can be registered.
-const RESERVED_AGENTS: [&str; 4] = ["human", "runner", "liza", "nobody"];
+const RESERVED_AGENTS: [&str; 5] = ["human", "runner", "liza", "nobody", "overseer"];
 
 fn check_slug(text: &str) -> Result<(), IdError> {
     let first = text.bytes().next().ok_or(IdError::Empty)?;
@@ -158,6 +158,15 @@ impl AgentId {
 
     pub fn is_human(&self) -> bool {
         self.0 == "human"
+    }
+
+    /// In whose name liza itself nudges and halts, so that nobody takes it for a person's word.
+    pub fn automatic_overseer() -> Self {
+        Self("overseer".to_owned())
+    }
+
+    pub fn is_automatic_overseer(&self) -> bool {
+        self.0 == "overseer"
     }
 
     /// Ids are unique ignoring case, so two spellings are one agent.

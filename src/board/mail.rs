@@ -1,5 +1,6 @@
 //! Whom the messages on a board still wait for.
 
+use super::agent::Agent;
 use super::ids::{AgentId, Role};
 use super::records::{Message, Recipient};
 use super::state::Board;
@@ -18,7 +19,8 @@ impl Board {
         }
     }
 
-    /// What this agent, or the person, was sent and has not seen: the most urgent first, then the oldest.
+    /// What this agent, or the person, was sent and has not seen: what tells it to stop or to go on first, then
+    /// the most urgent, then the oldest.
     pub fn unseen_by(&self, id: &AgentId) -> Vec<&Message> {
         let mut unseen: Vec<&Message> = self
             .rest
@@ -26,7 +28,7 @@ impl Board {
             .iter()
             .filter(|message| self.is_for(message, id) && !message.seen_by.contains(id))
             .collect();
-        unseen.sort_by_key(|message| std::cmp::Reverse(message.priority));
+        unseen.sort_by_key(|message| std::cmp::Reverse((message.kind.is_order(), message.priority)));
         unseen
     }
 
@@ -43,6 +45,16 @@ impl Board {
                             && !message.from.is_same(id)
                             && !message.seen_by.contains(id)
                     })
+            }
+        }
+    }
+
+    /// Whether nobody is there to read what is sent to this address: the agent has retired, or nobody has the role.
+    pub fn is_absent(&self, to: &Recipient) -> bool {
+        match to {
+            Recipient::One(id) => !id.is_human() && !self.agent(id).is_some_and(Agent::is_active),
+            Recipient::Role(role) => {
+                !self.rest.agents.values().any(|agent| agent.is_active() && agent.has(role))
             }
         }
     }

@@ -259,10 +259,10 @@ message_kinds! {
 }
 
 impl MessageKind {
-    /// Whether it is about going on or stopping: such a word is told in full at the next call, and no full inbox keeps it
-    /// away.
-    pub fn is_control(self) -> bool {
-        matches!(self, Self::Nudge | Self::Halt | Self::Resume | Self::Escalate)
+    /// Whether it tells somebody to stop or to go on: only people and overseers say that, it comes before everything else
+    /// and is always told whole.
+    pub fn is_order(self) -> bool {
+        matches!(self, Self::Nudge | Self::Halt | Self::Resume)
     }
 
     /// The kind of the answer to a message of this kind.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::Call;
-use super::ids::TaskId;
+use super::call::{Actor, Call};
+use super::ids::{AgentId, TaskId};
 use super::intent::RequestKey;
 use super::refusal::Refusal;
 use super::rules::*;
@@ -50,6 +50,11 @@ pub trait Rule {
     /// The messages it puts on the board, in their order: whoever reads the log finds every message by them.
     fn drafts(&self) -> &[Draft] {
         &[]
+    }
+
+    /// In whose name they are sent.
+    fn speaker(&self, by: &Actor) -> AgentId {
+        by.id()
     }
 
     /// The request this transition begins (answered only when its git work has ended).

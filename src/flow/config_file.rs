@@ -34,6 +34,7 @@ impl Context {
             .hint("use a newer liza"));
         }
         let checked = crate::policy::gate::check(&config.gates, &config.gating);
+        let checked = checked.and_then(|()| crate::policy::spend::check(&config.spend));
         checked.and_then(|()| config.overseer.check()).map_err(|why| {
             Failure::new("usage.config", format!("liza.yaml: {}", crate::text::shown_line(&why)))
                 .hint("mend liza.yaml; nothing was changed")

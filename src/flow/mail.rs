@@ -11,7 +11,8 @@ use crate::wire::log::Record;
 use super::context::Context;
 use super::failure::Failure;
 
-/// Of the control messages that wait, those told in full; of the others, those named.
+/// Orders that wait are all told in full: nothing anybody else sends keeps them away. Of the calls for help, so many are
+/// told in full, and of the others so many named.
 const TOLD: usize = 3;
 const NAMED: usize = 3;
 /// Most messages of a thread that are shown: the beginning and the newest.
@@ -34,15 +35,17 @@ fn told(board: &Board, id: &AgentId) -> Option<String> {
         return None;
     }
     let mut lines = vec![format!("{} for you, in the words of others:", plural(unseen.len(), "message"))];
-    let (control, other): (Vec<&Message>, Vec<&Message>) =
-        unseen.iter().partition(|message| message.kind.is_control());
-    for message in control.iter().take(TOLD) {
+    let (orders, rest): (Vec<&Message>, Vec<&Message>) =
+        unseen.iter().partition(|message| message.kind.is_order());
+    let (calls, other): (Vec<&Message>, Vec<&Message>) =
+        rest.into_iter().partition(|message| message.kind == MessageKind::Escalate);
+    for message in orders.iter().chain(calls.iter().take(TOLD)) {
         lines.push(headline(message));
         // The mark keeps any line of it from passing for one of liza's.
         lines.extend(shown(message.body.trim()).lines().map(|line| format!("    | {line}")));
     }
     lines.extend(other.iter().take(NAMED).map(|message| headline(message)));
-    let more = control.len().saturating_sub(TOLD) + other.len().saturating_sub(NAMED);
+    let more = calls.len().saturating_sub(TOLD) + other.len().saturating_sub(NAMED);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }
@@ -228,7 +231,7 @@ impl Past {
                     None => Message {
                         id: format!("message-{number}"),
                         time: record.at.wall,
-                        from: record.by.id(),
+                        from: record.what.rule().speaker(&record.by),
                         to: draft.to.clone(),
                         kind: draft.kind,
                         subject: draft.subject.clone(),
@@ -300,5 +303,25 @@ mod tests {
         assert!(!text.contains("secret"), "{text}");
         assert!(text.contains("and 2 more"), "{text}");
         assert_eq!(told(&bench.board, &agent("coder-2")), None);
+    }
+
+    #[test]
+    fn no_noise_hides_an_order() {
+        let mut bench = Bench::new();
+        for number in 1..=5 {
+            send(&mut bench, "coder-1", MessageKind::Escalate, &format!("noise {number}"), "loud");
+        }
+        for number in 1..=4 {
+            send(&mut bench, "coder-1", MessageKind::Halt, "HALT", &format!("stop at once {number}"));
+        }
+        let text = told(&bench.board, &agent("coder-1")).expect("something waits");
+        for number in 1..=4 {
+            assert!(text.contains(&format!("    | stop at once {number}\n")), "{text}");
+        }
+        assert!(text.find("HALT") < text.find("noise 1"), "{text}");
+        assert!(
+            text.contains("noise 3") && !text.contains("noise 4") && text.contains("and 2 more"),
+            "{text}"
+        );
     }
 }

@@ -61,6 +61,8 @@ pub fn set_scope(ctx: &Context, add: Vec<TaskId>, drop: Vec<TaskId>) -> Result<(
 pub struct Closed {
     pub data: Value,
     pub retrospective: PathBuf,
+    /// Whether CHECKPOINT still halts everybody.
+    pub halted: bool,
     pub revision: u64,
 }
 
@@ -92,7 +94,10 @@ fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<C
     let committed = if is_request { ctx.commit(what)? } else { ctx.commit_step(what)? };
     let mut data = committed.outcome;
     data["metrics"] = serde_json::to_value(&metrics).unwrap_or_default();
-    Ok(Closed { data, retrospective: path, revision: committed.board.revision })
+    let halted = ctx.store.switches().is_ok_and(|switches| {
+        switches.set.iter().any(|switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none())
+    });
+    Ok(Closed { data, retrospective: path, halted, revision: committed.board.revision })
 }
 
 /// Under a name that is free: an older draft may have been worked on.
@@ -136,7 +141,7 @@ pub fn heed_deadline(ctx: &Context) -> Result<Option<String>, Failure> {
         crash::point("deadline.begun");
     }
     let reason = format!(
-        "sprint {} has reached its deadline of {deadline}; `liza sprint show`, then `liza sprint close` or `liza resume`",
+        "sprint {} has reached its deadline of {deadline}; `liza sprint show`; `liza sprint close` if it is over; then `liza resume`, and everybody goes on",
         sprint.id
     );
     let set = ctx.store.set_switch(SwitchKind::Checkpoint, None, &reason)?;

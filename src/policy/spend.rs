@@ -4,6 +4,18 @@ use crate::board::{AgentId, Board, Needs, Status, Task};
 
 pub use crate::board::spent::{Cap, CapUse, Caps as SpendConfig};
 
+/// Whether the caps are ones that can be kept; otherwise why not. One that is less than nothing would cap nothing, silently.
+pub fn check(caps: &SpendConfig) -> Result<(), String> {
+    for (name, cap) in [("task", &caps.task), ("agent", &caps.agent), ("run", &caps.run)] {
+        if let Some(usd) = cap.usd.filter(|usd| !(usd.is_finite() && *usd >= 0.0)) {
+            return Err(format!(
+                "spend.{name}.usd is {usd}; a cap is an amount of US dollars, and 0 means none"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The bodies that must be loaded to say what may be begun: with a cap for tasks, those of every task that could be.
 pub fn needed_to_begin(board: &Board, caps: &SpendConfig) -> Needs {
     let capped = !caps.task.is_none();

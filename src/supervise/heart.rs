@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::board::lease::Lease;
 use crate::board::rules::{Heartbeat, Renew, RenewReview};
 use crate::board::{Needs, Process, Status, TaskId, Transition};
 use crate::flow::context::{Caller, Context};
+
+use super::ledger::Booking;
 
 /// What is kept alive.
 #[derive(Debug, Clone)]
@@ -28,30 +30,48 @@ pub struct Heart {
 /// Sooner than the next regular beat, because this one failed.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// In whose name it beats, and how often.
+pub struct HeartParts {
+    pub root: PathBuf,
+    pub caller: Caller,
+    pub every: Duration,
+}
+
 impl Heart {
+    /// Tells the board what the session uses as well, so that it is known whatever becomes of the runner.
     pub fn start(
-        root: PathBuf,
-        caller: Caller,
+        parts: HeartParts,
         beat: Beat,
-        every: Duration,
         alive: Process,
+        booking: Booking,
         lost: impl Fn(String) + Send + 'static,
     ) -> Self {
         let (stop, stopped) = channel();
+        let HeartParts { root, caller, every } = parts;
         let thread = std::thread::spawn(move || {
-            let mut pause = every;
+            let mut beat_at = Instant::now() + every;
+            let mut pause = every.min(booking.every);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
                 if !crate::host::lives(&alive) {
                     return;
                 }
-                pause = match renew(&root, &caller, &beat) {
-                    Renewed::Yes => every,
-                    Renewed::NotNow => RETRY.min(every),
-                    Renewed::Never(why) => {
-                        lost(why);
-                        return;
-                    }
-                };
+                if Instant::now() >= beat_at {
+                    let rest = match renew(&root, &caller, &beat) {
+                        Renewed::Yes => every,
+                        Renewed::NotNow => RETRY.min(every),
+                        Renewed::Never(why) => {
+                            lost(why);
+                            return;
+                        }
+                    };
+                    beat_at = Instant::now() + rest;
+                }
+                if booking.is_due()
+                    && let Ok(ctx) = Context::open(&root, &caller, Rc::new(|_| {}))
+                {
+                    booking.book(&ctx);
+                }
+                pause = beat_at.saturating_duration_since(Instant::now()).min(booking.every);
             }
         });
         Self { stop: Some(stop), thread: Some(thread) }

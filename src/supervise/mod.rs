@@ -9,6 +9,7 @@ pub mod child;
 pub mod event;
 pub mod explain;
 mod heart;
+mod ledger;
 mod listen;
 mod notifier;
 mod output;

@@ -15,12 +15,16 @@ use crate::store::lock::LockNote;
 
 use super::child::{self, Running, Start};
 use super::event::{Event, Kind};
-use super::heart::{Beat, Heart};
+use super::heart::{Beat, Heart, HeartParts};
+use super::ledger::{Booking, Ledger};
 use super::output::{self, Bounds, Gauge};
 use super::pulse::{self, Pauses, Pulse, Sitter};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// Where something is capped, what is used is put on the board at least this often.
+const BOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// What may happen while a runner waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +84,7 @@ pub struct Frame<'a> {
     pub task: Option<&'a TaskId>,
     pub beat: Beat,
     pub heart: HeartParts,
+    pub ledger: Ledger,
     pub bounds: Bounds,
     pub grace: Duration,
     pub files: Files,
@@ -106,12 +111,6 @@ impl Halting {
         let board = ctx.store.read(&Needs::Nothing).ok()?.board;
         halting::ordered(&board, &self.agent, self.incarnation, self.after).cloned()
     }
-}
-
-pub struct HeartParts {
-    pub root: PathBuf,
-    pub caller: crate::flow::context::Caller,
-    pub every: Duration,
 }
 
 /// Where a session keeps what it leaves to read.
@@ -173,16 +172,15 @@ pub fn run(
         let _ = tx.send(Wake::Exited(number));
     });
     let tx = frame.tx.clone();
-    let heart = Heart::start(
-        frame.heart.root.clone(),
-        frame.heart.caller.clone(),
-        frame.beat.clone(),
-        frame.heart.every,
-        running.process.clone(),
-        move |why| {
-            let _ = tx.send(Wake::Lost(number, why));
-        },
-    );
+    let booking = Booking {
+        ledger: frame.ledger.clone(),
+        gauge: gauge.clone(),
+        began,
+        every: if frame.bounds.are_capped() { BOOK_EVERY.min(frame.heart.every) } else { frame.heart.every },
+    };
+    let heart = Heart::start(frame.heart, frame.beat.clone(), running.process.clone(), booking, move |why| {
+        let _ = tx.send(Wake::Lost(number, why));
+    });
     let pauses = Pauses::default();
     let pulse = frame.sitter.map(|sitter| {
         let started_at = crate::host::now().wall;
@@ -201,7 +199,7 @@ pub fn run(
         sink: frame.sink,
         number,
         grace: frame.grace,
-        spending: Spending { bounds: frame.bounds.clone(), gauge: gauge.clone() },
+        spending: Spending { bounds: frame.bounds.clone(), gauge: gauge.clone(), ledger: frame.ledger },
         deadline: frame.bounds.limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)),
     };
     let why = watch.until_over(&running, frame.bounds.limits.wall_seconds);
@@ -254,6 +252,7 @@ struct Watch<'a> {
 struct Spending {
     bounds: Bounds,
     gauge: Gauge,
+    ledger: Ledger,
 }
 
 impl Spending {
@@ -263,7 +262,8 @@ impl Spending {
             return None;
         }
         let agent = crate::board::AgentId::new(agent).ok()?;
-        self.bounds.set_caps(crate::flow::spend::uses(ctx, &agent, task).ok()?);
+        let uses = self.ledger.without_this_session(|| crate::flow::spend::uses(ctx, &agent, task));
+        self.bounds.set_caps(uses.ok()?);
         self.bounds.reached(&self.gauge.usage())
     }
 }

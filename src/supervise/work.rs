@@ -21,11 +21,12 @@ use crate::policy::restart::AfterCrash;
 use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 
 use super::event::{Event, Kind};
-use super::heart::Beat;
+use super::heart::{Beat, HeartParts};
+use super::ledger::Ledger;
 use super::output::Bounds;
 use super::pulse::Sitter;
 use super::runner::{After, Left, Runner, said};
-use super::session::{self, Ended, Files, Frame, Halting, HeartParts, Why, reason, stopping};
+use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
@@ -395,6 +396,7 @@ impl Runner {
         };
         let task = task_of(assignment);
         let round = task.and_then(|task| config.task(task)).map(|task| task.review_cycles_total + 1);
+        let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
         let mut begun = Event::new(Kind::Started, invocation.program.clone());
         begun.task = task.map(TaskId::to_string);
         self.tell(begun);
@@ -409,6 +411,7 @@ impl Runner {
             task,
             beat,
             heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
+            ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
             grace: Duration::from_secs(self.config.run.grace_seconds),
             files: files.clone(),
@@ -425,7 +428,7 @@ impl Runner {
             "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
         });
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
-        self.record_usage(assignment, round, &ended);
+        self.record_usage(assignment, &ledger, &ended);
         Ok(ended)
     }
 

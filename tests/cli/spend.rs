@@ -91,6 +91,36 @@ fn a_killed_session_is_counted_too() {
 }
 
 #[test]
+fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
+    let script = "spends 900 a\ntouch \"$OUT/there\"\nsleep 600";
+    let world = world(script, "spend: { task: { tokens: 1000 } }\n");
+    add(&world, "t1");
+    let args = ["--json", "agent", "run", "--role", "coder", "--id", "coder-1", "--once"];
+    let mut child = crate::team::start(&world, &args);
+    crate::team::until("it is on the board", || world.show("t1")["spent"]["input_tokens"] == 900);
+    crate::team::signal(child.id(), "-KILL");
+    child.wait().expect("it ends");
+    let spent = &world.show("t1")["spent"];
+    assert_eq!((&spent["sessions"], &spent["input_tokens"]), (&1.into(), &900.into()), "{spent}");
+    // The next session has what is left and no more, and none of it is counted twice.
+    play(&world, &format!("{SPENDS}\nspends 150 a\nsleep 600"));
+    let ran = agent_run(&world, &args[3..]);
+    let limit = named(&events(&ran), "limit")[0]["text"].clone();
+    assert!(limit.as_str().is_some_and(|text| text.contains("1050 of 1000 tokens")), "{limit}");
+    let spent = &world.show("t1")["spent"];
+    assert_eq!((&spent["sessions"], &spent["input_tokens"]), (&2.into(), &1050.into()), "{spent}");
+    world.refused(&world.register("coder", "coder-9"), &["task", "claim", "t1"], 1, "refused.spend");
+    world.sound();
+}
+
+#[test]
+fn a_cap_that_is_less_than_nothing_is_refused() {
+    let world = world(EVERY_ROLE, "spend: { agent: { usd: -5 } }\n");
+    let error = world.refused(&HUMAN, &["run"], 2, "usage.config");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("spend.agent.usd is -5")), "{error}");
+}
+
+#[test]
 fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
     // Of t1 it never gets enough.
     let script = format!(

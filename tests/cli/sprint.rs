@@ -91,7 +91,8 @@ fn a_deadline_halts_everybody_once() {
     assert!(!world.path(".liza/CHECKPOINT").exists());
     world.later(3700, &HUMAN, &["watch", "--once"]).ok();
     let reason = world.read(".liza/CHECKPOINT");
-    assert!(reason.contains("sprint-2") && reason.contains("liza sprint close"), "{reason}");
+    assert!(reason.contains("sprint-2"), "{reason}");
+    assert!(reason.contains("`liza sprint close` if it is over; then `liza resume`"), "{reason}");
     assert_eq!(show(&world)["timeline"]["halt"], "done");
     let coder = world.register("coder", "c1");
     assert_eq!(world.json(&coder, &["task", "claim", "t1"]).exit, 5);
@@ -99,6 +100,12 @@ fn a_deadline_halts_everybody_once() {
     world.human(&["resume"]).ok();
     world.later(3800, &HUMAN, &["watch", "--once"]).ok();
     assert!(!world.path(".liza/CHECKPOINT").exists());
+    // Closing it halts nobody and lets nobody go; whoever closes is told what is still set.
+    assert!(!world.human(&["sprint", "close"]).ok().stdout.contains("CHECKPOINT"));
+    world.human(&["sprint", "start", "--deadline", "1h"]).ok();
+    world.later(3700, &HUMAN, &["watch", "--once"]).ok();
+    let closed = world.human(&["sprint", "close"]).ok().stdout;
+    assert!(closed.contains("CHECKPOINT is still set: `liza resume`"), "{closed}");
     world.sound();
 }
 

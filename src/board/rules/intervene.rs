@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::board::call::Call;
+use crate::board::call::{Actor, Call};
 use crate::board::ids::{AgentId, Role, TaskId};
 use crate::board::oversight::{
     Action, Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES, Gravity, INTERVENTIONS_KEPT, Intervention,
@@ -211,8 +211,9 @@ impl Rule for Intervene {
         });
         let too_many = past.len().saturating_sub(INTERVENTIONS_KEPT);
         past.drain(..too_many);
+        let from = self.speaker(&call.by);
         let messages: Vec<String> =
-            self.messages.iter().map(|draft| post(board, call, call.by.id(), draft)).collect();
+            self.messages.iter().map(|draft| post(board, call, from.clone(), draft)).collect();
         json!({
             "id": id, "agent": self.agent, "task": self.task, "action": self.action,
             "behaviour": self.behaviour, "messages": messages,
@@ -225,6 +226,11 @@ impl Rule for Intervene {
 
     fn drafts(&self) -> &[Draft] {
         &self.messages
+    }
+
+    /// Whoever acts within bounds acts by himself: `liza watch` of a person does not speak as the person.
+    fn speaker(&self, by: &Actor) -> AgentId {
+        if by.is_human() && self.bounds.is_some() { AgentId::automatic_overseer() } else { by.id() }
     }
 }
 

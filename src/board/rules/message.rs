@@ -30,6 +30,9 @@ const MOST_PAIRS: usize = 20;
 /// How urgent a message may be said to be, either way.
 const PRIORITY: std::ops::RangeInclusive<i64> = -100..=100;
 
+/// What an agent may say of its own words; what is more urgent is for those who may stop others.
+const HIGHEST_OF_AGENTS: i64 = 49;
+
 /// What may wait for one receiver, and what the board holds of all: it is read by every command.
 const UNSEEN: Room = Room { messages: 100, bytes: 128 * 1024 };
 const ALL: Room = Room { messages: 1_000, bytes: 1024 * 1024 };
@@ -40,6 +43,11 @@ struct Room {
 }
 
 impl Room {
+    /// What one sender may take of it: nobody keeps the others from being heard.
+    const fn share(&self) -> Self {
+        Self { messages: self.messages / 4, bytes: self.bytes / 4 }
+    }
+
     /// Whether one more of this size does not fit beside these.
     fn is_full<'m>(&self, held: impl Iterator<Item = &'m Message>, size: usize) -> bool {
         let (count, bytes) = held.fold((0, 0), |(count, bytes), message| (count + 1, bytes + message.size()));
@@ -130,18 +138,115 @@ impl Draft {
     }
 }
 
-/// Why there is no room for it, if there is none.
-fn crowded(board: &Board, draft: &Draft) -> Option<&'static str> {
-    let waiting = board.rest.messages.iter().filter(|message| message.to == draft.to);
-    if UNSEEN.is_full(waiting.filter(|message| board.is_unseen(message)), draft.size()) {
-        return Some("has not read what was sent before");
-    }
-    ALL.is_full(board.rest.messages.iter(), draft.size())
-        .then_some("cannot be sent more: the board holds as many messages as it may")
+/// Whether this sender is heard however much there is: people, overseers, and liza's own overseer.
+fn is_always_heard(board: &Board, from: &AgentId) -> bool {
+    from.is_human()
+        || from.is_automatic_overseer()
+        || board.agent(from).is_some_and(|agent| agent.has(&Role::overseer()))
 }
 
-/// Puts a message on the board and returns its id. Whether it may be sent was checked before; where there is no room, it
-/// takes the place of the oldest of its kind from the same sender that its receiver has not seen.
+/// Finds room for one message.
+struct Search<'b> {
+    board: &'b Board,
+    draft: &'b Draft,
+    /// Those that leave the board for it.
+    gone: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn held<'s>(
+        &'s self,
+        counts: &'s dyn Fn(&Message) -> bool,
+    ) -> impl DoubleEndedIterator<Item = (usize, &'s Message)> {
+        let all = self.board.rest.messages.iter().enumerate();
+        all.filter(|(at, message)| !self.gone.contains(at) && counts(message))
+    }
+
+    fn is_full(&self, room: &Room, counts: &dyn Fn(&Message) -> bool) -> bool {
+        room.is_full(self.held(counts).map(|(_, message)| message), self.draft.size())
+    }
+
+    /// Takes the oldest of these away until it fits, or until there are none.
+    fn drop_until_it_fits(
+        &mut self,
+        room: &Room,
+        counts: &dyn Fn(&Message) -> bool,
+        may_go: &dyn Fn(&Message) -> bool,
+    ) {
+        while self.is_full(room, counts) {
+            let next = self.held(may_go).next().map(|(at, _)| at);
+            let Some(oldest) = next else { return };
+            self.gone.push(oldest);
+        }
+    }
+
+    /// Takes the place of what the same sender said before in the same way, so that neither the number nor the text grows.
+    fn replace_its_own(&mut self, alike: &dyn Fn(&Message) -> bool) {
+        let mut freed: usize = 0;
+        loop {
+            let next = self.held(alike).next().map(|(at, message)| (at, message.size()));
+            let Some((oldest, size)) = next else { return };
+            self.gone.push(oldest);
+            freed += size;
+            if freed >= self.draft.size() {
+                return;
+            }
+        }
+    }
+}
+
+/// Which messages leave the board so that there is room for this one, or why there is none.
+///
+/// What waits for nobody who is there (a retired agent, a role without agents) goes first: the log keeps it. People and
+/// overseers are never refused, and neither is a call for help to a person.
+fn make_room(board: &Board, from: &AgentId, draft: &Draft) -> Result<Vec<usize>, &'static str> {
+    let heard = is_always_heard(board, from);
+    let for_people = draft.kind == MessageKind::Escalate && draft.to == Recipient::One(AgentId::human());
+    let waits = |message: &Message| board.is_unseen(message);
+    let here = |message: &Message| message.to == draft.to && waits(message);
+    let mine = |message: &Message| message.from == *from && waits(message);
+    let mine_here = |message: &Message| message.from == *from && here(message);
+    let alike = |message: &Message| message.kind == draft.kind && mine_here(message);
+    let everything = |_: &Message| true;
+    let to_nobody = |message: &Message| board.is_absent(&message.to) && waits(message);
+    let mine_to_nobody = |message: &Message| message.from == *from && to_nobody(message);
+    let here_to_nobody = |message: &Message| message.to == draft.to && to_nobody(message);
+    let mine_here_to_nobody = |message: &Message| message.from == *from && here_to_nobody(message);
+    type Which<'w> = &'w dyn Fn(&Message) -> bool;
+    let bounds: [(bool, Room, Which, Which, &str); 4] = [
+        (false, UNSEEN.share(), &mine_here, &mine_here_to_nobody, "has not read what you sent before"),
+        (true, UNSEEN, &here, &here_to_nobody, "has not read what was sent before"),
+        (false, ALL.share(), &mine, &mine_to_nobody, "cannot be sent more: too much of yours is unread"),
+        (
+            true,
+            ALL,
+            &everything,
+            &to_nobody,
+            "cannot be sent more: the board holds as many messages as it may",
+        ),
+    ];
+    let mut search = Search { board, draft, gone: Vec::new() };
+    let mut replaced = false;
+    for (binds_all, room, counts, may_go, why) in bounds {
+        if heard && !binds_all {
+            continue;
+        }
+        search.drop_until_it_fits(&room, counts, may_go);
+        if !search.is_full(&room, counts) {
+            continue;
+        }
+        if !(heard || for_people) {
+            return Err(why);
+        }
+        if !replaced {
+            replaced = true;
+            search.replace_its_own(&alike);
+        }
+    }
+    Ok(search.gone)
+}
+
+/// Puts a message on the board and returns its id. Whether it may be sent was checked before.
 ///
 /// A rule that calls this says so with `Rule::drafts`.
 pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> String {
@@ -155,16 +260,11 @@ pub fn post(board: &mut Board, call: &Call, from: AgentId, draft: &Draft) -> Str
     {
         board.rest.messages[at].answered_by = Some(id.clone());
     }
-    if crowded(board, draft).is_some() {
-        let alike = |message: &Message| {
-            message.from == from
-                && message.kind == draft.kind
-                && message.to == draft.to
-                && board.is_unseen(message)
-        };
-        if let Some(oldest) = board.rest.messages.iter().position(alike) {
-            board.rest.messages.remove(oldest);
-        }
+    // Where a check has refused nothing, nothing is refused here.
+    let mut gone = make_room(board, &from, draft).unwrap_or_default();
+    gone.sort_unstable();
+    for at in gone.into_iter().rev() {
+        board.rest.messages.remove(at);
     }
     board.rest.messages.push(Message {
         id: id.clone(),
@@ -232,11 +332,14 @@ impl Rule for SendMessage {
         }
         check_kind(board, call, draft.kind)?;
         check_pair(board, call, draft)?;
-        // A control message finds its place.
-        match crowded(board, draft).filter(|_| !draft.kind.is_control()) {
-            None => Ok(()),
-            Some(why) => Refusal::new(Code::Limit, format!("{} {why}", draft.to))
-                .hint("wait for an answer; `liza message list` shows what waits")
+        check_priority(board, call, draft.priority)?;
+        match make_room(board, &call.by.id(), draft) {
+            Ok(_) => Ok(()),
+            Err(why) => Refusal::new(Code::Limit, format!("{} {why}", draft.to))
+                .hint(
+                    "wait until it was read: `liza message list` shows what waits; if somebody has to decide now: \
+                     --to human --type escalate",
+                )
                 .detail("to", draft.to.to_string())
                 .err(),
         }
@@ -285,12 +388,37 @@ fn check_kind(board: &Board, call: &Call, kind: MessageKind) -> Result<(), Refus
     .err()
 }
 
+/// The highest priorities are for those who may stop others: nobody else puts his words before theirs.
+fn check_priority(board: &Board, call: &Call, priority: i64) -> Result<(), Refusal> {
+    if priority <= HIGHEST_OF_AGENTS || is_always_heard(board, &call.by.id()) {
+        return Ok(());
+    }
+    Refusal::new(
+        Code::Value,
+        format!(
+            "a priority of {priority} is for people and overseers; `{}` may say at most {HIGHEST_OF_AGENTS}",
+            call.by.id()
+        ),
+    )
+    .hint(format!("--priority {HIGHEST_OF_AGENTS}, or --to human --type escalate if somebody has to decide"))
+    .detail("field", "priority")
+    .err()
+}
+
 /// What anybody may write to a person.
 const TO_PEOPLE: [MessageKind; 3] =
     [MessageKind::Escalate, MessageKind::RequestInput, MessageKind::RequestClarification];
 
 /// Whether this sender may write to this receiver.
 fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> {
+    if draft.to == Recipient::One(AgentId::automatic_overseer()) {
+        return Refusal::new(
+            Code::UnknownAgent,
+            "`overseer` is liza's own watch over the team: it looks at what is done and reads no messages",
+        )
+        .hint("go on with your work, or ask a person: --to human --type escalate")
+        .err();
+    }
     if let Recipient::One(id) = &draft.to
         && !id.is_human()
         && board.agent(id).is_none()

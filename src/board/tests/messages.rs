@@ -210,16 +210,38 @@ fn a_message_has_a_size() {
     check(&|m| m.task_id = Some(id("nowhere")), Some(Code::UnknownTask));
 }
 
+/// Sends to people and agents, as far as it is allowed; says how many were.
+fn flood(bench: &mut Bench, from: &str, message: &Draft, times: usize) -> usize {
+    (0..times).filter(|_| bench.attempt(bench.actor(from), with(message.clone()), None).is_ok()).count()
+}
+
+fn bytes(bench: &Bench) -> usize {
+    bench.board.rest.messages.iter().map(crate::board::records::Message::size).sum()
+}
+
+/// As long as a message can be.
+fn longest(to: &str, kind: MessageKind) -> Draft {
+    let mut message = draft(to, kind);
+    message.body = "x".repeat(LONGEST_BODY);
+    message.payload = [("k".to_owned(), "y".repeat(LONGEST_BODY - 1))].into();
+    message
+}
+
 #[test]
-fn a_full_inbox_is_named_and_a_control_message_takes_the_place_of_an_older_one() {
+fn a_full_inbox_is_named_and_an_order_takes_the_place_of_an_older_one() {
     let mut bench = Bench::new();
-    for _ in 0..100 {
-        bench.ok("planner-1", send("coder-1", MessageKind::ProvideInput));
+    // Nobody has more than a quarter of it, and together they have no more than all.
+    for number in 1..=4 {
+        let planner = format!("lead-{number}");
+        bench.register(&planner, &["planner"]);
+        assert_eq!(flood(&mut bench, &planner, &draft("coder-1", MessageKind::ProvideInput), 30), 25);
     }
-    let refusal = bench.refusal("planner-1", send("coder-1", MessageKind::ProvideInput));
+    let refusal = bench.refusal("lead-1", send("coder-1", MessageKind::ProvideInput));
     assert_eq!(refusal.code, Code::Limit);
-    assert!(refusal.message.contains("coder-1"), "{}", refusal.message);
-    bench.ok("planner-1", send("coder-2", MessageKind::ProvideInput));
+    assert!(refusal.message.contains("coder-1") && refusal.message.contains("you sent"), "{refusal}");
+    let refusal = bench.refusal("planner-1", send("coder-1", MessageKind::ProvideInput));
+    assert!(refusal.message.contains("coder-1 has not read what was sent before"), "{refusal}");
+    bench.ok("lead-1", send("coder-2", MessageKind::ProvideInput));
     // The first of a kind gets through, the next ones replace it.
     for _ in 0..50 {
         bench.ok("overseer-1", send("coder-1", MessageKind::Nudge));
@@ -228,17 +250,161 @@ fn a_full_inbox_is_named_and_a_control_message_takes_the_place_of_an_older_one()
     bench.ok("human", send("coder-1", MessageKind::Nudge));
     let waiting = bench.board.unseen_by(&agent("coder-1"));
     assert_eq!(waiting.len(), 103);
-    let nudges: Vec<&str> = waiting
-        .iter()
-        .filter(|message| message.kind == MessageKind::Nudge)
-        .map(|message| message.id.as_str())
-        .collect();
-    assert_eq!(nudges, ["message-151", "message-153"]);
-    // Text counts as well as number.
-    let mut long = draft("role:red_team", MessageKind::ProvideInput);
-    long.body = "x".repeat(LONGEST_BODY);
-    let sent = (0..100).take_while(|_| bench.attempt(bench.actor("human"), with(long.clone()), None).is_ok());
-    assert_eq!(sent.count(), 15);
+    let orders: Vec<&str> = waiting.iter().take(3).map(|message| message.id.as_str()).collect();
+    assert_eq!(orders, ["message-151", "message-152", "message-153"], "they come first");
+}
+
+#[test]
+fn nobody_silences_the_board_with_calls_for_help() {
+    let mut bench = Bench::new();
+    let all_heard = |bench: &mut Bench| {
+        bench.ok("coder-2", send("planner-1", MessageKind::RequestInput));
+        bench.ok("coder-2", send("human", MessageKind::Escalate));
+        bench.ok("planner-1", send("coder-2", MessageKind::ProvideInput));
+        bench.ok("human", send("coder-2", MessageKind::ProvideInput));
+        bench.ok("overseer-1", send("coder-1", MessageKind::Halt));
+    };
+    // It is always heard itself, and what it said before makes room: in number and in text.
+    assert_eq!(flood(&mut bench, "coder-1", &draft("human", MessageKind::Escalate), 100), 100);
+    assert_eq!(unseen(&bench, "human").len(), 25);
+    assert_eq!(flood(&mut bench, "coder-1", &longest("human", MessageKind::Escalate), 100), 100);
+    assert!(bytes(&bench) <= 50 * 1024, "{}", bytes(&bench));
+    all_heard(&mut bench);
+    // Only to a person: to others it is a message like any.
+    let sent = flood(&mut bench, "coder-1", &longest("role:planner", MessageKind::Escalate), 100);
+    assert_eq!(sent, 1, "a quarter of 128 KiB has room for one beside what it is called");
+    all_heard(&mut bench);
+}
+
+#[test]
+fn what_waits_for_nobody_makes_room() {
+    let mut bench = Bench::new();
+    for message in [
+        draft("role:test_engineer", MessageKind::Escalate),
+        longest("role:test_engineer", MessageKind::RequestInput),
+    ] {
+        assert_eq!(flood(&mut bench, "coder-1", &message, 200), 200);
+        assert!(bench.board.rest.messages.len() <= 25 && bytes(&bench) <= 32 * 1024);
+    }
+    bench.ok("human", RetireAgent { id: agent("coder-2") });
+    assert_eq!(flood(&mut bench, "planner-1", &longest("coder-2", MessageKind::ProvideInput), 200), 200);
+    assert!(bytes(&bench) <= 64 * 1024, "{}", bytes(&bench));
+    // The newest is what a later agent finds.
+    let last = bench.ok("planner-1", send("coder-2", MessageKind::ProvideInput))["id"].clone();
+    bench.register("coder-2", &["coder"]);
+    assert_eq!(serde_json::json!(unseen(&bench, "coder-2").last()), last);
+}
+
+#[test]
+fn a_board_that_many_have_filled_still_hears_people_and_overseers() {
+    let mut bench = Bench::new();
+    let mut sent = 0;
+    // Everybody has filled his share, until the board is full.
+    for number in 0..70 {
+        let (from, to) = (format!("lead-{number}"), format!("hand-{number}"));
+        bench.register(&from, &["planner"]);
+        bench.register(&to, &["coder"]);
+        sent += flood(&mut bench, &from, &longest(&to, MessageKind::ProvideInput), 3);
+    }
+    assert!((60..=64).contains(&sent), "{sent}");
+    assert_eq!(bench.refused("planner-1", with(longest("coder-1", MessageKind::ProvideInput))), Code::Limit);
+    for from in ["human", "overseer-1"] {
+        for kind in [MessageKind::Halt, MessageKind::ProvideInput] {
+            assert_eq!(flood(&mut bench, from, &longest("coder-1", kind), 50), 50, "{from}");
+        }
+    }
+    assert_eq!(flood(&mut bench, "coder-1", &longest("human", MessageKind::Escalate), 50), 50);
+    assert!(bytes(&bench) <= 1024 * 1024 + 5 * 17 * 1024, "{}", bytes(&bench));
+}
+
+#[test]
+fn the_highest_priorities_are_for_those_who_may_stop_others() {
+    let mut bench = Bench::new();
+    let of = |to: &str, kind, priority| {
+        let mut message = draft(to, kind);
+        message.priority = priority;
+        with(message)
+    };
+    let refusal = bench.refusal("reviewer-1", of("coder-1", MessageKind::Escalate, 50));
+    assert_eq!(refusal.code, Code::Value);
+    assert!(refusal.hint.is_some_and(|hint| hint.contains("--priority 49")));
+    for _ in 0..4 {
+        bench.ok("reviewer-1", of("coder-1", MessageKind::Escalate, 49));
+    }
+    bench.ok("human", of("coder-1", MessageKind::ProvideInput, 100));
+    bench.ok("overseer-1", of("coder-1", MessageKind::Halt, -5));
+    assert_eq!(unseen(&bench, "coder-1")[..2], ["message-6", "message-5"]);
+}
+
+#[test]
+fn what_liza_does_by_itself_is_not_said_by_a_person() {
+    use crate::board::oversight::{Action, Behaviour, Gravity};
+    let mut bench = Bench::new();
+    let mut intervene = |bounds: Option<Bounds>| {
+        let what = Intervene {
+            agent: agent("coder-1"),
+            incarnation: bench.board.agent(&agent("coder-1")).expect("it").incarnation,
+            task: None,
+            epoch: None,
+            behaviour: Behaviour::Reported,
+            action: Action::Nudge,
+            severity: Gravity::Warning,
+            confidence: 0.9,
+            evidence: vec!["it was seen".to_owned()],
+            bounds,
+            messages: vec![draft("coder-1", MessageKind::Nudge)],
+        };
+        bench.ok("human", what);
+        let board = &bench.board;
+        (
+            board.rest.messages.last().expect("one").from.clone(),
+            board.rest.interventions.last().expect("one").by.clone(),
+        )
+    };
+    assert_eq!(
+        intervene(Some(Bounds { cooldown_seconds: 60, max_nudges: 3 })),
+        (agent("overseer"), agent("human"))
+    );
+    assert_eq!(intervene(None), (agent("human"), agent("human")));
+    // Nobody answers it, as one may answer a person, and nobody is registered by its name.
+    let mut reply = draft("overseer", MessageKind::ProvideInput);
+    reply.in_reply_to = Some("message-1".to_owned());
+    let refusal = bench.refusal("coder-1", with(reply));
+    assert_eq!(refusal.code, Code::UnknownAgent);
+    assert!(refusal.message.contains("reads no messages"), "{refusal}");
+    assert!(agent("Overseer").is_reserved());
+}
+
+/// However much is said, the messages stay below this.
+const LARGEST_AFTER_STORM: usize = 64 * 1024;
+
+#[test]
+fn a_storm_of_messages_leaves_a_small_board() {
+    let mut bench = Bench::new();
+    // The rules alone: the bench would look at the whole board after each of them.
+    let (mut board, world) = (bench.board.clone(), crate::board::World::default());
+    let mut play = |by: &str, what: &dyn crate::board::transition::Rule| {
+        let call = crate::board::Call::new(bench.actor(by), &bench.now, &world);
+        what.check(&board, &call).expect("it is allowed");
+        what.change(&mut board, &call)
+    };
+    for number in 1..=10_000u64 {
+        let id = play("coder-1", &send("role:planner", MessageKind::TaskComplete))["id"].clone();
+        assert_eq!(id, format!("message-{number}"));
+        if number % 25 == 0 {
+            let ids = (number - 24..=number).map(|number| format!("message-{number}")).collect();
+            play("planner-1", &SeeMessages { ids });
+        }
+    }
+    bench.board = board;
+    // Nobody reads any more: it ends with a refusal that names who does not, and orders get through all the same.
+    assert_eq!(flood(&mut bench, "coder-1", &draft("role:planner", MessageKind::TaskComplete), 100), 25);
+    let refusal = bench.refusal("coder-1", send("role:planner", MessageKind::TaskComplete));
+    assert!(refusal.code == Code::Limit && refusal.message.contains("role:planner"), "{refusal}");
+    bench.ok("human", send("role:planner", MessageKind::Halt));
+    assert_eq!(bench.board.rest.messages.len(), READ_KEPT + 26);
+    let size = serde_json::to_string(&bench.board.rest.messages).expect("text").len();
+    assert!(size < LARGEST_AFTER_STORM, "{size}");
 }
 
 #[test]
@@ -251,7 +417,7 @@ fn what_nobody_waits_for_leaves_the_board_and_no_number_is_given_twice() {
     for number in 2..=1_000u64 {
         let id = bench.ok("planner-1", send("coder-1", MessageKind::ProvideInput))["id"].clone();
         assert_eq!(id, format!("message-{number}"));
-        if number % 50 == 0 {
+        if number % 25 == 0 {
             let ids: Vec<String> = unseen(&bench, "coder-1");
             bench.ok("coder-1", SeeMessages { ids });
         }

@@ -147,11 +147,14 @@ fn close(session: &mut Session, args: &CloseArgs) -> Result<Answer, Failure> {
     let note = args.note.as_ref().map(|text| session.input.text(text)).transpose()?;
     session.seal_request()?;
     let closed = sprint::close(&session.ctx, note)?;
-    let text = format!(
+    let mut text = format!(
         "{} is closed\nretrospective: {}",
         closed.data["id"].as_str().unwrap_or_default(),
         closed.retrospective.display()
     );
+    if closed.halted {
+        text.push_str("\nCHECKPOINT is still set: `liza resume` lets everybody go on");
+    }
     Ok(Answer::new(closed.data, text).at(closed.revision))
 }
 

@@ -6,7 +6,7 @@ use crate::text::{indent, shown_line};
 
 use super::{Desk, KIB};
 
-/// So many messages a prompt tells, and so much of their text; the agent reads the rest itself.
+/// So many messages a prompt tells beside the orders, and so much of their text; the agent reads the rest itself.
 const TOLD: usize = 20;
 const TOLD_BYTES: usize = 48 * KIB;
 
@@ -19,13 +19,18 @@ impl Desk<'_> {
         waiting.extend(again.filter(|message| {
             self.request.again.contains(&message.id) && message.seen_by.contains(self.request.agent)
         }));
-        let mut block = Block::none();
+        // Orders come first and are all told, however much else there is.
+        waiting.sort_by_key(|message| !message.kind.is_order());
+        let (mut block, mut others) = (Block::none(), 0);
         let mut told: Vec<String> = Vec::new();
         for message in &waiting {
             let next = letter(message);
-            let fits = told.len() < TOLD && block.as_str().len() + next.as_str().len() <= TOLD_BYTES;
-            if !fits && !told.is_empty() {
-                break;
+            if !message.kind.is_order() {
+                let fits = others < TOLD && block.as_str().len() + next.as_str().len() <= TOLD_BYTES;
+                if !fits && !told.is_empty() {
+                    break;
+                }
+                others += 1;
             }
             block = block.and(next);
             told.push(message.id.clone());
