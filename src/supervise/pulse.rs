@@ -131,6 +131,7 @@ struct Eye {
     /// What had stirred when the files were last looked at.
     stirred: Option<(u64, Burden)>,
     files_seen: Option<Instant>,
+    tree_seen_at: Option<Wall>,
     files_rest_until: Instant,
     burden: Burden,
 }
@@ -149,6 +150,7 @@ impl Eye {
             files: InWorktree::default(),
             stirred: None,
             files_seen: None,
+            tree_seen_at: None,
             burden: Burden::default(),
         })
     }
@@ -200,13 +202,17 @@ impl Eye {
             files_unannounced: self.files.unannounced,
             last_file_modified: self.files.last_modified.clone(),
             tree: self.files.tree.clone(),
+            tree_seen_at: self.tree_seen_at,
             board_mark: seen.mark,
+            has_checkpoint: false,
             messages_sent: seen.sent,
             messages_received: seen.received,
             processes: self.burden.processes,
             cpu_ms: self.burden.cpu_ms,
             token_limit: sitter.limits.tokens,
             wall_limit: sitter.limits.wall_seconds,
+            no_token_limit: sitter.limits.tokens.is_none(),
+            no_wall_limit: sitter.limits.wall_seconds.is_none(),
             still_seconds: 0,
             fewest_processes: 0,
         })
@@ -237,6 +243,7 @@ impl Eye {
         // What cannot be told now is as it was: that a file could not be read is no sign of anything.
         if let Some(files) = oversight::in_worktree(place) {
             self.files = files;
+            self.tree_seen_at = Some(crate::host::now().wall);
         }
         self.stirred = stirred;
         self.files_seen = Some(now);

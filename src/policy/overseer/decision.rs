@@ -1,8 +1,8 @@
 //! What is done about what was detected: bounded, and never twice in a short time.
 //!
 //! A word comes before a deed: an agent is halted for something only after it was told about just that, had a window's
-//! time to change it, and did not. What it may use coming to an end is the exception, since nothing can be changed there;
-//! of that it is told once.
+//! time to change it, and did not. A word to an earlier session is none to this one. That what it may use comes to an end
+//! is the exception, since nothing can be changed there: of each grade of that it is told once.
 
 use serde::Serialize;
 
@@ -30,7 +30,8 @@ pub fn decide(
     now: Wall,
     config: &OverseerConfig,
 ) -> Option<Decision> {
-    let account = Account::of(past, now, config);
+    let began = detections.first()?.session_began;
+    let account = Account::of(past, began, now, config);
     if account.is_being_halted() {
         return None;
     }
@@ -61,16 +62,17 @@ pub fn decide(
 
 struct Account<'p> {
     past: &'p [&'p Intervention],
-    /// Since it was last halted: what came before was another session's.
-    session: &'p [&'p Intervention],
+    /// Since it was last halted and the session began: what came before was another session's.
+    session: Vec<&'p Intervention>,
     now: Wall,
     config: &'p OverseerConfig,
 }
 
 impl<'p> Account<'p> {
-    fn of(past: &'p [&'p Intervention], now: Wall, config: &'p OverseerConfig) -> Self {
+    fn of(past: &'p [&'p Intervention], began: Wall, now: Wall, config: &'p OverseerConfig) -> Self {
         let halted = past.iter().rposition(|one| one.action == Action::Halt);
-        Self { past, session: &past[halted.map_or(0, |at| at + 1)..], now, config }
+        let since = past[halted.map_or(0, |at| at + 1)..].iter().copied();
+        Self { past, session: since.filter(|one| one.time >= began).collect(), now, config }
     }
 
     /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
@@ -92,26 +94,30 @@ impl<'p> Account<'p> {
         let behaviour = detection.behaviour;
         let critical = detection.severity == Gravity::Critical;
         if behaviour.is_exhaustion() {
-            if critical {
+            if critical && detection.suggested == Action::Halt {
                 return self.stop(detection);
             }
-            // Said again it would only use up the nudges.
-            return if self.told(behaviour).is_some() { None } else { self.nudge(detection) };
+            // Said again it would only use up the nudges; and nobody has to be asked about what ends by itself.
+            let told = self.told_about(behaviour).any(|one| one.severity >= detection.severity);
+            return if told { None } else { self.nudge(detection).filter(|action| *action == Action::Nudge) };
         }
         if !critical && detection.suggested == Action::Nudge {
             return self.nudge(detection);
         }
-        match self.told(behaviour).filter(|time| self.within(*time, self.episode_seconds())) {
+        // Where a person is asked in the end, one word to the session is enough; a halt needs one about what still goes on.
+        let asks = detection.suggested == Action::Escalate;
+        let told = self.told_about(behaviour).next().map(|one| one.time);
+        match told.filter(|time| asks || self.within(*time, self.episode_seconds())) {
             None => self.nudge(detection),
             Some(time) if self.within(time, self.config.patience_seconds()) => None,
             Some(_) => self.stop(detection),
         }
     }
 
-    /// When it was last told about this.
-    fn told(&self, behaviour: Behaviour) -> Option<Wall> {
-        let about = |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
-        self.session.iter().rev().find(about).map(|one| one.time)
+    /// The words this session had about it, the last one first.
+    fn told_about(&self, behaviour: Behaviour) -> impl Iterator<Item = &&'p Intervention> {
+        let about = move |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
+        self.session.iter().rev().filter(about)
     }
 
     /// A word that is older was about something that ended: had it gone on, more would have been done by now.
@@ -134,8 +140,7 @@ impl<'p> Account<'p> {
     }
 
     fn enough_of_words(&self, detection: &Detection) -> Option<Action> {
-        let about = |one: &&Intervention| one.action == Action::Nudge && one.behaviour == detection.behaviour;
-        if detection.severity == Gravity::Critical && self.past.iter().any(about) {
+        if detection.severity == Gravity::Critical && self.told_about(detection.behaviour).next().is_some() {
             return self.stop(detection);
         }
         // One question for all of it.

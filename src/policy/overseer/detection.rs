@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::board::oversight::{Action, Behaviour, Gravity};
-use crate::board::{AgentId, Role, TaskId};
+use crate::board::{AgentId, Role, TaskId, Wall};
 
 use super::snapshot::AgentSnapshot;
 
@@ -18,6 +18,9 @@ pub struct Detection {
     /// Numbers and names, each a line that a person can check.
     pub evidence: Vec<String>,
     pub suggested: Action,
+    /// When the session began of which it is said: what was done before was about another one.
+    #[serde(skip)]
+    pub session_began: Wall,
 }
 
 impl Detection {
@@ -36,6 +39,7 @@ impl Detection {
             confidence,
             evidence,
             suggested: Action::Nudge,
+            session_began: of.started_at,
         }
     }
 

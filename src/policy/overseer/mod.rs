@@ -13,7 +13,7 @@ mod words;
 
 pub use config::OverseerConfig;
 pub use decision::{Decision, decide};
-pub use detect::detect;
+pub use detect::{Measure, detect, measures};
 pub use detection::Detection;
 pub use liveness::{Grade, Liveness, Signals, liveness};
 pub use snapshot::{AgentSnapshot, Ring};

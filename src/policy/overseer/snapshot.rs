@@ -49,9 +49,15 @@ pub struct AgentSnapshot {
     /// Names the content of everything in the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<String>,
+    /// When the files were really looked at: where that is left out, what was seen before is copied with its old time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_seen_at: Option<Wall>,
     // What the board says: changes with every step of the task, every finding and every message of the agent.
     #[serde(default)]
     pub board_mark: String,
+    /// The agent has announced what it will do in this claim.
+    #[serde(default)]
+    pub has_checkpoint: bool,
     #[serde(default)]
     pub messages_sent: u64,
     #[serde(default)]
@@ -67,6 +73,11 @@ pub struct AgentSnapshot {
     pub token_limit: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_limit: Option<u64>,
+    /// The role says that there is none, so that no other one steps in.
+    #[serde(default)]
+    pub no_token_limit: bool,
+    #[serde(default)]
+    pub no_wall_limit: bool,
     /// Seconds of the session since there was a sign of it. The ring reckons it, since it may be longer ago than the ring
     /// remembers; whoever takes a snapshot writes 0.
     #[serde(default)]

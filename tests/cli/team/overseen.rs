@@ -117,7 +117,7 @@ esac
 fn heartbeats_and_tokens_without_progress_are_stagnation_and_a_person_is_asked() {
     let world = overseen(
         &format!("{STANDS_STILL}\n{EVERY_ROLE}"),
-        "stagnation_token_threshold: 500, nudge_cooldown_seconds: 600, halt_on_critical: false",
+        "stagnation_token_threshold: 20, nudge_cooldown_seconds: 600, halt_on_critical: false",
         &format!("watch: {{ notify: 'echo \"$LIZA_ALERT_TEXT\" >> {{OUT}}/notified' }}\n{NO_LIMITS}"),
     );
     let text = world.read("liza.yaml").replace("{OUT}", &world.home().join("out").display().to_string());
@@ -242,7 +242,7 @@ esac
 fn what_a_watcher_that_was_killed_had_decided_is_told_by_the_next() {
     let world = overseen(
         STANDS_STILL,
-        "stagnation_token_threshold: 500, nudge_cooldown_seconds: 600, halt_on_critical: false",
+        "stagnation_token_threshold: 20, nudge_cooldown_seconds: 600, halt_on_critical: false",
         NO_LIMITS,
     );
     add(&world, "t1");

@@ -1,49 +1,97 @@
 //! What a session may use comes to its end. Nobody does anything wrong there; what is left is for saving the work.
+//!
+//! A limit of the role is kept by the runner, which asks for a handoff when it is reached. To halt shortly before would
+//! only take that polite end away, so there the agent is told, twice, and no more. What the overseer halts for are its
+//! own limits: they hold where the role has none and has not said that there shall be none.
 
-use crate::board::oversight::Behaviour;
+use crate::board::oversight::{Action, Behaviour};
 use crate::policy::overseer::config::OverseerConfig;
 use crate::policy::overseer::detection::Detection;
+use crate::policy::overseer::snapshot::AgentSnapshot;
 
 use super::looks::Looks;
+use super::measure::Measure;
 
 const WARNING_PER_CENT: u128 = 75;
 const CRITICAL_PER_CENT: u128 = 90;
 
-pub fn tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
-    let used = looks.latest().tokens;
-    match looks.latest().token_limit.filter(|limit| *limit > 0) {
-        Some(limit) => spent(looks, Behaviour::TokenExhaustion, used, limit, "tokens"),
-        None if used <= config.token_warning_threshold => None,
-        None => spent(looks, Behaviour::TokenExhaustion, used, config.max_tokens, "tokens"),
-    }
-}
-
-pub fn time(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
-    let limit = looks.latest().wall_limit.filter(|limit| *limit > 0).unwrap_or(config.timeout_seconds);
-    spent(looks, Behaviour::Timeout, looks.latest().elapsed_seconds, limit, "seconds")
-}
-
-fn spent(
-    looks: &Looks<'_>,
+/// What there is of one thing, and how much of it is used.
+struct Share {
     behaviour: Behaviour,
     used: u64,
     limit: u64,
+    /// The runner ends the session at it.
+    of_role: bool,
+    /// Nobody is warned before.
+    from: u64,
     what: &'static str,
-) -> Option<Detection> {
-    if limit == 0 {
-        return None;
+}
+
+impl Share {
+    /// From where on so much of it is used.
+    fn at(&self, per_cent: u128) -> u64 {
+        let share = (u128::from(self.limit) * per_cent).div_ceil(100);
+        u64::try_from(share).unwrap_or(u64::MAX).max(self.from)
     }
-    let hundredths = u128::from(used) * 100;
-    let reached = |per_cent: u128| hundredths >= u128::from(limit) * per_cent;
-    let evidence = vec![
-        format!("{used} of {limit} {what} are used, {} %", hundredths / u128::from(limit)),
-        format!("{} {what} are left", limit.saturating_sub(used)),
-    ];
-    if reached(CRITICAL_PER_CENT) {
-        Some(Detection::critical(behaviour, looks.latest(), 1.0, evidence))
-    } else if reached(WARNING_PER_CENT) {
-        Some(Detection::warning(behaviour, looks.latest(), 1.0, evidence))
-    } else {
-        None
+
+    fn detect(&self, latest: &AgentSnapshot) -> Option<Detection> {
+        let (used, limit, what) = (self.used, self.limit, self.what);
+        if used < self.at(WARNING_PER_CENT).max(1) {
+            return None;
+        }
+        let per_cent = u128::from(used) * 100 / u128::from(limit.max(1));
+        let mut evidence = vec![
+            format!("{used} of {limit} {what} are used, {per_cent} %"),
+            format!("{} {what} are left", limit.saturating_sub(used)),
+        ];
+        if self.of_role {
+            evidence.push("at the limit its runner asks for a handoff and ends the session".to_owned());
+        }
+        if used < self.at(CRITICAL_PER_CENT) {
+            return Some(Detection::warning(self.behaviour, latest, 1.0, evidence));
+        }
+        let critical = Detection::critical(self.behaviour, latest, 1.0, evidence);
+        Some(if self.of_role { Detection { suggested: Action::Nudge, ..critical } } else { critical })
     }
+}
+
+fn measure(share: Option<Share>, behaviour: Behaviour, what: &'static str, used: u64) -> Measure {
+    match share {
+        Some(share) => Measure::new(behaviour, what, used, share.at(WARNING_PER_CENT)),
+        None => Measure { behaviour, what, now: used, alarm: None },
+    }
+}
+
+fn of_tokens(latest: &AgentSnapshot, config: &OverseerConfig) -> Option<Share> {
+    let own = latest.token_limit.filter(|limit| *limit > 0);
+    let limit = own.or((!latest.no_token_limit && config.max_tokens > 0).then_some(config.max_tokens))?;
+    let from = if own.is_some() { 0 } else { config.token_warning_threshold.saturating_add(1) };
+    let (behaviour, used) = (Behaviour::TokenExhaustion, latest.tokens);
+    Some(Share { behaviour, used, limit, of_role: own.is_some(), from, what: "tokens" })
+}
+
+fn of_time(latest: &AgentSnapshot, config: &OverseerConfig) -> Option<Share> {
+    let own = latest.wall_limit.filter(|limit| *limit > 0);
+    let general = !latest.no_wall_limit && config.timeout_seconds > 0;
+    let limit = own.or(general.then_some(config.timeout_seconds))?;
+    let (behaviour, used) = (Behaviour::Timeout, latest.elapsed_seconds);
+    Some(Share { behaviour, used, limit, of_role: own.is_some(), from: 0, what: "seconds" })
+}
+
+pub fn tokens_measure(latest: &AgentSnapshot, config: &OverseerConfig) -> Measure {
+    let what = "tokens of the session; told from three quarters of what it may use";
+    measure(of_tokens(latest, config), Behaviour::TokenExhaustion, what, latest.tokens)
+}
+
+pub fn time_measure(latest: &AgentSnapshot, config: &OverseerConfig) -> Measure {
+    let what = "seconds of the session; told from three quarters of its time";
+    measure(of_time(latest, config), Behaviour::Timeout, what, latest.elapsed_seconds)
+}
+
+pub fn tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    of_tokens(looks.latest(), config)?.detect(looks.latest())
+}
+
+pub fn time(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    of_time(looks.latest(), config)?.detect(looks.latest())
 }

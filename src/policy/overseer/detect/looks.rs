@@ -1,5 +1,7 @@
 //! What detectors look at: one session without the time it was paused.
 
+use crate::board::Role;
+use crate::policy::overseer::config::OverseerConfig;
 use crate::policy::overseer::snapshot::{AgentSnapshot, present_session};
 
 /// Wall time and the session's own are counted in whole seconds and turn over at different moments; only so many seconds
@@ -55,9 +57,50 @@ impl<'h> Looks<'h> {
 }
 
 /// Whether nothing came of the work in all this time. The steps count, not the ends: a tree that went and came back is
-/// another matter.
+/// another matter. Of files that nobody looked at nothing is known, so nothing is said.
 pub fn no_progress(window: &[&AgentSnapshot]) -> bool {
-    window.windows(2).all(|pair| !pair[1].progress_since(pair[0]))
+    freshly_seen(window) && window.windows(2).all(|pair| !pair[1].progress_since(pair[0]))
+}
+
+/// Whether the files were looked at for the last of these looks, and not only copied from an earlier one. If an earlier
+/// look of the window is a copy, what changed meanwhile shows at the next that is none.
+pub fn freshly_seen(window: &[&AgentSnapshot]) -> bool {
+    match window {
+        [.., before, latest] => match latest.tree_seen_at {
+            Some(_) => is_fresh(before, latest),
+            // Whoever has no worktree writes none.
+            None => latest.tree.is_none() && !writes(&latest.role),
+        },
+        _ => false,
+    }
+}
+
+/// Whether the files were looked at since the look before.
+pub fn is_fresh(before: &AgentSnapshot, look: &AgentSnapshot) -> bool {
+    look.tree_seen_at.is_some_and(|seen| seen >= before.time)
+}
+
+/// Whether files are what comes of this role's work. Of a role that the project added, it is supposed.
+pub fn writes(role: &Role) -> bool {
+    !role.judges() && !matches!(role.as_str(), "planner" | "overseer" | "supervisor" | "operator" | "auditor")
+}
+
+/// From this share of one processor on something is computed, such as a build or a test; a provider that only talks needs
+/// less.
+const WORK_PER_CENT: u128 = 20;
+
+/// Whether its processes computed something in this time.
+pub fn busy(window: &[&AgentSnapshot], config: &OverseerConfig) -> bool {
+    // The session's clock counts whole seconds, and looks may be closer to each other.
+    let planned = config.interval() * window.len().saturating_sub(1) as f64 * 1000.0;
+    let passed = grown(window, |look| look.elapsed_seconds).saturating_sub(1).saturating_mul(1000);
+    let millis = u128::from(passed.max(planned as u64).max(1));
+    u128::from(grown(window, |look| look.cpu_ms)) * 100 >= millis * WORK_PER_CENT
+}
+
+/// Whether something that the agent started was there at every look.
+pub fn children_stay(window: &[&AgentSnapshot]) -> bool {
+    window.iter().all(|look| look.has_children())
 }
 
 /// How much a counter grew.

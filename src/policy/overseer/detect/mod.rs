@@ -1,13 +1,17 @@
 //! The seven ways of getting nowhere, one small detector each. All of them are functions of what was seen and of the
-//! settings alone, so what they said can be said again from the same snapshots.
+//! settings alone, so what they said can be said again from the same snapshots. Each has a measure, and says something
+//! exactly if that has reached its alarm.
 
 mod exhaustion;
 mod infinite_loop;
 mod looks;
+mod measure;
 mod oscillation;
 mod repeated_failures;
 mod scope_creep;
 mod stagnation;
+
+pub use measure::Measure;
 
 use looks::Looks;
 
@@ -25,10 +29,24 @@ pub fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detecti
         stagnation::detect(&looks, config),
         exhaustion::tokens(&looks, config),
         exhaustion::time(&looks, config),
-        oscillation::detect(&looks),
+        oscillation::detect(&looks, config),
         scope_creep::detect(&looks),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// How near each of the seven alarms is, by the numbers that raise them; nothing while nothing is judged.
+pub fn measures(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Measure> {
+    let Some(looks) = Looks::at(history) else { return Vec::new() };
+    vec![
+        infinite_loop::measure(&looks, config),
+        repeated_failures::measure(&looks, config),
+        stagnation::measure(&looks, config),
+        exhaustion::tokens_measure(looks.latest(), config),
+        exhaustion::time_measure(looks.latest(), config),
+        oscillation::measure(&looks),
+        scope_creep::measure(&looks),
+    ]
 }

@@ -4,24 +4,36 @@
 //! those returns count that came after the last new tree and the last step on the board: X, Y, X, Y is two of them. One
 //! return is an undone mistake or a look at how it was before (`git stash`); two are a pattern; with three it is hard to
 //! believe in another reason.
+//!
+//! A state is only what stood: at two looks at the files, and while the agent went from one call to another. What comes
+//! and goes within one call is the work of a program, such as a test that writes a file and takes it away again.
 
 use std::collections::BTreeSet;
 
-use crate::board::oversight::Behaviour;
+use crate::board::oversight::{Action, Behaviour};
+use crate::policy::overseer::config::OverseerConfig;
 use crate::policy::overseer::detection::Detection;
 use crate::policy::overseer::snapshot::AgentSnapshot;
 
-use super::looks::Looks;
+use super::looks::{Looks, busy, is_fresh};
+use super::measure::Measure;
 
-const PATTERN: usize = 2;
-const CERTAIN: usize = 3;
+const PATTERN: u64 = 2;
+const CERTAIN: u64 = 3;
+/// So many looks at a tree that does not change make it a state.
+const STANDS: usize = 2;
 
-pub fn detect(looks: &Looks<'_>) -> Option<Detection> {
-    let latest = looks.latest();
-    let returns = returns(looks.all());
-    if returns.count < PATTERN {
+pub fn measure(looks: &Looks<'_>) -> Measure {
+    let what = "returns to a tree that had stood and been left, since the last new one";
+    Measure::new(Behaviour::Oscillation, what, returns(looks.all()).count, PATTERN)
+}
+
+pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    if !measure(looks).reached() {
         return None;
     }
+    let latest = looks.latest();
+    let returns = returns(looks.all());
     let evidence = vec![
         format!(
             "the tree came back {} times to one that had been left, in {} s; {} different ones were there",
@@ -31,8 +43,12 @@ pub fn detect(looks: &Looks<'_>) -> Option<Detection> {
         ),
         "no new tree and no step on the board in that time".to_owned(),
     ];
-    // Whoever tells no calls may be a test that writes files and takes them away again.
-    if returns.count >= CERTAIN && latest.tool_calls > 0 {
+    // Whoever tells no calls may be a test that writes files and takes them away again; so may whoever computes.
+    if latest.tool_calls == 0 || busy(looks.all(), config) {
+        let warning = Detection::warning(Behaviour::Oscillation, latest, 0.7, evidence);
+        return Some(Detection { suggested: Action::Escalate, ..warning });
+    }
+    if returns.count >= CERTAIN {
         return Some(Detection::critical(Behaviour::Oscillation, latest, 0.85, evidence));
     }
     Some(Detection::warning(Behaviour::Oscillation, latest, 0.7, evidence))
@@ -40,39 +56,58 @@ pub fn detect(looks: &Looks<'_>) -> Option<Detection> {
 
 #[derive(Default)]
 struct Returns {
-    count: usize,
+    count: u64,
     different: usize,
     since: u64,
+}
+
+/// Looks in a row at one tree.
+struct Stay<'h> {
+    tree: &'h str,
+    looks: usize,
+    /// Calls that were made when it was first and last seen.
+    calls: (u64, u64),
+}
+
+impl Stay<'_> {
+    fn stands(&self) -> bool {
+        self.looks >= STANDS && (self.calls.1 > self.calls.0 || self.calls.1 == 0)
+    }
 }
 
 fn returns(looks: &[&AgentSnapshot]) -> Returns {
     let mut found = Returns::default();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
-    let mut before: Option<(&AgentSnapshot, &str)> = None;
-    // Calls that were made when the tree last changed.
-    let mut calls_then = 0;
+    let mut before: Option<&AgentSnapshot> = None;
+    let mut stay: Option<Stay<'_>> = None;
+    // The last tree that stood, and all that did.
+    let mut stood: Option<&str> = None;
+    let mut stood_before: BTreeSet<&str> = BTreeSet::new();
     for look in looks {
-        let Some(tree) = look.tree.as_deref() else { continue };
-        let Some((last, last_tree)) = before else {
-            seen.insert(tree);
-            (found.since, calls_then) = (look.elapsed_seconds, look.tool_calls);
-            before = Some((look, tree));
-            continue;
-        };
-        if look.board_mark != last.board_mark {
+        let fresh = before.is_none_or(|before| is_fresh(before, look));
+        let stepped = before.is_some_and(|before| before.board_mark != look.board_mark);
+        before = Some(look);
+        if stepped {
             seen.clear();
-            seen.insert(tree);
+            stood_before.clear();
+            (stay, stood) = (None, None);
             (found.count, found.since) = (0, look.elapsed_seconds);
-        } else if tree != last_tree {
-            if seen.insert(tree) {
-                (found.count, found.since) = (0, look.elapsed_seconds);
-            } else if look.tool_calls != calls_then || look.tool_calls == 0 {
-                // What comes and goes within one call is the work of a program, not of the agent.
-                found.count += 1;
-            }
-            calls_then = look.tool_calls;
         }
-        before = Some((look, tree));
+        let Some(tree) = look.tree.as_deref().filter(|_| fresh) else { continue };
+        if seen.insert(tree) {
+            (found.count, found.since) = (0, look.elapsed_seconds);
+        }
+        let now = match stay.take() {
+            Some(now) if now.tree == tree => {
+                Stay { looks: now.looks + 1, calls: (now.calls.0, look.tool_calls), ..now }
+            }
+            _ => Stay { tree, looks: 1, calls: (look.tool_calls, look.tool_calls) },
+        };
+        if now.stands() && stood != Some(tree) {
+            found.count += u64::from(!stood_before.insert(tree));
+            stood = Some(tree);
+        }
+        stay = Some(now);
     }
     found.different = seen.len();
     found

@@ -6,23 +6,39 @@ use crate::policy::overseer::detection::Detection;
 use crate::policy::overseer::snapshot::AgentSnapshot;
 
 use super::looks::{Looks, grown, no_progress, span};
+use super::measure::Measure;
 
 const WINDOW: usize = 3;
+
+pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    let failures = looks.last(WINDOW).and_then(failing).unwrap_or(0);
+    let alarm = config.failure_increase_threshold.saturating_add(1);
+    Measure::new(
+        Behaviour::RepeatedFailures,
+        "failures in the last 3 looks without a step on the board",
+        failures,
+        alarm,
+    )
+}
+
+/// How many failures there were more, if nothing was done on the board meanwhile. A counter that falls is another's.
+fn failing(window: &[&AgentSnapshot]) -> Option<u64> {
+    let never_fewer = window.windows(2).all(|pair| pair[1].errors >= pair[0].errors);
+    let same_step = window.windows(2).all(|pair| pair[1].board_mark == pair[0].board_mark);
+    (never_fewer && same_step).then(|| grown(window, |look| look.errors))
+}
 
 /// More failures in a window than the threshold are worth a word even if files change: changing something blindly and
 /// failing again is what it looks like. A step on the board is progress. If it goes on for a whole further window, and
 /// not even a file changed in both, more words do not help.
 pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
-    let more_than = config.failure_increase_threshold;
-    let failing = |window: &[&AgentSnapshot]| {
-        let grew = grown(window, |look| look.errors);
-        let never_fewer = window.windows(2).all(|pair| pair[1].errors >= pair[0].errors);
-        let same_step = window.windows(2).all(|pair| pair[1].board_mark == pair[0].board_mark);
-        (never_fewer && same_step && grew > more_than).then_some(grew)
-    };
-    let window = looks.last(WINDOW)?;
-    let grew = failing(window)?;
+    let measured = measure(looks, config);
+    if !measured.reached() {
+        return None;
+    }
+    let (window, grew) = (looks.last(WINDOW)?, measured.now);
     let latest = looks.latest();
+    let more_than = config.failure_increase_threshold;
     let from = latest.errors.saturating_sub(grew);
     let mut evidence = vec![format!(
         "{grew} failures in {}: from {from} to {}, more than {more_than} are too many",
@@ -30,7 +46,8 @@ pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
         latest.errors
     )];
     let both = looks.last(2 * WINDOW).filter(|both| no_progress(both));
-    if let Some(before) = both.and_then(|both| failing(&both[..WINDOW])) {
+    let before = both.and_then(|both| failing(&both[..WINDOW])).filter(|before| *before > more_than);
+    if let Some(before) = before {
         evidence.push(format!("{before} failures in the {WINDOW} looks before"));
         evidence.push("no change of the tree and no step on the board in that time".to_owned());
         return Some(Detection::critical(Behaviour::RepeatedFailures, latest, 0.9, evidence));

@@ -1,63 +1,100 @@
 //! Much is used and nothing comes of it.
 
-use crate::board::Role;
 use crate::board::oversight::{Action, Behaviour};
 use crate::policy::overseer::config::OverseerConfig;
 use crate::policy::overseer::detection::Detection;
 use crate::policy::overseer::snapshot::AgentSnapshot;
 
-use super::looks::{Looks, grown, no_progress, span};
+use super::looks::{Looks, busy, grown, no_progress, span, writes};
+use super::measure::Measure;
 
 const WINDOW: usize = 4;
 
-/// Whoever reads and judges uses tokens for long before there is a finding, and changes no tree at all.
+/// Whoever reads and judges uses tokens for long before there is a finding, and changes no tree at all. The same goes for
+/// whoever still reads up, and for whoever waits for something that computes.
 const READERS_MAY_USE: u64 = 5;
 
 /// Where a provider tells no tokens while it works, its output is measured: a token is about so many bytes of it.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// A warning after one window. For whoever writes it is critical after two, with twice the tokens; one that has not
-/// changed a file yet may still be reading up, so its halt takes four. Readers are never halted for it: that they found
-/// nothing may be what there is to find, and a person is asked instead.
-pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
-    let latest = looks.latest();
-    let reader = !writes(&latest.role);
-    let factor = if reader { READERS_MAY_USE } else { 1 };
-    let threshold = config.stagnation_token_threshold.saturating_mul(factor);
-    let stuck_for = |times: usize| {
-        let window = looks.last(WINDOW * times).filter(|window| no_progress(window))?;
-        let used = used(window);
-        let too_much = used.amount > threshold.saturating_mul(times as u64);
-        too_much.then_some((used, window))
+/// What may be used without progress, and what is done about somebody who used more.
+struct Case {
+    threshold: u64,
+    /// A person is asked after a word; nobody is halted.
+    asks: bool,
+    /// Bytes say nothing while something computes: a test that prints is at work.
+    excused: bool,
+    bytes: bool,
+}
+
+impl Case {
+    fn of(window: &[&AgentSnapshot], latest: &AgentSnapshot, config: &OverseerConfig) -> Self {
+        let reader = !writes(&latest.role);
+        let reading_up = !latest.has_checkpoint && latest.files_modified == 0;
+        let (computes, bytes) = (busy(window, config), used(window).bytes.is_some());
+        let patient = reader || reading_up || computes;
+        let factor = if patient { READERS_MAY_USE } else { 1 };
+        Self {
+            threshold: config.stagnation_token_threshold.saturating_mul(factor),
+            asks: patient || bytes,
+            excused: computes && bytes,
+            bytes,
+        }
+    }
+}
+
+pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    let behaviour = Behaviour::Stagnation;
+    let plain = "tokens in the last 4 looks without progress";
+    let Some(window) = looks.last(WINDOW) else {
+        return Measure::new(behaviour, plain, 0, config.stagnation_token_threshold.saturating_add(1));
     };
-    let (used, window) = stuck_for(1)?;
-    let evidence = |used: &Used, window: &[&AgentSnapshot], times: u64| {
+    let case = Case::of(window, looks.latest(), config);
+    let what = match (case.bytes, case.excused) {
+        (true, true) => "tokens; output is not taken for them while its processes are at work",
+        (true, false) => "tokens in the last 4 looks without progress; 4 bytes of output stand for one",
+        (false, _) => plain,
+    };
+    let now = if case.excused || !no_progress(window) { 0 } else { used(window).amount };
+    Measure::new(behaviour, what, now, case.threshold.saturating_add(1))
+}
+
+/// A warning after one window. For whoever writes it is critical after two, with twice the tokens; one that has announced
+/// its work and not changed a file yet takes four. Readers, whoever still reads up, whoever waits for something that
+/// computes, and whoever is only measured by its output are never halted for it: they are told once, and then a person
+/// is asked.
+pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    if !measure(looks, config).reached() {
+        return None;
+    }
+    let latest = looks.latest();
+    let window = looks.last(WINDOW)?;
+    let case = Case::of(window, latest, config);
+    let evidence = |window: &[&AgentSnapshot], times: u64| {
         vec![
             format!(
                 "{} in {}, more than {} are too many without progress",
-                used.words(),
+                used(window).words(),
                 span(window),
-                threshold.saturating_mul(times)
+                case.threshold.saturating_mul(times)
             ),
             "no change of the tree, no step or finding on the board and no message in that time".to_owned(),
         ]
     };
-    let times = if latest.files_modified == 0 && !reader { 4 } else { 2 };
-    let Some((used_long, long)) = stuck_for(times) else {
-        return Some(Detection::warning(Behaviour::Stagnation, latest, 0.75, evidence(&used, window, 1)));
+    let times = if latest.files_modified == 0 && !case.asks { 4 } else { 2 };
+    let too_much = |window: &&[&AgentSnapshot]| {
+        used(window).amount > case.threshold.saturating_mul(times as u64) && no_progress(window)
     };
-    let evidence = evidence(&used_long, long, times as u64);
-    Some(if reader {
+    let long = looks.last(WINDOW * times).filter(too_much);
+    if case.asks {
+        let evidence = long.map_or_else(|| evidence(window, 1), |long| evidence(long, times as u64));
         let warning = Detection::warning(Behaviour::Stagnation, latest, 0.75, evidence);
-        Detection { suggested: Action::Escalate, ..warning }
-    } else {
-        Detection::critical(Behaviour::Stagnation, latest, 0.85, evidence)
+        return Some(Detection { suggested: Action::Escalate, ..warning });
+    }
+    Some(match long {
+        Some(long) => Detection::critical(Behaviour::Stagnation, latest, 0.85, evidence(long, times as u64)),
+        None => Detection::warning(Behaviour::Stagnation, latest, 0.75, evidence(window, 1)),
     })
-}
-
-/// Whether files are what comes of this role's work. Of a role that the project added, it is supposed.
-fn writes(role: &Role) -> bool {
-    !role.judges() && !matches!(role.as_str(), "planner" | "overseer" | "supervisor" | "operator" | "auditor")
 }
 
 struct Used {

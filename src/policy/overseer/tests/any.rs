@@ -15,6 +15,8 @@ prop_compose! {
         role in proptest::sample::select(vec!["coder", "planner", "code_reviewer", "gardener"]),
         files in proptest::array::uniform2(any::<u64>()),
         still in any::<u64>(),
+        seen in proptest::option::of(prop_oneof![any::<i64>(), BEGAN..BEGAN + 300]),
+        flags in proptest::array::uniform3(any::<bool>()),
     ) -> AgentSnapshot {
         let name = |at: usize| (names[at] > 0).then(|| format!("n{}\u{1b}[2J", names[at]));
         AgentSnapshot {
@@ -40,6 +42,10 @@ prop_compose! {
             wall_limit: limits[1],
             still_seconds: still,
             fewest_processes: still / 2,
+            tree_seen_at: seen.map(Wall),
+            has_checkpoint: flags[0],
+            no_token_limit: flags[1],
+            no_wall_limit: flags[2],
             ..look(1)
         }
     }
@@ -100,6 +106,10 @@ proptest! {
         let found = detect(history, &config);
         prop_assert_eq!(&found, &detect(ring.session(), &config), "what is of another session changes nothing");
         prop_assert!(found.len() <= Behaviour::ALL.len());
+        let reached: Vec<Behaviour> =
+            measures(history, &config).iter().filter(|one| one.reached()).map(|one| one.behaviour).collect();
+        let said: Vec<Behaviour> = found.iter().map(|one| one.behaviour).collect();
+        prop_assert_eq!(reached, said, "what is explained is what alarms");
         for one in &found {
             prop_assert!((0.0..=1.0).contains(&one.confidence));
             prop_assert!(!one.evidence.concat().contains('\u{1b}'), "{:?}", one.evidence);

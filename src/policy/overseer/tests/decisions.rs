@@ -12,6 +12,7 @@ fn warning(behaviour: Behaviour) -> Detection {
         confidence: 0.75,
         evidence: vec!["12000 tokens were used".to_owned()],
         suggested: Action::Nudge,
+        session_began: Wall(BEGAN),
     }
 }
 
@@ -100,6 +101,50 @@ fn exhaustion_halts_at_once_and_is_told_once() {
         for now in [60, 600] {
             assert_eq!(action(&[warning(behaviour)], &[(Action::Nudge, behaviour, 0)], now), None);
         }
+    }
+}
+
+/// The runner ends a session at its role's limit by itself: that is told at each grade, and nobody is halted or asked.
+#[test]
+fn a_limit_of_the_role_is_told_twice_and_never_halts() {
+    for behaviour in [TokenExhaustion, Timeout] {
+        let near = Detection { suggested: Action::Nudge, ..critical(behaviour) };
+        assert_eq!(action(&[near.clone()], &[], 0), Some(Action::Nudge));
+        let told = (Action::Nudge, behaviour, 0);
+        assert_eq!(action(&[near.clone()], &[told], 100), Some(Action::Nudge), "it had the first word only");
+        let mut second = done(Action::Nudge, behaviour, BEGAN + 100);
+        second.severity = Gravity::Critical;
+        let past = [done(Action::Nudge, behaviour, BEGAN), second];
+        let past: Vec<&Intervention> = past.iter().collect();
+        assert_eq!(decide(&[near.clone()], &past, Wall(BEGAN + 500), &settings()), None);
+        let many: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
+        assert_eq!(action(&[near], &many, 900), None, "nobody is asked about what ends by itself");
+    }
+}
+
+#[test]
+fn a_word_to_an_earlier_session_is_none_to_this_one() {
+    let found = |began: i64| [Detection { session_began: Wall(BEGAN + began), ..critical(InfiniteLoop) }];
+    let told = [(Action::Nudge, InfiniteLoop, 0)];
+    assert_eq!(action(&found(0), &told, 70), Some(Action::Halt));
+    assert_eq!(action(&found(20), &told, 70), Some(Action::Nudge));
+    // Nor when the words are used up: then a person is asked, not halted.
+    let many: Vec<_> = (0..5).map(|n| (Action::Nudge, InfiniteLoop, 60 * n)).collect();
+    assert_eq!(action(&found(250), &many, 310), Some(Action::Escalate));
+    assert_eq!(action(&found(0), &many, 310), Some(Action::Halt));
+    // What a person was asked about the earlier one is asked again.
+    let asked = [(Action::Nudge, InfiniteLoop, 0), (Action::Escalate, InfiniteLoop, 60)];
+    assert_eq!(action(&found(100), &asked, 200), Some(Action::Nudge));
+}
+
+#[test]
+fn where_a_person_is_asked_in_the_end_one_word_is_enough() {
+    let found = [Detection { suggested: Action::Escalate, ..warning(Stagnation) }];
+    let told = (Action::Nudge, Stagnation, 0);
+    assert_eq!(action(&found, &[told], 49), None);
+    for now in [50, 100, 3600] {
+        assert_eq!(action(&found, &[told], now), Some(Action::Escalate));
+        assert_eq!(action(&found, &[told, (Action::Escalate, Stagnation, 50)], now), None);
     }
 }
 

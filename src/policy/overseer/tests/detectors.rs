@@ -177,7 +177,7 @@ fn output_stands_for_tokens_that_nobody_reports() {
 }
 
 #[test]
-fn limits_are_told_at_three_quarters_and_halted_at_nine_tenths() {
+fn limits_are_told_at_three_quarters_and_at_nine_tenths() {
     let spent = |tokens: u64, limit: Option<u64>| {
         film(2, move |at, look| {
             look.tokens = tokens - 2 + at;
@@ -188,11 +188,17 @@ fn limits_are_told_at_three_quarters_and_halted_at_nine_tenths() {
     only(&spent(75_000, Some(100_000)), TokenExhaustion, Warning);
     only(&spent(89_999, Some(100_000)), TokenExhaustion, Warning);
     only(&spent(90_000, Some(100_000)), TokenExhaustion, Critical);
-    assert_eq!(detect(&spent(90_000, Some(100_000)), &settings())[0].confidence, 1.0);
+    let said = detect(&spent(90_000, Some(100_000)), &settings());
+    assert_eq!((said[0].confidence, said[0].suggested), (1.0, Action::Nudge), "its runner ends it");
     // Without a limit of its role, that of the settings.
     nothing(&spent(112_499, None));
     only(&spent(112_500, None), TokenExhaustion, Warning);
     only(&spent(135_000, None), TokenExhaustion, Critical);
+    assert_eq!(detect(&spent(135_000, None), &settings())[0].suggested, Action::Halt);
+    // A role that says 0 means it.
+    let mut waived = spent(900_000, None);
+    waived.iter_mut().for_each(|look| look.no_token_limit = true);
+    nothing(&waived);
     let with = |max_tokens: u64| OverseerConfig { max_tokens, ..settings() };
     assert_eq!(detect(&spent(100_000, None), &with(101_000)), [], "below the threshold nobody is warned");
     assert_eq!(detect(&spent(900_000, None), &with(0)), [], "0 is no limit");
@@ -208,11 +214,15 @@ fn limits_are_told_at_three_quarters_and_halted_at_nine_tenths() {
     only(&late(1620, None), Timeout, Critical);
     only(&late(600, Some(600)), Timeout, Critical);
     nothing(&late(1620, Some(3600)));
+    let mut waived = late(9000, None);
+    waived.iter_mut().for_each(|look| look.no_wall_limit = true);
+    nothing(&waived);
 }
 
-fn through(trees: &'static [&'static str]) -> Vec<AgentSnapshot> {
-    film(trees.len() as u64, move |at, look| {
-        look.tree = Some(trees[at as usize - 1].to_owned());
+/// Each of these trees at so many looks, with calls in between.
+fn through(trees: &'static [&'static str], looks: u64) -> Vec<AgentSnapshot> {
+    film(trees.len() as u64 * looks, move |at, look| {
+        look.tree = Some(trees[(at as usize - 1) / looks as usize].to_owned());
         look.tool_calls += 2 * at;
         (look.last_call, look.repeated_calls) = (None, 0);
         look.last_file_modified = Some(format!("src/{}.rs", at % 2));
@@ -221,33 +231,64 @@ fn through(trees: &'static [&'static str]) -> Vec<AgentSnapshot> {
 
 #[test]
 fn back_and_forth_is_told_at_the_second_return_and_certain_at_the_third() {
-    nothing(&through(&["x", "y", "x"]));
-    only(&through(&["x", "y", "x", "y"]), Oscillation, Warning);
-    only(&through(&["x", "y", "x", "y", "x"]), Oscillation, Critical);
-    only(&through(&["x", "x", "y", "y", "z", "x", "x", "z"]), Oscillation, Warning);
+    nothing(&through(&["x", "y", "x"], 2));
+    only(&through(&["x", "y", "x", "y"], 2), Oscillation, Warning);
+    only(&through(&["x", "y", "x", "y", "x"], 2), Oscillation, Critical);
+    only(&through(&["x", "y", "z", "x", "z"], 2), Oscillation, Warning);
     // What is new is something tried.
-    nothing(&through(&["x", "y", "x", "y", "z"]));
-    nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"]));
+    nothing(&through(&["x", "y", "x", "y", "z"], 2));
+    nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"], 2));
 }
 
 #[test]
 fn a_test_that_writes_and_removes_a_file_is_no_oscillation() {
-    let trees = ["x", "y", "x", "y", "x", "y", "x"];
+    const TREES: &[&str] = &["x", "y", "x", "y", "x", "y", "x"];
     // Within one call of the agent.
-    nothing(&film(7, |at, look| look.tree = Some(trees[at as usize - 1].to_owned())));
-    // Whoever tells no calls at all is told, and not halted.
-    let silent = film(7, |at, look| {
-        look.tree = Some(trees[at as usize - 1].to_owned());
-        (look.tool_calls, look.last_call, look.repeated_calls) = (0, None, 0);
-        look.last_file_modified = Some(format!("src/{}.rs", at % 2));
-    });
+    nothing(&film(7, |at, look| look.tree = Some(TREES[at as usize - 1].to_owned())));
+    // With another call each time: neither state stands for two looks.
+    nothing(&through(TREES, 1));
+    // Or each stands for long, and comes and goes within a call.
+    nothing(&film(28, |at, look| {
+        look.tree = Some(TREES[(at as usize - 1) / 4].to_owned());
+        (look.tool_calls, look.repeated_calls) = (9 + (at - 1) / 8, 1);
+        look.last_call = Some(format!("Bash#{}", (at - 1) / 8));
+    }));
+    // What computes is told and put before a person.
+    let mut computing = through(TREES, 2);
+    computing.iter_mut().enumerate().for_each(|(at, look)| look.cpu_ms = 5_000 * at as u64);
+    only(&computing, Oscillation, Warning);
+    assert_eq!(detect(&computing, &settings())[0].suggested, Action::Escalate);
+    // So is whoever tells no calls at all.
+    let mut silent = through(TREES, 2);
+    silent.iter_mut().for_each(|look| look.tool_calls = 0);
     only(&silent, Oscillation, Warning);
+    assert_eq!(detect(&silent, &settings())[0].suggested, Action::Escalate);
+    // Copies of what was seen before are no looks.
+    let mut copied = through(TREES, 2);
+    copied.iter_mut().skip(1).step_by(2).for_each(|look| {
+        look.tree_seen_at = Some(Wall(look.time.0 - 10 - 1));
+    });
+    nothing(&copied);
+}
+
+#[test]
+fn asking_for_the_output_of_a_build_is_waiting() {
+    let polling = |cpu_per_look: u64| {
+        film(20, move |at, look| {
+            (look.tool_calls, look.repeated_calls) = (9 + at, at);
+            look.cpu_ms = cpu_per_look * at;
+        })
+    };
+    nothing(&polling(9_000));
+    nothing(&polling(2_500));
+    // A provider that only talks uses a little, too.
+    only(&polling(500), InfiniteLoop, Critical);
 }
 
 #[test]
 fn steps_on_the_board_end_an_oscillation() {
-    let mut history = through(&["x", "y", "x", "y", "x"]);
-    history[4].board_mark = "b1".to_owned();
+    let mut history = through(&["x", "y", "x", "y", "x"], 2);
+    history.iter_mut().skip(8).for_each(|look| look.board_mark = "b1".to_owned());
     nothing(&history);
 }
 
@@ -305,4 +346,33 @@ fn looks_within_a_second_are_looks() {
         (look.elapsed_seconds, look.time) = (3, Wall(BEGAN + 3));
     }
     only(&quick, InfiniteLoop, Critical);
+}
+
+/// What `--explain` shows is what alarms, with the factors and resets that hold for this agent.
+#[test]
+fn every_measure_is_the_one_its_alarm_is_raised_by() {
+    let measured = |history: &[AgentSnapshot], behaviour: Behaviour| {
+        let all = measures(history, &settings());
+        all.into_iter().find(|one| one.behaviour == behaviour).map(|one| (one.now, one.alarm))
+    };
+    assert_eq!(measured(&burning(4, 4_000), Stagnation), Some((12_000, Some(10_001))));
+    let mut reviewer = burning(4, 4_000);
+    reviewer.iter_mut().for_each(|look| look.role = Role::code_reviewer());
+    assert_eq!(measured(&reviewer, Stagnation), Some((12_000, Some(50_001))));
+    let mut stepped = burning(4, 4_000);
+    stepped[3].board_mark = "b1".to_owned();
+    assert_eq!(measured(&stepped, Stagnation), Some((0, Some(10_001))));
+    let bytes = film(4, |at, look| (look.tokens, look.output_bytes) = (0, 14_000 * at));
+    assert_eq!(measured(&bytes, Stagnation), Some((10_500, Some(10_001))));
+    assert_eq!(measured(&looping(3), InfiniteLoop), Some((3, Some(5))));
+    assert_eq!(measured(&looping(9), InfiniteLoop), Some((5, Some(5))));
+    assert_eq!(measured(&looping(9), TokenExhaustion), Some((5_000, Some(750_000))));
+    assert_eq!(measured(&looping(9), Timeout), Some((90, Some(75_000))));
+    let mut waived = looping(9);
+    waived.iter_mut().for_each(|look| (look.token_limit, look.no_token_limit) = (None, true));
+    assert_eq!(measured(&waived, TokenExhaustion), Some((5_000, None)));
+    assert_eq!(measured(&through(&["x", "y", "x", "y"], 2), Oscillation), Some((2, Some(2))));
+    assert_eq!(measured(&film(4, |at, look| look.errors = 3 * at), RepeatedFailures), Some((6, Some(6))));
+    let astray = film(3, |at, look| look.files_unannounced = at);
+    assert_eq!(measured(&astray, ScopeCreep), Some((2, Some(3))));
 }

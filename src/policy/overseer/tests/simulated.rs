@@ -16,7 +16,10 @@ fn overseen(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<(u64, A
         let found = detect(ring.session(), &config);
         let Some(decision) = decide(&found, &past.iter().collect::<Vec<_>>(), now, &config) else { continue };
         let behaviour = decision.detection.behaviour;
-        past.push(done(decision.action, behaviour, now.0));
+        past.push(Intervention {
+            severity: decision.detection.severity,
+            ..done(decision.action, behaviour, now.0)
+        });
         acts.push((at, decision.action, behaviour));
         if decision.action == Action::Halt {
             break;
@@ -33,6 +36,22 @@ fn a_healthy_slow_agent_is_not_touched() {
     // Nor if the test only waits, or if an answer takes that long.
     assert_eq!(overseen(60, |_, look| look.processes = 2), []);
     assert_eq!(overseen(60, |_, _| {}), []);
+    // Nor if it asks for the output of a build again and again, which prints and costs it tokens.
+    let polls = |at: u64, look: &mut AgentSnapshot| {
+        (look.cpu_ms, look.processes) = (9_000 * at, 4);
+        (look.turns, look.tool_calls, look.repeated_calls) = (4 + at, 9 + at, at);
+        (look.last_tool, look.last_call) =
+            (Some("BashOutput".to_owned()), Some("BashOutput#00aa".to_owned()));
+        (look.tokens, look.output_bytes) = (5_000 + 3_000 * at, 20_000 + 60_000 * at);
+    };
+    assert_eq!(overseen(60, polls), []);
+    // Nor if all that is heard of it is what a test prints.
+    let prints = |at: u64, look: &mut AgentSnapshot| {
+        polls(at, look);
+        (look.tokens, look.turns, look.tool_calls) = (0, 0, 0);
+        (look.last_tool, look.last_call, look.repeated_calls) = (None, None, 0);
+    };
+    assert_eq!(overseen(60, prints), []);
     // With a limit of half an hour, ten minutes are nothing.
     assert_eq!(overseen(60, |_, look| look.wall_limit = Some(config.timeout_seconds)), []);
 }
@@ -94,11 +113,89 @@ fn a_reviewer_that_reads_and_reads_is_told_and_then_a_person_is_asked_once() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
 }
 
+/// At the role's own limit the runner asks for a handoff; what only the overseer limits, it ends itself.
 #[test]
-fn time_is_told_once_and_then_over() {
-    let acts = overseen(180, |_, look| look.wall_limit = Some(1800));
+fn time_is_told_twice_and_ended_by_whoever_set_the_limit() {
     let late = Behaviour::Timeout;
-    assert_eq!(acts, [(135, Action::Nudge, late), (162, Action::Halt, late)]);
+    let of_role = overseen(200, |_, look| look.wall_limit = Some(1800));
+    assert_eq!(of_role, [(135, Action::Nudge, late), (162, Action::Nudge, late)]);
+    let of_overseer = overseen(200, |_, look| look.wall_limit = None);
+    assert_eq!(of_overseer, [(135, Action::Nudge, late), (162, Action::Halt, late)]);
+    let waived = overseen(400, |_, look| (look.wall_limit, look.no_wall_limit) = (None, true));
+    assert_eq!(waived, []);
+}
+
+/// In a large repository a look at the files costs much and is left out; what is copied says nothing.
+#[test]
+fn a_coder_that_writes_is_not_touched_because_nobody_looked() {
+    let writes = |every: u64| {
+        move |at: u64, look: &mut AgentSnapshot| {
+            let seen = at - at % every;
+            look.tree = Some(format!("t{seen}"));
+            look.tree_seen_at = Some(Wall(BEGAN + 10 * seen as i64));
+            (look.tool_calls, look.last_call) = (2 * at, Some(format!("Edit#{at}")));
+            (look.tokens, look.output_bytes) = (4_000 * at, 20_000 + 6_000 * at);
+        }
+    };
+    for every in [1, 2, 5, 6, 9, 1000] {
+        assert_eq!(overseen(120, writes(every)), [], "{every}");
+    }
+    // Nor is it a loop, or failing for nothing, as long as nobody knows.
+    let same = |at: u64, look: &mut AgentSnapshot| {
+        writes(1000)(at, look);
+        (look.tool_calls, look.repeated_calls, look.last_call) = (9 + at, at, Some("Bash#11".to_owned()));
+    };
+    assert_eq!(overseen(60, same), []);
+    // Whoever stands still is found out at the next look all the same.
+    let stands = |at: u64, look: &mut AgentSnapshot| {
+        writes(6)(at, look);
+        look.tree = Some("t0".to_owned());
+    };
+    let stuck = Behaviour::Stagnation;
+    assert_eq!(overseen(120, stands), [(6, Action::Nudge, stuck), (12, Action::Halt, stuck)]);
+}
+
+/// Forty thousand tokens of different files in two and a half minutes, and nothing written yet.
+#[test]
+fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
+    let reads = |per_look: u64| {
+        move |at: u64, look: &mut AgentSnapshot| {
+            (look.has_checkpoint, look.files_modified, look.last_file_modified) = (false, 0, None);
+            (look.tool_calls, look.last_call) = (at, Some(format!("Read#{at}")));
+            (look.tokens, look.token_limit) = (per_look * at, Some(100_000_000));
+        }
+    };
+    assert_eq!(overseen(60, reads(2_700)), []);
+    let stuck = Behaviour::Stagnation;
+    assert_eq!(overseen(400, reads(20_000)), [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
+    // Whoever has said what it will do and does nothing is halted.
+    let announced = overseen(60, |at, look| {
+        reads(4_000)(at, look);
+        look.has_checkpoint = true;
+    });
+    assert_eq!(announced.last(), Some(&(16, Action::Halt, stuck)));
+}
+
+/// A provider that tells no tokens: what a test prints stands for them, which is too little to halt anybody for.
+#[test]
+fn output_alone_never_halts() {
+    let acts = overseen(200, |at, look| {
+        (look.tokens, look.tool_calls, look.last_call, look.repeated_calls) = (0, 0, None, 0);
+        look.output_bytes = 60_000 * at;
+    });
+    let stuck = Behaviour::Stagnation;
+    assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
+}
+
+/// What it waits for lives and waits itself: a download. Nobody knows, so a person is asked.
+#[test]
+fn polling_something_that_waits_is_put_before_a_person() {
+    let acts = overseen(200, |at, look| {
+        (look.tool_calls, look.repeated_calls) = (9 + at, at);
+        look.processes = if at == 1 { 1 } else { 2 };
+    });
+    let looped = Behaviour::InfiniteLoop;
+    assert_eq!(acts, [(5, Action::Nudge, looped), (10, Action::Escalate, looped)]);
 }
 
 /// Nothing but words can follow from a warning, and not more than five of them.
