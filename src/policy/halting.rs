@@ -41,9 +41,15 @@ pub fn is_by_hand(one: &Intervention) -> bool {
     one.confidence > SUREST_DETECTION
 }
 
+/// Whoever judged may have read what was seen so many looks ago.
+const LOOKS_BEHIND: usize = 2;
+
 /// Whether somebody of whom this was seen may be halted without a person's word.
 pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
-    detect(history, config).iter().any(|found| found.suggested == Action::Halt)
+    (0..=LOOKS_BEHIND).any(|behind| {
+        let seen = &history[..history.len().saturating_sub(behind)];
+        detect(seen, config).iter().any(|found| found.suggested == Action::Halt)
+    })
 }
 
 /// Why the session ended and the task is blocked.

@@ -318,9 +318,9 @@ fn act(
         text: reason,
         bounds: None,
     };
-    // Whoever may not do it is told so before anything else.
-    would_allow(&session.ctx, &board, &word)?;
     if action == Action::Halt && known.is_some() && !runs {
+        // Whoever may not do it in any case is told that.
+        would_allow(&session.ctx, &board, &word)?;
         return Err(Failure::new(
             "refused.transition",
             format!("nobody runs `{agent}`: there is no session to end"),
