@@ -7,11 +7,14 @@ use crate::board::rules::current_checkpoint;
 use crate::board::{AgentId, Board, CommitId, Needs, TaskId};
 use crate::git::{Worktrees, checkouts, content, locks};
 use crate::store::lock::SideLock;
+use crate::text::clipped;
 
 use super::accounts::PLANS;
 use super::claim::{integration_head, keep_now, worktree_of};
 use super::context::Context;
 use super::failure::Failure;
+
+const LONGEST_LEFT_OUT: usize = 500;
 
 /// What stands in the worktree of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,6 +25,8 @@ pub struct Leftovers {
     pub uncommitted: Vec<String>,
     /// The ref that keeps what is not committed.
     pub kept_as: Option<String>,
+    /// What is not committed and could not be kept either, and why.
+    pub left_out: Option<String>,
     pub has_checkpoint: bool,
     /// Names all of the content: two sessions with the same one have changed nothing in between.
     pub fingerprint: String,
@@ -44,15 +49,33 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
         }
     };
     locks::clear_dead(&path, &git_dir(ctx, &path));
-    let now = content::fingerprint(&path)?;
-    let handed_out = known.body().attempt().and_then(|attempt| attempt.handout.clone());
-    found.committed = handed_out.is_none_or(|handed_out| handed_out.head != now.head);
-    found.fingerprint = named(&now.head, &now.tree, found.has_checkpoint);
-    if let Some(kept) = keep_now(ctx, board, task)? {
-        found.uncommitted = kept.saved.files;
-        found.kept_as = Some(kept.refname);
+    // First of all it is saved: whatever cannot be told afterwards costs nobody's work.
+    match keep_now(ctx, board, task) {
+        Ok(None) => {}
+        Ok(Some(kept)) => {
+            found.uncommitted = kept.saved.files;
+            found.kept_as = Some(kept.refname);
+            found.left_out = in_one_line(&kept.saved.left_out);
+        }
+        Err(failure) => found.left_out = in_one_line(&format!("all of it ({})", failure.message)),
     }
+    let handed_out = known.body().attempt().and_then(|attempt| attempt.handout.clone());
+    found.committed = match (&handed_out, content::head(&path)) {
+        (Some(handed_out), Ok(head)) => handed_out.head != head,
+        (None, _) => true,
+        (Some(_), Err(_)) => false,
+    };
+    // Of what cannot be told nobody says that it has changed.
+    found.fingerprint = content::fingerprint(&path)
+        .map(|now| named(&now.head, &now.tree, found.has_checkpoint))
+        .unwrap_or_default();
     Ok(found)
+}
+
+/// What git says of files is as long as there are files.
+fn in_one_line(said: &str) -> Option<String> {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    (!lines.is_empty()).then(|| clipped(&lines.join("; "), LONGEST_LEFT_OUT).into_owned())
 }
 
 fn named(head: &CommitId, tree: &CommitId, has_checkpoint: bool) -> String {

@@ -2,6 +2,8 @@
 //!
 //! Nothing here touches the worktree's own index or takes its lock; an agent may be committing at the same moment.
 
+mod glance;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -14,6 +16,8 @@ use super::command::{Git, GitError, failed};
 use super::commit::{NewCommit, Signature, commit_tree, parse_id};
 use super::repo::{Repo, read_git_file, read_link_file};
 use crate::board::CommitId;
+
+pub use glance::{Present, present};
 
 /// Identifies everything in a worktree that could be work: two equal ones mean nothing was done in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,44 +73,15 @@ pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
     }
 }
 
-/// Reads what the worktree holds, without leaving anything behind in the repository.
+/// Reads what the worktree holds, without leaving anything behind in the repository. What git cannot read, and a
+/// repository inside that has no commit, is no part of it.
 pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
-    let output = scratch.add_everything(&[])?;
-    if !output.status.success() {
-        return Err(failed("add", &output));
-    }
-    Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
-}
-
-/// What stands in a worktree at a glance, while somebody may be writing there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Present {
-    /// As [`Fingerprint::tree`].
-    pub tree: CommitId,
-    /// Paths that are not as in `base`, committed or not.
-    pub changed: Vec<String>,
-}
-
-/// Reads what the worktree holds and how that differs from a commit, leaving nothing behind.
-pub fn present(worktree: &Path, base: &CommitId) -> Result<Present, GitError> {
-    let scratch = Scratch::new(worktree, Objects::Throwaway)?;
-    // A file that goes away while it is looked at is not there.
     let output = scratch.add_everything(&["--ignore-errors"])?;
     if !matches!(output.status.code(), Some(0 | 1)) {
         return Err(failed("add", &output));
     }
-    let bytes = scratch
-        .git("diff-index")
-        .args(["--cached", "--name-only", "-z", "--no-renames", "--ignore-submodules=none"])
-        .end_of_options()
-        .arg(base.as_str())
-        .run()?;
-    let changed = bytes.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-    Ok(Present {
-        tree: scratch.write_tree()?,
-        changed: changed.map(|path| String::from_utf8_lossy(path).into_owned()).collect(),
-    })
+    Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
 }
 
 /// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.

@@ -3,6 +3,11 @@
 use crate::board::oversight::{Action, Behaviour, Intervention};
 use crate::board::{AgentId, Board, TaskId};
 
+use super::overseer::{AgentSnapshot, OverseerConfig, detect};
+
+/// As sure as a detector can be; only somebody who says so is surer, and by that the two are told apart.
+pub const SUREST_DETECTION: f64 = 0.99;
+
 /// The last thing that was done about anybody: what comes later has a higher number.
 pub fn last_number(board: &Board) -> u64 {
     board.rest.interventions.iter().map(Intervention::number).max().unwrap_or(0)
@@ -28,6 +33,22 @@ pub fn ordered<'b>(
             && one.number() > after
             && one.concerns(agent, incarnation, one.task_id.as_ref())
             && stands(one)
+    })
+}
+
+/// Whether a person, or an agent that oversees, has ordered it: nothing is to be seen of their reasons.
+pub fn is_by_hand(one: &Intervention) -> bool {
+    one.confidence > SUREST_DETECTION
+}
+
+/// Whoever judged may have read what was seen so many looks ago.
+const LOOKS_BEHIND: usize = 2;
+
+/// Whether somebody of whom this was seen may be halted without a person's word.
+pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
+    (0..=LOOKS_BEHIND).any(|behind| {
+        let seen = &history[..history.len().saturating_sub(behind)];
+        detect(seen, config).iter().any(|found| found.suggested == Action::Halt)
     })
 }
 
@@ -104,6 +125,19 @@ mod tests {
         bench.ok("coder-1", Release { task: id("t"), epoch: None, reason: "r".to_owned() });
         bench.claim("coder-1", "t");
         assert_eq!(ordered(&bench.board, &who, incarnation, before), None, "another claim");
+    }
+
+    #[test]
+    fn only_what_a_detector_found_has_to_be_borne_out() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.claim("coder-1", "t");
+        let halt = halt(&bench);
+        bench.ok("human", halt);
+        let mut one = bench.board.rest.interventions[0].clone();
+        assert!(is_by_hand(&one), "whatever the behaviour is called");
+        one.confidence = SUREST_DETECTION;
+        assert!(!is_by_hand(&one));
+        assert!(!is_borne_out(&[], &OverseerConfig::default()), "nothing was seen");
     }
 
     #[test]

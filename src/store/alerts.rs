@@ -12,8 +12,11 @@ use super::lock::open_no_follow;
 /// Then the log is begun anew, and the former one kept until the next time: weeks of alerts, and a bound.
 const LARGEST_LOG: u64 = 1024 * 1024;
 const LARGEST_MEMORY: u64 = 4 * 1024 * 1024;
-/// More than a person reads; then it is begun anew.
+/// More than a person reads; then it says so and does not grow any more.
 const LARGEST_ESCALATION: u64 = 256 * 1024;
+const LARGEST_KEPT: u64 = 16 * LARGEST_ESCALATION;
+const MORE_WAITS: &str =
+    "More waits than fits in here: `liza overseer` shows it, and .liza/alerts.log has every line of it.\n";
 
 impl Store {
     /// Adds one line to the alerts.
@@ -52,15 +55,21 @@ impl Store {
     /// Adds to what waits for a person; what stands there already is not said twice.
     pub fn escalate(&self, text: &str) -> Result<(), StoreError> {
         let path = self.layout().escalation();
-        let stands = match read_whole(&path, LARGEST_ESCALATION) {
-            Ok((bytes, _)) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(_) => String::new(),
+        let stands = match read_whole(&path, LARGEST_KEPT) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            // Somebody else's, and not ours to add to: the line among the alerts tells it.
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => return Ok(()),
+            Err(error) => return Err(error).doing("read", &path),
         };
-        if stands.contains(text) {
+        let stands_there = |text: &str| memchr::memmem::find(&stands, text.as_bytes()).is_some();
+        if stands_there(text) || stands.ends_with(MORE_WAITS.as_bytes()) {
             return Ok(());
         }
-        let between = if stands.is_empty() { "" } else { "\n" };
-        replace(&path, format!("{stands}{between}{text}").as_bytes())
+        let fits = stands.len() as u64 + text.len() as u64 <= LARGEST_ESCALATION;
+        let more = if fits { text } else { MORE_WAITS };
+        let between: &[u8] = if stands.is_empty() { b"" } else { b"\n" };
+        replace(&path, &[&stands, between, more.as_bytes()].concat())
     }
 
     /// A person has come. What stood there is moved to the trash, in case it is more than ours.
@@ -109,9 +118,15 @@ mod tests {
         }
         let read = || fs::read_to_string(store.layout().escalation()).expect("a file");
         assert_eq!(read(), "one\n\ntwo\n");
-        fs::write(store.layout().escalation(), "x".repeat(300 * 1024)).expect("written");
+        // Nothing that waits for a person is lost, whatever it is; and it does not grow for ever.
+        fs::write(store.layout().escalation(), [0xff, b'\n']).expect("written");
         store.escalate("three\n").expect("written");
-        assert_eq!(read(), "three\n", "what nobody reads is begun anew");
+        assert_eq!(fs::read(store.layout().escalation()).expect("read"), b"\xff\n\nthree\n");
+        let long = "x".repeat(300 * 1024);
+        fs::write(store.layout().escalation(), &long).expect("written");
+        store.escalate("four\n").expect("written");
+        store.escalate("five\n").expect("written");
+        assert_eq!(read(), format!("{long}\n{MORE_WAITS}"), "that more waits is said once");
     }
 
     #[test]

@@ -17,9 +17,10 @@ use crate::policy::team::Limits;
 use crate::store::lock::LockNote;
 
 use super::output::Gauge;
+use super::session::Wake;
 
 /// A look at all files of a worktree may cost this share of the time between two, however large the repository is.
-const FILES_SHARE: u32 = 10;
+const FILES_SHARE: u32 = 4;
 /// Files are looked at this often although nothing of the agent has stirred: a write can be too small to be seen otherwise.
 const FILES_AT_LEAST: u32 = 6;
 /// How long the end of a session waits for a look that is under way.
@@ -65,8 +66,12 @@ impl Pauses {
     }
 }
 
+/// What was seen of a session so far, in the memory of its runner: nobody else can have written it.
+pub type Sight = Arc<Mutex<Ring>>;
+
 /// Looks until it is dropped; what was seen is forgotten then.
 pub struct Pulse {
+    pub sight: Sight,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     /// True once nothing may be written any more.
@@ -79,6 +84,8 @@ impl Pulse {
     /// over by then there is nothing to judge, and it cost nothing.
     pub fn start(ctx: &Context, sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Self {
         let (stop, stopped) = channel();
+        let sight = Sight::default();
+        let seen = Arc::clone(&sight);
         let over = Arc::new(Mutex::new(false));
         let (agent, own) = (sitter.agent.clone(), ctx.again());
         // Of a session whose runner was killed.
@@ -88,10 +95,11 @@ impl Pulse {
         let thread = std::thread::spawn(move || {
             if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
                 // Whoever cannot look goes without: the agent works all the same.
-                let _ = Eye::open(sitter, session, gauge, process).map(|eye| eye.look_on(&stopped, &shared));
+                let _ = Eye::open(sitter, session, gauge, process, seen)
+                    .map(|eye| eye.look_on(&stopped, &shared));
             }
         });
-        Self { stop: Some(stop), thread: Some(thread), over, forget }
+        Self { sight, stop: Some(stop), thread: Some(thread), over, forget }
     }
 }
 
@@ -101,6 +109,8 @@ pub struct Session {
     pub began: Instant,
     pub started_at: Wall,
     pub pauses: Pauses,
+    /// Who is told of every look.
+    pub tx: Sender<Wake>,
 }
 
 impl Drop for Pulse {
@@ -125,19 +135,26 @@ struct Eye {
     session: Session,
     gauge: Gauge,
     process: u32,
-    ring: Ring,
+    ring: Sight,
     board: Option<(u64, Option<OnBoard>)>,
     files: InWorktree,
     /// What had stirred when the files were last looked at.
     stirred: Option<(u64, Burden)>,
     files_seen: Option<Instant>,
+    /// When what is known of the files was seen.
     tree_seen_at: Option<Wall>,
     files_rest_until: Instant,
     burden: Burden,
 }
 
 impl Eye {
-    fn open(sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Result<Self, Failure> {
+    fn open(
+        sitter: Sitter,
+        session: Session,
+        gauge: Gauge,
+        process: u32,
+        ring: Sight,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             ctx: Context::open(&sitter.root, &sitter.caller, Rc::new(|_| {}))?,
             files_rest_until: session.began,
@@ -145,7 +162,7 @@ impl Eye {
             session,
             gauge,
             process,
-            ring: Ring::default(),
+            ring,
             board: None,
             files: InWorktree::default(),
             stirred: None,
@@ -162,12 +179,18 @@ impl Eye {
             // Whoever is told to wait is not blamed for waiting.
             let Some(paused) = self.session.pauses.so_far() else { continue };
             let Some(snapshot) = self.look(paused) else { continue };
-            self.ring.push(snapshot, self.sitter.size);
+            let ring = {
+                let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+                ring.push(snapshot, self.sitter.size);
+                ring.clone()
+            };
             let over = over.lock().unwrap_or_else(PoisonError::into_inner);
             if *over {
                 return;
             }
-            oversight::keep(&self.ctx, &self.sitter.agent, &self.ring);
+            oversight::keep(&self.ctx, &self.sitter.agent, &ring);
+            drop(over);
+            let _ = self.session.tx.send(Wake::Looked(self.session.number));
         }
     }
 
@@ -204,7 +227,7 @@ impl Eye {
             tree: self.files.tree.clone(),
             tree_seen_at: self.tree_seen_at,
             board_mark: seen.mark,
-            has_checkpoint: false,
+            has_checkpoint: seen.has_checkpoint,
             messages_sent: seen.sent,
             messages_received: seen.received,
             processes: self.burden.processes,

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use crate::board::oversight::Intervention;
 use crate::board::{AgentId, Needs, Switch, SwitchKind, TaskId};
 use crate::flow::{Context, Failure};
 use crate::policy::halting;
+use crate::policy::overseer::OverseerConfig;
 use crate::provider::{Invocation, Meter, Secret, Usage};
 use crate::store::lock::LockNote;
 
@@ -18,7 +20,7 @@ use super::event::{Event, Kind};
 use super::heart::{Beat, Heart, HeartParts};
 use super::ledger::{Booking, Ledger};
 use super::output::{self, Bounds, Gauge};
-use super::pulse::{self, Pauses, Pulse, Sitter};
+use super::pulse::{self, Pauses, Pulse, Sight, Sitter};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -34,6 +36,8 @@ pub enum Wake {
     /// The command of the session with this number ended.
     Exited(u64),
     Limit(u64, String),
+    /// The session with this number was looked at.
+    Looked(u64),
     /// The lease cannot be renewed any more.
     Lost(u64, String),
     Signal(i32),
@@ -104,12 +108,30 @@ pub struct Halting {
     pub agent: AgentId,
     pub incarnation: u64,
     pub after: u64,
+    /// What holds where liza.yaml cannot be read at the moment.
+    pub config: OverseerConfig,
 }
 
 impl Halting {
     pub fn ordered(&self, ctx: &Context) -> Option<Intervention> {
         let board = ctx.store.read(&Needs::Nothing).ok()?.board;
         halting::ordered(&board, &self.agent, self.incarnation, self.after).cloned()
+    }
+
+    /// The one that is to be obeyed while nothing runs: of what a detector found, nothing can be seen then.
+    pub fn ordered_by_hand(&self, ctx: &Context) -> Option<Intervention> {
+        self.ordered(ctx).filter(halting::is_by_hand)
+    }
+
+    /// Whether what this runner saw itself bears it out. What others read of it is a file that any agent could write.
+    fn is_borne_out(&self, ctx: &Context, halt: &Intervention, sight: Option<&Sight>) -> bool {
+        if halting::is_by_hand(halt) {
+            return true;
+        }
+        let Some(sight) = sight else { return false };
+        let ring = sight.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let config = ctx.project_config().map_or_else(|_| self.config.clone(), |config| config.overseer);
+        halting::is_borne_out(ring.session(), &config)
     }
 }
 
@@ -184,11 +206,14 @@ pub fn run(
     let pauses = Pauses::default();
     let pulse = frame.sitter.map(|sitter| {
         let started_at = crate::host::now().wall;
-        let session = pulse::Session { number, began, started_at, pauses: pauses.clone() };
+        let (pauses, tx) = (pauses.clone(), frame.tx.clone());
+        let session = pulse::Session { number, began, started_at, pauses, tx };
         Pulse::start(frame.ctx, sitter, session, gauge.clone(), running.process.pid)
     });
     let watch = Watch {
         pauses,
+        sight: pulse.as_ref().map(|pulse| Sight::clone(&pulse.sight)),
+        doubted: None,
         halting: frame.halting,
         revision: 0,
         reviews: matches!(frame.beat, Beat::Review { .. }),
@@ -243,6 +268,9 @@ struct Watch<'a> {
     reviews: bool,
     pauses: Pauses,
     halting: Halting,
+    sight: Option<Sight>,
+    /// A halt that was ordered and is not borne out, or not yet.
+    doubted: Option<Intervention>,
     /// Of the board when it was last looked at for a halt.
     revision: u64,
     spending: Spending,
@@ -302,12 +330,16 @@ impl Watch<'_> {
                     stopping = true;
                     ending = Some((Why::Signal(signal), at));
                 }
+                Ok(Wake::Looked(number)) if number == self.number && !stopping => {
+                    if let Some(halt) = self.halt_borne_out_since() {
+                        ending = Some(self.begin_halt(halt, running));
+                        stopping = true;
+                    }
+                }
                 Ok(Wake::Board) => {
                     if !stopping && let Some(halt) = self.halt() {
-                        (self.sink)(Event::new(Kind::Halted, halting::reason(&halt)));
-                        running.ask_to_end();
+                        ending = Some(self.begin_halt(halt, running));
                         stopping = true;
-                        ending = Some((Why::Halted(Box::new(halt)), Instant::now() + self.grace));
                     }
                     if ending.is_none()
                         && let Some(why) = self.spending.used_up(self.ctx, self.agent, self.task)
@@ -376,7 +408,39 @@ impl Watch<'_> {
             return None;
         }
         self.revision = revision;
+        let halt = self.halting.ordered(self.ctx)?;
+        if self.halting.is_borne_out(self.ctx, &halt, self.sight.as_ref()) {
+            return Some(halt);
+        }
+        if self.doubted.as_ref().is_none_or(|known| known.id != halt.id) {
+            (self.sink)(Event::new(
+                Kind::Notice,
+                format!(
+                    "{} is not obeyed: what its runner saw does not bear it out ({}); `liza overseer halt {}` would be",
+                    halt.id,
+                    halt.behaviour.as_str(),
+                    self.agent
+                ),
+            ));
+            self.doubted = Some(halt);
+        }
+        None
+    }
+
+    /// What was doubted and has turned out to be so. Nobody orders it a second time.
+    fn halt_borne_out_since(&mut self) -> Option<Intervention> {
+        let doubted = self.doubted.as_ref()?;
+        if !self.halting.is_borne_out(self.ctx, doubted, self.sight.as_ref()) {
+            return None;
+        }
+        self.doubted = None;
         self.halting.ordered(self.ctx)
+    }
+
+    fn begin_halt(&self, halt: Intervention, running: &Running) -> (Why, Instant) {
+        (self.sink)(Event::new(Kind::Halted, halting::reason(&halt)));
+        running.ask_to_end();
+        (Why::Halted(Box::new(halt)), Instant::now() + self.grace)
     }
 
     /// The agent hears of it with its next liza command.

@@ -68,7 +68,7 @@ impl Runner {
                 return Ok(After::Leave(Left::GaveUp(why)));
             }
             // Ordered while nothing ran.
-            if let Some(halt) = halting.ordered(&self.ctx) {
+            if let Some(halt) = halting.ordered_by_hand(&self.ctx) {
                 let left = self.left_behind(&assignment);
                 return Ok(self.halted(&assignment, &halt, left.as_ref()));
             }
@@ -335,6 +335,7 @@ impl Runner {
             agent: self.agent.clone(),
             incarnation: board.agent(&self.agent).map_or(0, |agent| agent.incarnation),
             after: last_number(&board),
+            config: self.config.overseer.clone(),
         })
     }
 
@@ -621,6 +622,9 @@ fn left_words(left: &Leftovers) -> String {
     ];
     if let Some(kept) = &left.kept_as {
         words.push(format!("not committed: {}, kept as {kept}", left.uncommitted.join(", ")));
+    }
+    if let Some(left_out) = &left.left_out {
+        words.push(format!("only in the worktree, not kept: {left_out}"));
     }
     words.join("; ")
 }

@@ -118,9 +118,11 @@ impl Intervene {
         };
         let again = "what was done has to have its time first; `liza overseer` shows it";
         let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
+        // What a detector ordered its runner may not obey; what somebody says by hand it does.
+        let outdone = |one: &Intervention| self.bounds.is_none() && one.confidence < self.confidence;
         if self.action == Action::Halt
             && self.task.as_ref().is_some_and(working)
-            && past().any(|one| one.action == Action::Halt && one.epoch == self.epoch)
+            && past().any(|one| one.action == Action::Halt && one.epoch == self.epoch && !outdone(one))
         {
             return Refusal::new(Code::Limit, format!("`{}` is being halted already", self.agent))
                 .hint(again)

@@ -74,7 +74,11 @@ fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
     let halt = about(&bench, Action::Halt, Behaviour::ScopeCreep);
     bench.ok("human", halt.clone());
     bench.tick(1000);
-    assert_eq!(bench.refused("human", halt), Code::Limit, "a claim is halted once");
+    assert_eq!(bench.refused("human", halt.clone()), Code::Limit, "a claim is halted once");
+    // What its runner did not obey a person may say again, once.
+    let by_hand = Intervene { bounds: None, confidence: 1.0, ..halt };
+    bench.ok("human", by_hand.clone());
+    assert_eq!(bench.refused("human", by_hand), Code::Limit);
     // A person who says so himself is not bounded.
     let said = Intervene { bounds: None, ..about(&bench, Action::Nudge, Behaviour::Reported) };
     bench.ok("human", said);

@@ -4,9 +4,11 @@ use serde_json::json;
 use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use crate::board::rules::lease_over;
 use crate::board::{AgentId, Board, Needs, Role, Wall};
-use crate::flow::Failure;
-use crate::flow::oversight::{Explained, Seen, Word, explain, order, picture};
+use crate::flow::oversight::{Explained, Seen, Word, explain, order, picture, would_allow};
+use crate::flow::{Context, Failure};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig};
+use crate::store::StoreError;
+use crate::store::lock::SideLock;
 use crate::text::{ago, pad_to, shown_line};
 
 use super::super::Session;
@@ -101,10 +103,27 @@ fn shown(session: &Session) -> Result<Answer, Failure> {
     if agents.is_empty() {
         text.push_str("no agent is registered; `liza run` starts a team");
     }
+    let watched = somebody_judges(&session.ctx);
     if !config.enabled {
         text.push_str("nobody is looked after: `overseer.enabled` is false in liza.yaml\n");
+    } else if !agents.is_empty() && !watched {
+        text.push_str("nobody does anything about it now: `liza watch` or `liza run` would\n");
     }
-    Ok(Answer::new(json!({ "enabled": config.enabled, "agents": agents }), text).at(board.revision))
+    let data = json!({ "enabled": config.enabled, "watched": watched, "agents": agents });
+    Ok(Answer::new(data, text).at(board.revision))
+}
+
+/// Whether a watcher or a run judges what is seen.
+fn somebody_judges(ctx: &Context) -> bool {
+    let lock = SideLock::acquire_existing(&ctx.store.layout().oversight_lock());
+    matches!(lock, Err(StoreError::Busy { .. }))
+}
+
+fn at(time: Wall, now: Wall) -> String {
+    match ago(now.since(time)) {
+        span if span.starts_with(|first: char| first.is_ascii_digit()) => format!("{span} ago"),
+        words => words,
+    }
 }
 
 /// One agent for people.
@@ -122,8 +141,9 @@ fn lines(seen: &Seen, now: Wall) -> String {
     if let Some(last) = &seen.last {
         text.push_str(&format!(" {} tokens, {} turns, {} s", last.tokens, last.turns, last.elapsed_seconds));
     }
-    if let Some(since) = seen.progress_since {
-        text.push_str(&format!("; progress {}", ago(now.since(since))));
+    // Of somebody with whom something is the matter, that tells how it gets on.
+    if let Some(since) = seen.progress_since.filter(|_| seen.detections.is_empty()) {
+        text.push_str(&format!("; progress {}", at(since, now)));
     }
     text.push('\n');
     let because = seen.liveness.because.join(", ");
@@ -154,7 +174,7 @@ fn intervention(one: &Intervention, now: Wall) -> String {
     format!(
         "{} {} for {}{}: {}",
         one.action.as_str(),
-        ago(now.since(one.time)),
+        at(one.time, now),
         one.behaviour.as_str(),
         one.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}")),
         shown_line(&evidence)
@@ -283,16 +303,6 @@ fn act(
     let known = board.agent(&agent);
     let held = work_of(session, &board, &agent);
     let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
-    if action == Action::Halt && known.is_some() && !runs {
-        return Err(Failure::new(
-            "refused.transition",
-            format!("nobody runs `{agent}`: there is no session to end"),
-        )
-        .hint(match &held {
-            Some((task, _)) => format!("its claim can be ended: `liza task release {task} --reason …`"),
-            None => "`liza overseer` shows who is at work".to_owned(),
-        }));
-    }
     let word = Word {
         incarnation: known.map_or(0, |known| known.incarnation),
         role: known.and_then(|known| known.roles.first().cloned()).unwrap_or_else(Role::coder),
@@ -308,10 +318,28 @@ fn act(
         text: reason,
         bounds: None,
     };
+    if action == Action::Halt && known.is_some() && !runs {
+        // Whoever may not do it in any case is told that.
+        would_allow(&session.ctx, &board, &word)?;
+        return Err(Failure::new(
+            "refused.transition",
+            format!("nobody runs `{agent}`: there is no session to end"),
+        )
+        .hint(match &word.task {
+            Some(task) => format!("its claim can be ended: `liza task release {task} --reason …`"),
+            None => "`liza overseer` shows who is at work".to_owned(),
+        }));
+    }
     let ordered = order(&session.ctx, &word)?;
     let text = match action {
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
-        _ => format!("{agent} hears of it with its next liza command"),
+        _ if runs => format!("{agent} hears of it with its next liza command"),
+        _ if known.is_some_and(|known| known.runner.is_some()) => format!(
+            "nobody runs {agent} now, its runner is dead: whoever goes on as {agent} hears of it with its first liza command"
+        ),
+        _ => format!(
+            "no runner runs {agent}: it hears of it with its next liza command, if it is at work at all"
+        ),
     };
     Ok(Answer::new(ordered.data, text).at(ordered.revision))
 }

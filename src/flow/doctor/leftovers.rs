@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Finding, Scene};
 use crate::flow::failure::Failure;
+use crate::flow::oversight;
 
 /// Temporary files of dead commands, in every place liza writes to.
 pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
@@ -24,13 +25,16 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
     dead.extend(dead_scratch());
+    if let Some(board) = scene.board() {
+        dead.extend(oversight::of_the_dead(ctx, board).into_iter().filter(|path| is_old(path)));
+    }
     dead.sort();
     let found = dead.into_iter().map(|path| {
         Finding::new(
             "leftover.temporary",
             format!("{} was left by a command that was killed", path.display()),
             "nobody will ever use it; it only takes room",
-            "it is removed: what it was to become was never published",
+            "it is removed: nobody has read it, and nobody will",
         )
         .mended_by(move |_| {
             let removed =

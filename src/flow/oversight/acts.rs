@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::board::oversight::{Action, Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES, Gravity};
 use crate::board::records::{MessageKind, Recipient};
 use crate::board::rules::{Bounds, Draft, Intervene};
-use crate::board::{AgentId, Role, TaskId};
+use crate::board::{AgentId, Board, Role, TaskId};
 use crate::text::clipped;
 
 use super::super::context::Context;
@@ -53,6 +53,11 @@ const LONGEST_BODY: usize = 8 * 1024;
 pub fn order(ctx: &Context, word: &Word) -> Result<Ordered, Failure> {
     let committed = ctx.commit(intervene(word))?;
     Ok(Ordered { revision: committed.board.revision, data: committed.outcome })
+}
+
+/// Asks first, and changes nothing.
+pub fn would_allow(ctx: &Context, board: &Board, word: &Word) -> Result<(), Failure> {
+    ctx.would_allow(board, &intervene(word).into())
 }
 
 fn intervene(word: &Word) -> Intervene {

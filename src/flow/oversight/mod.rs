@@ -7,7 +7,7 @@ mod sight;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::board::AgentId;
+use crate::board::{AgentId, Board};
 use crate::policy::overseer::{OverseerConfig, Ring};
 use crate::store::files::{self, FileIdentity, read_whole};
 use crate::store::layout::Layout;
@@ -15,7 +15,7 @@ use crate::wire::{Limits, read_foreign, to_json_line};
 
 use super::context::Context;
 
-pub use acts::{Ordered, Word, order};
+pub use acts::{Ordered, Word, order, would_allow};
 pub use picture::{Explained, Seen, explain, looked_at, picture};
 pub use sight::{InWorktree, OnBoard, Place, Subject, in_worktree, on_board};
 
@@ -64,6 +64,15 @@ pub fn watched(ctx: &Context) -> Vec<(AgentId, FileIdentity)> {
         .collect();
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found
+}
+
+/// What is left of agents whom nobody runs any more.
+pub fn of_the_dead(ctx: &Context, board: &Board) -> Vec<PathBuf> {
+    let runs = |agent: &AgentId| {
+        board.agent(agent).and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives)
+    };
+    let left = watched(ctx).into_iter().filter(|(agent, _)| !runs(agent));
+    left.map(|(agent, _)| path_of(ctx.store.layout(), &agent)).collect()
 }
 
 /// What was seen of an agent; nothing, if it cannot be read. Its own processes could have written there.

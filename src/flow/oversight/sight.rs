@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::board::paths::inside;
 use crate::board::records::Recipient;
-use crate::board::rules::checkpoints_of_attempt;
+use crate::board::rules::{checkpoints_of_attempt, current_checkpoint};
 use crate::board::task::Status;
 use crate::board::{AgentId, Board, CommitId, Needs, PathPattern, RepoPath, Task, TaskId};
 use crate::git::content;
@@ -29,6 +29,8 @@ pub struct OnBoard {
     pub mark: String,
     pub sent: u64,
     pub received: u64,
+    /// What it is about to do was announced for the present claim.
+    pub has_checkpoint: bool,
     pub place: Option<Place>,
 }
 
@@ -62,7 +64,15 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
     }));
     let said = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
         + count(board.rest.discovered.iter().filter(|one| &one.by == agent));
-    let mut seen = OnBoard { task: None, epoch: None, mark: String::new(), sent, received, place: None };
+    let mut seen = OnBoard {
+        task: None,
+        epoch: None,
+        mark: String::new(),
+        sent,
+        received,
+        has_checkpoint: false,
+        place: None,
+    };
     match task_of(board, agent, incarnation, subject) {
         Some(task) => {
             let body = task.body();
@@ -75,6 +85,7 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
             );
             seen.task = Some(task.id.clone());
             seen.epoch = Some(task.epoch);
+            seen.has_checkpoint = current_checkpoint(body).is_some();
             seen.place = (subject == &Subject::Claim).then(|| place(ctx, task)).flatten();
         }
         None if subject == &Subject::Plan => {
@@ -124,7 +135,7 @@ fn place(ctx: &Context, task: &Task) -> Option<Place> {
     })
 }
 
-/// Looks at all files: to be asked for seldom in a large repository. The tree is absent if it could not be told.
+/// Looks at all files, of which those that would take long are not read.
 pub fn in_worktree(place: &Place) -> Option<InWorktree> {
     let found = content::present(&place.worktree, &place.base).ok()?;
     let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &place.allowed));
@@ -133,9 +144,9 @@ pub fn in_worktree(place: &Place) -> Option<InWorktree> {
     };
     let last = found.changed.iter().filter_map(|path| Some((changed_at(path)?, path))).max();
     Some(InWorktree {
-        tree: Some(found.tree.to_string()),
         modified: count(found.changed.iter()),
         unannounced: count(found.changed.iter().filter(|path| !allowed(path))),
         last_modified: last.map(|(_, path)| path.clone()),
+        tree: Some(found.mark),
     })
 }

@@ -12,6 +12,7 @@ use crate::flow::{Context, Failure};
 use crate::host::crash;
 use crate::policy::ProjectConfig;
 use crate::policy::alerts::{Alert, Kind, Severity};
+use crate::policy::halting::SUREST_DETECTION;
 use crate::policy::overseer::{AgentSnapshot, Decision, decide, detect};
 use crate::store::files::FileIdentity;
 
@@ -143,7 +144,7 @@ impl Agents {
             behaviour: decision.detection.behaviour,
             action: decision.action,
             severity: decision.detection.severity,
-            confidence: decision.detection.confidence.clamp(0.0, 1.0),
+            confidence: decision.detection.confidence.clamp(0.0, SUREST_DETECTION),
             evidence: decision.detection.evidence,
             text: decision.text,
             question: decision.question,
@@ -256,7 +257,10 @@ fn alert_of(id: &str, known: &Known<'_>) -> Alert {
             format!("`liza overseer --explain {agent}` shows the numbers"),
         ),
         _ => (
-            format!("{agent}{on} was halted ({}); nobody plans until a person looks", known.behaviour),
+            format!(
+                "{agent}{on} was halted ({}); what it was woken for is not planned until something new wakes it",
+                known.behaviour
+            ),
             format!(
                 "`liza overseer --explain {agent}` shows why; `liza note TEXT` tells the planner what to do"
             ),

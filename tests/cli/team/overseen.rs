@@ -153,19 +153,23 @@ fn heartbeats_and_tokens_without_progress_are_stagnation_and_a_person_is_asked()
 
 #[test]
 fn a_healthy_slow_agent_is_not_touched() {
-    // Silent for thirty looks inside a long test, which uses a little processor time now and then.
+    // It reads up, starts a long test, asks for its output again and again while that computes, and prints all the time;
+    // then it is silent inside a second one. Some thirty looks, and none at which anything came of it.
     let slow = r#"
 case "$LIZA_ROLE" in
   coder)
-    says 1 400 Bash "make test"
-    ( i=0; while [ $i -lt 10 ]; do j=0; while [ $j -lt 2000 ]; do j=$((j+1)); done; sleep 0.2; i=$((i+1)); done )
-    sleep 1
+    i=0; while [ $i -lt 5 ]; do i=$((i+1)); says $i 400 Read "file $i"; sleep 0.1; done
+    ( until [ -e $OUT/waited ]; do :; done ) &
+    while [ $i -lt 25 ]; do i=$((i+1)); says $i 100 Bash "tail test.log"; echo "still at it"; sleep 0.1; done
+    touch $OUT/waited
+    wait
+    ( i=0; while [ $i -lt 5 ]; do j=0; while [ $j -lt 2000 ]; do j=$((j+1)); done; sleep 0.2; i=$((i+1)); done )
     touch $OUT/was-slow ;;
 esac
 "#;
     let world = overseen(
         &format!("{slow}\n{EVERY_ROLE}"),
-        "stagnation_token_threshold: 1, loop_detection_window: 2, failure_increase_threshold: 0",
+        "stagnation_token_threshold: 5000, loop_detection_window: 4, failure_increase_threshold: 0",
         NO_LIMITS,
     );
     add(&world, "t1");
@@ -184,6 +188,8 @@ case "$LIZA_ROLE" in
       touch $OUT/second
       echo half > t1.txt
       says 1 950 Bash "make test"
+      sleep 0.5
+      says 2 100 Bash "make test"
       sleep 600
     fi ;;
 esac
@@ -196,9 +202,11 @@ esac
     add(&world, "t1");
     let ran = world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert_eq!(world.row("t1")["status"], "MERGED", "{}", ran.stdout);
+    let handed_off = named(&events(&ran), "handed_off");
+    assert_eq!(handed_off.len(), 1, "{}", ran.stdout);
+    assert!(handed_off[0]["text"].as_str().is_some_and(|text| text.contains("tokens")), "{handed_off:?}");
     let done = done_about(&world, "coder-1");
-    assert_eq!(actions(&done).last(), Some(&("halt", "token_exhaustion")), "{done:?}");
-    assert_eq!(named(&events(&ran), "handed_off").len(), 1, "{}", ran.stdout);
+    assert!(actions(&done).iter().all(|(_, behaviour)| *behaviour == "token_exhaustion"), "{done:?}");
     assert!(world.show("t1")["failed_by"].as_array().is_none_or(Vec::is_empty), "that is no failure");
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
 }
@@ -310,7 +318,7 @@ fn a_halted_planner_ends_and_a_person_is_told() {
     assert!(runner.try_wait().expect("a child").is_none(), "the runner goes on");
     world.human(&["watch", "--once"]).ok();
     let alerts = world.read(".liza/alerts.log");
-    assert!(alerts.contains("planner-1 was halted (reported)"), "{alerts}");
+    assert!(alerts.contains("planner-1 was halted (reported); what it was woken for"), "{alerts}");
     signal(runner.id(), "-TERM");
     runner.wait().expect("it ends");
 }
@@ -340,6 +348,9 @@ fn the_picture_says_who_lives_since_when_and_how_near_every_alarm_is() {
         seen["last"]["output_bytes"].as_u64().unwrap() > 0 && seen["last"]["processes"].as_u64().unwrap() > 0
     );
     let revision = world.revision();
+    let text = world.human(&["overseer"]).ok().stdout;
+    assert!(text.contains("nobody does anything about it now: `liza watch`"), "{text}");
+    assert!(!text.contains("progress"), "of somebody in a loop that would be misleading: {text}");
     let text = world.human(&["overseer", "--explain", "coder-1"]).ok().stdout;
     for part in ["coder-1", "infinite_loop", "last call", "Bash (", "how near each alarm is", "scope_creep"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -360,4 +371,98 @@ fn the_picture_says_who_lives_since_when_and_how_near_every_alarm_is() {
     until("nothing is left", || agents_of(&world).is_empty());
     assert!(found()["detections"].as_array().is_some_and(Vec::is_empty));
     world.refused(&HUMAN, &["overseer", "halt", "coder-1", "--reason", "x"], 1, "refused.transition");
+    let text = world.human(&["overseer", "nudge", "coder-1", "--reason", "x"]).ok().stdout;
+    assert!(text.contains("nobody runs coder-1 now"), "{text}");
+    // Whoever may not halt anybody hears that first.
+    let other = world.register("coder", "coder-7");
+    let refused = world.json(&other, &["overseer", "halt", "coder-1", "--reason", "x"]);
+    assert_eq!(refused.json()["error"]["code"], "refused.role", "{}", refused.stdout);
+    // What was seen of it goes with the doctor.
+    let left = world.path(".liza/overseer/coder-1.json");
+    let file = std::fs::File::options().write(true).open(&left).expect("it is left");
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(600)).expect("its time");
+    world.human(&["doctor", "--fix"]);
+    assert!(!left.exists());
+}
+
+#[test]
+fn what_a_halted_agent_wrote_beside_a_repository_without_commits_is_kept() {
+    let script = r#"
+case "$LIZA_ROLE" in
+  coder) git init -q fixture; echo inside > fixture/x; echo precious > t1.txt; touch $OUT/up; sleep 600 ;;
+esac
+"#;
+    let world = overseen(script, "nudge_cooldown_seconds: 600", NO_LIMITS);
+    add(&world, "t1");
+    let mut runner = start(&world, &["--json", "agent", "run", "--role", "coder"]);
+    until("it works", || world.home().join("out/up").exists());
+    world.human(&["overseer", "halt", "coder-1", "--reason", "enough"]).ok();
+    until("its task is blocked", || world.row("t1")["status"] == "BLOCKED");
+    signal(runner.id(), "-TERM");
+    runner.wait().expect("it ends");
+    assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "precious");
+    let reason = world.show("t1")["blocked_reason"].to_string();
+    assert!(reason.contains("kept as refs/liza/wip/t1/1"), "{reason}");
+    assert!(reason.contains("only in the worktree, not kept: ") && reason.contains("fixture/"), "{reason}");
+    // Whoever takes it up goes on there.
+    world.human(&["task", "unblock", "t1", "--answer", "go on"]).ok();
+    let other = world.register("coder", "coder-2");
+    world.json(&other, &["task", "claim", "t1"]).ok();
+}
+
+#[test]
+fn nobody_is_halted_for_what_its_own_runner_did_not_see() {
+    let script = r#"
+case "$LIZA_ROLE" in
+  coder) touch $OUT/up; until [ -e $OUT/go ]; do sleep 0.02; done ;;
+esac
+"#;
+    // Its runner looks once an hour, so what lies there is somebody else's.
+    let world = overseen(&format!("{script}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 0", NO_LIMITS);
+    let slow = world.read("liza.yaml").replace("check_interval_seconds: 0.1", "check_interval_seconds: 3600");
+    world.write("liza.yaml", &slow);
+    add(&world, "t1");
+    let runner = start(&world, &["--json", "agent", "run", "--role", "coder", "--once"]);
+    until("it works", || world.home().join("out/up").exists());
+    let quick = slow
+        .replace("check_interval_seconds: 3600", "check_interval_seconds: 0.05, loop_detection_window: 2");
+    world.write("liza.yaml", &quick);
+    let mut number = 0;
+    until("it is halted, as far as anybody can tell", || {
+        number += 1;
+        forge(&world, number);
+        world.human(&["watch", "--once"]).ok();
+        actions(&done_about(&world, "coder-1")).last() == Some(&("halt", "infinite_loop"))
+    });
+    std::fs::write(world.home().join("out/go"), "").unwrap();
+    let ran = Ran::of(runner.wait_with_output().expect("it ends"));
+    let notices = named(&events(&ran), "notice");
+    assert!(
+        notices
+            .iter()
+            .any(|event| event["text"].as_str().is_some_and(|text| text.contains("does not bear it out"))),
+        "{}",
+        ran.stdout
+    );
+    assert!(named(&events(&ran), "halted").is_empty(), "{}", ran.stdout);
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
+}
+
+/// What somebody would write who wants coder-1 to be halted.
+fn forge(world: &World, number: u64) {
+    let heartbeat = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"][0]["heartbeat"].clone();
+    let looks: Vec<Value> = (1..=5)
+        .map(|at| {
+            let count = number * 100 + at * 10;
+            json!({
+                "agent": "coder-1", "incarnation": 1, "role": "coder", "session": 1, "task": "t1", "epoch": 1,
+                "time": heartbeat, "started_at": heartbeat, "elapsed_seconds": count, "turns": count,
+                "tool_calls": count, "repeated_calls": count, "tokens": count, "last_tool": "Bash",
+                "last_call": "Bash#00", "output_bytes": count, "tree": "t0", "tree_seen_at": heartbeat,
+                "board_mark": "b", "processes": 1,
+            })
+        })
+        .collect();
+    std::fs::create_dir_all(world.path(".liza/overseer")).expect("a directory");
+    world.write(".liza/overseer/coder-1.json", &json!({ "snapshots": looks }).to_string());
 }
