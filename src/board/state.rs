@@ -13,7 +13,7 @@ use super::ids::{AgentId, GraphId, TaskId};
 use super::intent::Intent;
 use super::oversight::Intervention;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
-use super::spent::{RunMark, Spent};
+use super::spent::{RunMark, Spent, TaskMark};
 use super::task::Task;
 use super::time::Wall;
 
@@ -154,6 +154,9 @@ pub struct Sprint {
     pub spent_before: Spent,
     #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub planning_before: Spent,
+    /// How far tasks had come when it began: those that were not finished, and those it names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub before: BTreeMap<TaskId, TaskMark>,
 }
 
 /// How many former sprints the board remembers.
@@ -172,6 +175,7 @@ impl Sprint {
             note: None,
             spent_before: Spent::default(),
             planning_before: Spent::default(),
+            before: BTreeMap::new(),
         }
     }
 

@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use crate::board::breaker::{Breaker, Trip};
 use crate::board::rules::{AnswerTrip, ResolveBreaker};
-use crate::board::{Needs, Switch};
-use crate::policy::breaker::{BreakerConfig, Gauge, decisions, gauges, meaning, reason, trips};
+use crate::board::{Board, Needs, Switch, Task};
+use crate::policy::breaker::{
+    BreakerConfig, Gauge, decisions, gauges, meaning, reason, trips, weighs_merges,
+};
 use crate::store::StoreError;
 use crate::text::md_inline;
 
@@ -25,9 +27,14 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>, Failur
     let mut done = Vec::new();
     let board = ctx.read(&Needs::Everything)?.board;
     for trip in unanswered(&board.rest.circuit_breaker) {
-        done.push(answer(ctx, trip)?);
+        done.push(answer(ctx, &board, trip)?);
     }
-    for what in trips(&board, config, ctx.now.wall) {
+    let mut found = trips(&board, &[], config, ctx.now.wall);
+    // The archive is read only where it can make a difference: this is looked at whenever the board has changed.
+    if found.iter().any(|trip| weighs_merges(trip.pattern)) {
+        found = trips(&board, &archived(ctx, &board)?, config, ctx.now.wall);
+    }
+    for what in found {
         let committed = match ctx.commit_as_liza(what) {
             // Somebody else has just tripped it.
             Err(StoreError::Refused(_)) => continue,
@@ -36,10 +43,17 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>, Failur
         crate::host::crash::point("breaker.tripped");
         let id = committed.outcome["id"].as_str().unwrap_or_default();
         if let Some(trip) = committed.board.rest.circuit_breaker.trips.iter().find(|trip| trip.id == id) {
-            done.push(answer(ctx, trip)?);
+            done.push(answer(ctx, &committed.board, trip)?);
         }
     }
     Ok(done)
+}
+
+/// What cannot be read of the archive is said and left out.
+fn archived(ctx: &Context, board: &Board) -> Result<Vec<Task>, Failure> {
+    let (tasks, left_out) = ctx.store.all_archived(board)?;
+    left_out.iter().for_each(|trouble| ctx.narrate(format!("the breaker leaves out: {trouble}")));
+    Ok(tasks)
 }
 
 /// Whether a former look was cut off.
@@ -52,10 +66,10 @@ fn unanswered(breaker: &Breaker) -> impl Iterator<Item = &Trip> {
 }
 
 /// Carries out what a trip calls for; whatever of it is done already stays as it is.
-fn answer(ctx: &Context, trip: &Trip) -> Result<String, Failure> {
+fn answer(ctx: &Context, board: &Board, trip: &Trip) -> Result<String, Failure> {
     let path = report_path(ctx, &trip.id);
     crate::store::files::make_private_dir(&ctx.store.layout().reports())?;
-    crate::store::files::publish_new(&path, report(trip).as_bytes())?;
+    crate::store::files::publish_new(&path, report(board, trip).as_bytes())?;
     crate::host::crash::point("breaker.reported");
     if let Some(switch) = trip.response.switch() {
         ctx.store.set_switch(switch, None, &reason(trip))?;
@@ -94,7 +108,8 @@ pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<(), Failure> 
 pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64), Failure> {
     let config = ctx.project_config()?.breaker;
     let board = ctx.read(&Needs::Everything)?.board;
-    Ok((gauges(&board, &config, ctx.now.wall), board.revision))
+    let archived = archived(ctx, &board)?;
+    Ok((gauges(&board, &archived, &config, ctx.now.wall), board.revision))
 }
 
 /// What a person decided; the switch stays until `resume`.
@@ -118,8 +133,8 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
 }
 
-/// For a person, of nothing but the trip: written again it says the same.
-fn report(trip: &Trip) -> String {
+/// For a person, of the trip; of the board only which of its tasks can still be decided about.
+fn report(board: &Board, trip: &Trip) -> String {
     let mut text = String::new();
     line!(text, "# The breaker tripped: {} ({})", trip.pattern.as_str(), trip.id);
     line!(text);
@@ -160,7 +175,7 @@ fn report(trip: &Trip) -> String {
     line!(text);
     line!(text, "## Decide");
     line!(text);
-    for decision in decisions(trip) {
+    for decision in decisions(trip, board) {
         line!(text, "- [ ] {decision}");
     }
     text

@@ -1,5 +1,7 @@
 //! The figures of the board, of a sprint or of a task, archived tasks included.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::board::spent::Spent;
@@ -38,6 +40,8 @@ impl Everything {
             tasks: all.clone(),
             all: &all,
             planning: self.board.rest.spent_planning,
+            everything: self.board.rest.spent,
+            before: &BTreeMap::new(),
             from: None,
             until: None,
             only_tasks: false,
@@ -52,6 +56,12 @@ impl Everything {
             tasks: in_sprint(sprint, &all),
             all: &all,
             planning: self.board.rest.spent_planning.since(&sprint.planning_before),
+            everything: if sprint.scope.is_empty() {
+                self.board.rest.spent.since(&sprint.spent_before)
+            } else {
+                Spent::default()
+            },
+            before: &sprint.before,
             from: Some(sprint.timeline.started),
             until: sprint.timeline.ended,
             only_tasks: false,
@@ -66,6 +76,8 @@ impl Everything {
             tasks: vec![task],
             all: &all,
             planning: Spent::default(),
+            everything: Spent::default(),
+            before: &BTreeMap::new(),
             from: None,
             until: None,
             only_tasks: true,
@@ -120,10 +132,11 @@ pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured, Failure> {
         Scope::Sprint(id) => {
             let sprint = everything.sprint(id)?;
             let scope = json!({ "of": "sprint", "id": sprint.id, "status": sprint.status });
-            let title = format!("sprint {}", sprint.id);
+            let title =
+                format!("sprint {} (what happened in it; the lead time of a task counts whole)", sprint.id);
             if !sprint.is_open() {
                 let figures = sprint.metrics.iter().map(|(name, value)| (name.clone(), *value)).collect();
-                let title = format!("{title}, as it was closed");
+                let title = format!("sprint {}, as it was closed", sprint.id);
                 return Ok(Measured { scope, title, figures, metrics: None, revision });
             }
             (scope, title, everything.of_sprint(sprint))

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 
 use crate::board::history::Event;
 use crate::board::review::Verdict;
+use crate::board::spent::{Spent, TaskMark};
 use crate::board::state::Sprint;
 use crate::board::{Status, Task};
 use crate::policy::metrics::{Metrics, in_sprint, journey};
 use crate::text::{clipped, md_inline, plural};
 
 use super::metrics::Everything;
-use super::roll_up::{amount_rows, took};
+use super::roll_up::{amount_rows, intervened, took};
 
 /// So many of each are told; the board and the log have the rest.
 const MOST: usize = 20;
@@ -51,9 +52,9 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
     done(&mut text, &tasks, metrics);
     late(&mut text, &tasks, sprint);
     time(&mut text, metrics);
-    rejections(&mut text, &tasks);
-    blocked(&mut text, &tasks);
-    spend(&mut text, &tasks, metrics);
+    rejections(&mut text, &tasks, sprint);
+    blocked(&mut text, &tasks, sprint);
+    spend(&mut text, &tasks, sprint, metrics);
     trouble(&mut text, everything, sprint, metrics);
     questions(&mut text, &tasks, metrics);
     text
@@ -78,6 +79,11 @@ fn section(text: &mut String, title: &str, rows: Vec<String>) {
 
 fn title(task: &Task) -> String {
     format!("{} ({})", task.id, md_inline(&clipped(&task.body().title, 60)))
+}
+
+/// How far a task had come when the sprint began.
+fn mark(sprint: &Sprint, task: &Task) -> TaskMark {
+    sprint.before.get(&task.id).cloned().unwrap_or_default()
 }
 
 fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
@@ -124,10 +130,11 @@ fn time(text: &mut String, metrics: &Metrics) {
     section(text, "Where the time went", rows.collect());
 }
 
-fn rejections(text: &mut String, tasks: &[&Task]) {
+fn rejections(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
     let mut rows = Vec::new();
     for task in tasks {
-        let sent_back = task.body().reviews.iter().filter(|review| review.verdict == Verdict::RequestChanges);
+        let reviews = task.body().reviews.iter().skip(mark(sprint, task).reviews);
+        let sent_back = reviews.filter(|review| review.verdict == Verdict::RequestChanges);
         rows.extend(sent_back.map(|review| {
             format!(
                 "{}, round {}, by {}: {}",
@@ -141,10 +148,11 @@ fn rejections(text: &mut String, tasks: &[&Task]) {
     section(text, "Rejections and their reasons", rows);
 }
 
-fn blocked(text: &mut String, tasks: &[&Task]) {
+fn blocked(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
     let mut rows = Vec::new();
     for task in tasks {
-        let blocks = task.body().history.iter().filter(|line| line.event == Event::Blocked);
+        let lines = task.body().history.iter().skip(mark(sprint, task).history);
+        let blocks = lines.filter(|line| line.event == Event::Blocked);
         rows.extend(blocks.map(|line| {
             let why = line.detail.as_deref().unwrap_or("no reason on record");
             let now = if task.status == Status::Blocked { " (still blocked)" } else { "" };
@@ -154,14 +162,15 @@ fn blocked(text: &mut String, tasks: &[&Task]) {
     section(text, "What was blocked, and why", rows);
 }
 
-fn spend(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
-    section(text, "What it cost, by outcome", amount_rows(metrics));
-    let mut dear: Vec<&Task> = tasks.iter().copied().filter(|task| task.body().spent.tokens() > 0).collect();
-    dear.sort_by_key(|task| std::cmp::Reverse(task.body().spent.tokens()));
+fn spend(text: &mut String, tasks: &[&Task], sprint: &Sprint, metrics: &Metrics) {
+    section(text, "What it cost in this sprint, by outcome", amount_rows(metrics));
+    let spent = tasks.iter().map(|task| (*task, task.body().spent.since(&mark(sprint, task).spent)));
+    let mut dear: Vec<(&Task, Spent)> = spent.filter(|(_, spent)| spent.tokens() > 0).collect();
+    dear.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
     let rows = dear
         .into_iter()
         .take(5)
-        .map(|task| format!("{}: {} ({})", task.id, task.body().spent.words(), task.status));
+        .map(|(task, spent)| format!("{}: {} ({})", task.id, spent.words(), task.status));
     section(text, "The dearest tasks", rows.collect());
 }
 
@@ -174,16 +183,7 @@ fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics:
         let state = if trip.resolved.is_some() { "resolved" } else { "open" };
         format!("breaker {} at {} ({state}): {}", trip.id, trip.time, md_inline(&clipped(&trip.summary, 200)))
     });
-    let done = rest.interventions.iter().filter(|done| in_time(done.time)).map(|done| {
-        format!(
-            "{} at {}: {} for {} of {}",
-            done.id,
-            done.time,
-            done.action.as_str(),
-            done.behaviour.as_str(),
-            done.agent
-        )
-    });
+    let done = rest.interventions.iter().filter(|done| in_time(done.time)).map(intervened);
     let mut rows: Vec<String> = trips.chain(done).collect();
     if metrics.crashes > 0 {
         let crashes = usize::try_from(metrics.crashes).unwrap_or(usize::MAX);

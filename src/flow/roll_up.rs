@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::board::oversight::Intervention;
 use crate::board::spent::CapUse;
 use crate::board::{Board, Status, Task};
 use crate::git::ChangeStatus;
@@ -215,7 +216,11 @@ impl RollUp {
         line!(
             text,
             "- Review: {}{} waiting, {} sent back, {} blocking issues open",
-            if review.approved { "everything merged was approved; " } else { "" },
+            match (goal.tasks.done, review.approved) {
+                (0, _) => "nothing is merged yet; ",
+                (_, true) => "everything merged was approved; ",
+                (_, false) => "",
+            },
             review.ready_for_review,
             review.sent_back,
             review.blocking_issues
@@ -277,7 +282,7 @@ impl RollUp {
                 let details: Vec<String> = anomaly
                     .details
                     .iter()
-                    .map(|(key, value)| format!("{key}: {}", md_inline(&clipped(value, 200))))
+                    .map(|(key, value)| format!("{}: {}", md_inline(key), md_inline(&clipped(value, 200))))
                     .collect();
                 format!(
                     "{} {} on {} by {}: {}",
@@ -296,19 +301,21 @@ impl RollUp {
         let violations = rest.circuit_breaker.tier0_violations;
         let violations = (violations > 0).then(|| format!("Tier 0 violations refused: {violations}"));
         list(&mut text, "Breaker", violations.into_iter().chain(trips).collect());
-        let done = rest.interventions.iter().map(|done| {
-            format!(
-                "{} at {}: {} of {} for {}",
-                done.id,
-                done.time,
-                done.action.as_str(),
-                done.agent,
-                done.behaviour.as_str()
-            )
-        });
-        list(&mut text, "Interventions", done.collect());
+        list(&mut text, "Interventions", rest.interventions.iter().map(intervened).collect());
         text
     }
+}
+
+/// What the overseer did, on one line.
+pub fn intervened(done: &Intervention) -> String {
+    format!(
+        "{} at {}: {} (action: {}; seen: {})",
+        done.id,
+        done.time,
+        done.agent,
+        done.action.as_str(),
+        done.behaviour.as_str()
+    )
 }
 
 fn answer(task: &Task) -> String {

@@ -26,6 +26,7 @@ const EMPTY: &[&str] = &[
     "elegant",
     "enhance",
     "enhanced",
+    "everything",
     "fast",
     "faster",
     "fine",
@@ -86,6 +87,7 @@ const EMPTY: &[&str] = &[
     "well-structured",
     "well-tested",
     "well-documented",
+    "works",
 ];
 
 /// The same in several words.
@@ -107,6 +109,49 @@ const EMPTY_PHRASES: &[&str] = &[
     "where possible",
 ];
 
+/// Terms that hold such a word and mean one thing.
+const TERMS: &[&str] = &[
+    "clean checkout",
+    "clean clone",
+    "clean working tree",
+    "fast forward",
+    "fast-forward",
+    "secure attribute",
+    "secure cookie",
+    "secure flag",
+    "sort is stable",
+    "sorting is stable",
+    "sorts stably",
+    "stable order",
+    "stable sort",
+];
+
+/// To do this is to do something if it is said with what, and nothing if it is said with one of `GENERAL`.
+const CAPABLE: &[&str] = &["can", "handle", "handled", "handles", "support", "supported", "supports"];
+
+const GENERAL: &[&str] = &[
+    "anything",
+    "case",
+    "cases",
+    "conditions",
+    "error",
+    "errors",
+    "everything",
+    "exceptions",
+    "failures",
+    "formats",
+    "input",
+    "inputs",
+    "issues",
+    "it",
+    "problems",
+    "scenarios",
+    "situations",
+    "things",
+    "timeouts",
+    "whatever",
+];
+
 /// What somebody can watch a program do. Without a word that empties it, that is something to look for.
 const OBSERVABLE: &[&str] = &[
     "accepted",
@@ -114,6 +159,7 @@ const OBSERVABLE: &[&str] = &[
     "adds",
     "answers",
     "appears",
+    "asks",
     "begins",
     "contains",
     "created",
@@ -136,6 +182,7 @@ const OBSERVABLE: &[&str] = &[
     "gives",
     "ignored",
     "ignores",
+    "keep",
     "keeps",
     "killed",
     "leaves",
@@ -229,7 +276,23 @@ pub struct Weighed {
 impl Weighed {
     pub fn of(criterion: &str) -> Self {
         let mut weighed = Self { measurable: quoted_parts(criterion), ..Self::default() };
-        let lower = criterion.to_lowercase();
+        let mut lower = criterion.to_lowercase();
+        for term in TERMS {
+            if has_phrase(&lower, term) {
+                weighed.measurable += 1;
+                lower = lower.replace(term, " ");
+            }
+        }
+        let plain = |raw: &str| {
+            let word = raw.trim_matches(|c: char| !c.is_alphanumeric() && !"-_/.%".contains(c));
+            word.trim_end_matches('.').to_lowercase()
+        };
+        let is_general = lower.split_whitespace().any(|raw| GENERAL.contains(&plain(raw).as_str()));
+        let in_term: Vec<String> = criterion
+            .split_whitespace()
+            .map(plain)
+            .filter(|word| !lower.split_whitespace().any(|raw| plain(raw) == *word))
+            .collect();
         for phrase in EMPTY_PHRASES {
             if has_phrase(&lower, phrase) {
                 weighed.empty.push((*phrase).to_owned());
@@ -240,8 +303,12 @@ impl Weighed {
                 .trim_matches(|c: char| !c.is_alphanumeric() && !"-_/.%".contains(c))
                 .trim_end_matches('.');
             let low = word.to_lowercase();
-            if EMPTY.contains(&low.as_str()) {
+            if in_term.contains(&low) {
+                continue;
+            } else if EMPTY.contains(&low.as_str()) {
                 weighed.empty.push(low);
+            } else if CAPABLE.contains(&low.as_str()) {
+                weighed.observable += usize::from(!is_general);
             } else if is_measure(word, at == 0) || COMMANDS.contains(&low.as_str()) && low == word && at == 0
             {
                 weighed.measurable += 1;
@@ -308,9 +375,14 @@ mod tests {
 
     const LABELLED: &str = include_str!("vagueness/labelled.tsv");
 
+    const FOUND: &str = include_str!("vagueness/found.tsv");
+
     fn labelled() -> Vec<(bool, &'static str)> {
-        LABELLED
-            .lines()
+        rows_of(LABELLED)
+    }
+
+    fn rows_of(text: &'static str) -> Vec<(bool, &'static str)> {
+        text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .map(|line| {
                 let (label, text) = line.split_once('\t').expect("a label and a text");
@@ -349,7 +421,9 @@ mod tests {
             all.iter().enumerate().filter(|(at, _)| at % 3 == 2).map(|(_, row)| *row).collect();
         let seen: Vec<_> =
             all.iter().enumerate().filter(|(at, _)| at % 3 != 2).map(|(_, row)| *row).collect();
-        for (name, rows) in [("seen", seen), ("held out", held_out)] {
+        // Found wrong after the first were labelled: these were looked at, so they say nothing about what was held out.
+        let found: Vec<_> = rows_of(FOUND);
+        for (name, rows) in [("seen", seen), ("held out", held_out), ("found", found)] {
             let (precision, recall, wrong) = score(&rows);
             println!("{name}: {} criteria, precision {precision:.3}, recall {recall:.3}", rows.len());
             assert!(precision >= 0.9, "{name}: precision {precision:.3}; {wrong:#?}");
@@ -364,6 +438,16 @@ mod tests {
         assert!(is_vague("returns proper errors"));
         assert!(!is_vague("returns an error for an empty name"));
         assert!(is_vague(""));
+        for (vague, text) in [
+            (false, "Users can log in with their Google account"),
+            (false, "The parser handles nested comments"),
+            (false, "Dropping a table asks for confirmation first"),
+            (false, "Stable sort: equal keys keep their order"),
+            (true, "Everything passes"),
+            (true, "The page works in 2026"),
+        ] {
+            assert_eq!(is_vague(text), vague, "{text}: {:?}", Weighed::of(text));
+        }
         assert_eq!(Weighed::of("as expected, etc.").empty, ["as expected", "etc"]);
         assert!(has_phrase("best practices, where possible", "best practice"));
         assert!(!has_phrase("fetch it", "etc"));

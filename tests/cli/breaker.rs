@@ -154,6 +154,53 @@ fn rejections_trip_the_breaker_though_nobody_admits_anything() {
     assert_eq!(open["pattern"], "same_failure", "{open}");
     assert_eq!(open["evidence"].as_array().unwrap().len(), 3, "{open}");
     assert_eq!(world.status_of("t3"), "REJECTED");
+    assert_eq!(open["response"], "warning", "reviewers who send work back stop nobody: {open}");
+    assert_eq!(switch(&world), Value::Null);
+    // Nobody is to cut anew what is finished.
+    assert!(open["decisions"].to_string().contains("rescope t1 "), "{open}");
+    for task in ["t1", "t2", "t3"] {
+        world.human(&["task", "abandon", task, "--reason", "not wanted"]).ok();
+    }
+    let open = breaker(&world)["open"][0].clone();
+    assert!(!open["decisions"].to_string().contains("rescope"), "{open}");
+    world.human(&["breaker", "resolve", "--note", "gone"]).ok();
+    look(&world);
+    assert_eq!(trips(&world), ["trip-1"]);
+}
+
+#[test]
+fn what_was_sent_back_and_mended_trips_nothing() {
+    let (world, [coder, _, _]) = team();
+    let reviewer = world.register("code_reviewer", "reviewer-1");
+    for task in ["t1", "t2", "t3"] {
+        let file = format!("{task}.txt");
+        let commit = world.submit_work(&coder, task, &file, "work\n");
+        world.liza(&reviewer, &["review", "claim", task]).ok();
+        let issue = format!("major:{file}:1:tests missing for the error path");
+        let reason = ["--reason", "tests missing for the error path", "--issue", &issue];
+        world.liza(&reviewer, &[&["review", "reject", task, "--commit", &commit][..], &reason].concat()).ok();
+        let worktree = world.claim(&coder, task);
+        world.checkpoint(&coder, task, &[&file, &format!("tests/test_{task}.sh")]);
+        let commit = world.write_and_commit(&worktree, &[(&file, "mended\n")]);
+        world.liza(&coder, &["task", "submit", task]).ok();
+        world.liza(&reviewer, &["review", "claim", task]).ok();
+        world
+            .liza(&reviewer, &["review", "approve", task, "--commit", &commit, "--prior", "i1=resolved"])
+            .ok();
+        world.liza(&reviewer, &["merge", task]).ok();
+        look(&world);
+    }
+    assert_eq!((trips(&world), switch(&world)), (Vec::new(), Value::Null));
+}
+
+#[test]
+fn a_switch_holds_nothing_that_a_terminal_obeys() {
+    let (world, [one, two, _]) = team();
+    outage(&world, &one, "t1", "PyPI is \u{1b}[31mdown");
+    outage(&world, &two, "t2", "PyPI \u{1b}[31mdown");
+    look(&world);
+    let said = world.read(".liza/CHECKPOINT");
+    assert!(said.contains("PyPI") && !said.contains('\u{1b}'), "{said:?}");
 }
 
 #[test]

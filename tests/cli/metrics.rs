@@ -62,8 +62,7 @@ fn figures_are_those_of_the_histories() {
     // By hand, from the times that stand in the history.
     let task = world.show("t2");
     let own = figures(&world, &["--task", "t2"]);
-    #[expect(clippy::cast_precision_loss, reason = "seconds")]
-    let seconds = |from: i64, to: i64| json!((to - from) as f64);
+    let seconds = |from: i64, to: i64| json!(to - from);
     assert_eq!(
         own["lead_seconds_total"],
         seconds(seconds_of(&task["created_at"]), at(&task, "merged")),
@@ -88,6 +87,14 @@ fn figures_are_those_of_the_histories() {
     assert_eq!(figures(&world, &["--task", "t1"])["tasks_done"], 1.0, "archived tasks are found");
     assert_eq!(figures(&world, &["--sprint", "sprint-1"])["tasks_done"], 2.0);
     world.refused(&HUMAN, &["metrics", "--task", "t9"], 1, "refused.unknown_task");
+    assert_eq!(
+        (&all["tasks_total"], &all["lead_seconds_count"]),
+        (&json!(5), &json!(2)),
+        "what is counted is whole"
+    );
+    assert!(all["approval_rate"].is_f64() && all["cost_usd_total"].is_f64(), "{all}");
+    let error = world.refused(&HUMAN, &["metrics", "--csv"], 2, "usage.argument");
+    assert!(error["message"].as_str().unwrap().contains("--json"), "{error}");
     let csv = world.human(&["metrics", "--csv"]).ok().stdout;
     assert!(csv.starts_with("metric,value\ntasks_total,5\ntasks_done,2\n"), "{csv}");
     assert_eq!(csv.lines().count(), all.as_object().unwrap().len() + 1);
@@ -97,6 +104,22 @@ fn figures_are_those_of_the_histories() {
         "{text}"
     );
     world.sound();
+}
+
+#[test]
+fn a_report_claims_no_approval_where_nothing_is_merged_and_shows_no_key_that_is_none() {
+    let world = World::new();
+    world.task("t1", &["t1/"]);
+    let text = world.human(&["report", "--goal"]).ok().stdout;
+    assert!(text.contains("nothing is merged yet") && !text.contains("everything merged"), "{text}");
+    for key in ["a\n# Goal", "Root Cause", "", "*x*", &"k".repeat(65)] {
+        let (what, more) = ("what=later".to_owned(), format!("{key}=x"));
+        let args = ["anomaly", "debt_created", "--task", "t1", "--detail", &what, "--detail", &more];
+        assert_ne!(world.json(&HUMAN, &args).exit, 0, "{key:?}");
+    }
+    let args =
+        ["anomaly", "debt_created", "--task", "t1", "--detail", "what=later", "--detail", "see_also_2=x"];
+    world.human(&args).ok();
 }
 
 #[test]

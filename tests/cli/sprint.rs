@@ -46,7 +46,7 @@ fn a_sprint_is_begun_changed_and_closed() {
     world.liza(&reviewer, &["merge", "t1"]).ok();
     world.human(&["task", "block", "t3", "--reason", "which tongue", "--question", "French or Latin?"]).ok();
     let figures = show(&world)["metrics"].clone();
-    assert_eq!((&figures["tasks_total"], &figures["tasks_done"]), (&2.0.into(), &1.0.into()), "{figures}");
+    assert_eq!((&figures["tasks_total"], &figures["tasks_done"]), (&2.into(), &1.into()), "{figures}");
     let data = world.json(&HUMAN, &["sprint", "close", "--note", "half a success"]).ok().data();
     let path = world.path(data["retrospective"].as_str().unwrap());
     assert_eq!(path, world.path(".liza/reports/sprint-2.md"));
@@ -74,6 +74,13 @@ fn a_sprint_is_begun_changed_and_closed() {
     world.refused(&HUMAN, &["metrics", "--sprint", "sprint-9"], 1, "refused.unknown_record");
     let data = world.json(&HUMAN, &["sprint", "start", "autumn"]).ok().data();
     assert_eq!(data["scope"], serde_json::json!([]), "{data}");
+    // What was before is not its own, though it may be the same second.
+    let fresh = show(&world)["metrics"].clone();
+    for name in
+        ["verdicts_total", "iterations_total", "work_seconds_count", "lead_seconds_count", "tokens_total"]
+    {
+        assert_eq!(fresh[name], 0, "{name} in {fresh}");
+    }
     let ids: Vec<String> =
         show(&world)["tasks"].as_array().unwrap().iter().map(|task| task["id"].to_string()).collect();
     assert!(["\"t2\"", "\"t3\""].iter().all(|id| ids.contains(&(*id).to_owned())), "{ids:?}");
@@ -150,6 +157,8 @@ fn deadlines_are_times_or_spans() {
     for text in ["tomorrow", "8", "h", "-1h", "8h30m", "2026-13-01T00:00:00Z", ""] {
         assert_eq!(world.json(&HUMAN, &["sprint", "start", &format!("--deadline={text}")]).exit, 2, "{text}");
     }
+    let error = world.refused(&HUMAN, &["sprint", "start", "--deadline", "yesterday"], 2, "usage.argument");
+    assert!(error["hint"].as_str().unwrap().contains("--deadline 8h"), "{error}");
     world.refused(&HUMAN, &["sprint", "start", "--deadline", "2020-01-01T00:00:00Z"], 1, "refused.value");
     world.refused(&HUMAN, &["sprint", "start", "a/b"], 1, "refused.value");
     assert_eq!(show(&world)["id"], "sprint-1", "nothing was closed for it");

@@ -70,6 +70,12 @@ pub struct LogAnomaly {
     pub details: BTreeMap<String, String>,
 }
 
+/// Names of details stand in tables and reports.
+fn is_key(key: &str) -> bool {
+    (1..=64).contains(&key.len())
+        && key.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
 impl Rule for LogAnomaly {
     fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
         find(board, &self.task)?;
@@ -92,6 +98,15 @@ impl Rule for LogAnomaly {
         }
         if self.details.len() > MOST_ITEMS {
             return Refusal::new(Code::Limit, format!("an anomaly has at most {MOST_ITEMS} details")).err();
+        }
+        if let Some(key) = self.details.keys().find(|key| !is_key(key)) {
+            return Refusal::new(
+                Code::Value,
+                format!("`{}` cannot be the name of a detail", key.escape_debug()),
+            )
+            .hint("use up to 64 small letters, digits and `_`, such as root_cause")
+            .detail("field", "details")
+            .err();
         }
         self.details.iter().try_for_each(|(key, value)| text_given(&format!("detail {key}"), value))
     }

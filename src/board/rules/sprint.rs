@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::board::call::Call;
 use crate::board::ids::TaskId;
 use crate::board::refusal::{Code, Refusal};
+use crate::board::spent::TaskMark;
 use crate::board::state::{Board, DeadlineHalt, SPRINTS_KEPT, Sprint, SprintStatus};
 use crate::board::time::Wall;
 use crate::board::transition::{Needs, Rule};
@@ -68,11 +69,14 @@ impl Rule for StartSprint {
         sprint.timeline.deadline = self.deadline;
         sprint.spent_before = board.rest.spent;
         sprint.planning_before = board.rest.spent_planning;
+        sprint.before = marks(board, &self.scope, call.now.wall);
         let outcome = json!({
             "id": sprint.id, "scope": sprint.scope, "started": sprint.timeline.started,
             "deadline": sprint.timeline.deadline, "goal": sprint.goal,
         });
-        let former = std::mem::replace(&mut board.rest.sprint, sprint);
+        let mut former = std::mem::replace(&mut board.rest.sprint, sprint);
+        // Its figures are kept; what they were computed from is not asked for again.
+        former.before.clear();
         let past = &mut board.rest.former_sprints;
         past.push(former);
         let too_many = past.len().saturating_sub(SPRINTS_KEPT);
@@ -81,8 +85,18 @@ impl Rule for StartSprint {
     }
 
     fn needs(&self, _: &Board) -> Needs {
-        Needs::Nothing
+        Needs::Everything
     }
+}
+
+/// Of whatever can still change, of what is named, and of what ended within this very second. The rest was over before.
+fn marks(board: &Board, scope: &[TaskId], now: Wall) -> BTreeMap<TaskId, TaskMark> {
+    let loaded = board.tasks.iter().filter(|task| !task.is_light());
+    let counts = loaded.filter(|task| {
+        let last = task.body().history.last();
+        !task.status.is_terminal() || scope.contains(&task.id) || last.is_some_and(|line| line.time >= now)
+    });
+    counts.map(|task| (task.id.clone(), TaskMark::of(task))).collect()
 }
 
 /// It names a file, too.

@@ -1,8 +1,8 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::board::Needs;
 use crate::board::breaker::Trip;
+use crate::board::{Board, Needs};
 use crate::flow::{Failure, breaker};
 use crate::policy::breaker::{Gauge, decisions, meaning, threshold};
 use crate::text::{pad_to, plural};
@@ -13,8 +13,9 @@ use super::super::ui::Answer;
 /// Show what the circuit breaker tripped for, and settle it
 ///
 /// `liza watch` and `liza run` look for patterns that no single task shows: the same error, outage or rejection on many tasks,
-/// crashes of several agents, plans that go round in circles. A pattern trips the breaker once; it tells a person, and sets
-/// CHECKPOINT or ABORT if `breaker.responses` in liza.yaml says so. It changes no task.
+/// crashes of several agents, plans that go round in circles. A pattern trips the breaker once; it tells a person, and
+/// for most patterns it sets CHECKPOINT: nothing new starts until `liza resume`. Debt, workarounds and rejections are told only.
+/// `breaker.responses` in liza.yaml says otherwise: warning, checkpoint, halt (ABORT) or off. It changes no task.
 ///
 /// Example: liza breaker
 #[derive(Args)]
@@ -80,11 +81,11 @@ pub fn run(session: &mut Session, args: &BreakerArgs) -> Result<Answer, Failure>
     }
 }
 
-fn as_json(session: &Session, trip: &Trip) -> Value {
+fn as_json(session: &Session, board: &Board, trip: &Trip) -> Value {
     let mut data = serde_json::to_value(trip).unwrap_or_default();
     let report = breaker::report_path(&session.ctx, &trip.id);
     data["report"] = json!(report.is_file().then_some(report));
-    data["decisions"] = json!(decisions(trip));
+    data["decisions"] = json!(decisions(trip, board));
     data
 }
 
@@ -94,7 +95,7 @@ fn status(session: &Session) -> Result<Answer, Failure> {
     let switches: Vec<&str> =
         breaker::switches_of(&session.ctx)?.iter().map(|switch| switch.kind.as_str()).collect();
     let data = json!({
-        "open": open.iter().map(|trip| as_json(session, trip)).collect::<Vec<_>>(), "switches": switches,
+        "open": open.iter().map(|trip| as_json(session, &board, trip)).collect::<Vec<_>>(), "switches": switches,
     });
     let mut text = String::new();
     if open.is_empty() {
@@ -123,7 +124,7 @@ fn status(session: &Session) -> Result<Answer, Failure> {
             ));
         }
         text.push_str(&format!("  report: {}\n", breaker::report_path(&session.ctx, &trip.id).display()));
-        for decision in decisions(trip) {
+        for decision in decisions(trip, &board) {
             text.push_str(&format!("  [ ] {decision}\n"));
         }
     }
@@ -149,7 +150,8 @@ fn resolve(session: &mut Session, args: &ResolveArgs) -> Result<Answer, Failure>
 fn history(session: &Session) -> Result<Answer, Failure> {
     let board = session.ctx.read(&Needs::Nothing)?.board;
     let trips = &board.rest.circuit_breaker.trips;
-    let data = json!({ "trips": trips.iter().rev().map(|trip| as_json(session, trip)).collect::<Vec<_>>() });
+    let data =
+        json!({ "trips": trips.iter().rev().map(|trip| as_json(session, &board, trip)).collect::<Vec<_>>() });
     let mut text = String::new();
     for trip in trips.iter().rev() {
         let end = match &trip.resolved {

@@ -39,6 +39,9 @@ macro_rules! line {
 }
 
 pub fn run(session: &Session, args: &MetricsArgs) -> Result<Answer, Failure> {
+    if args.csv && session.ui.json {
+        return Err(Failure::usage("--csv and --json are two forms of the same figures: give one of them"));
+    }
     let scope = match (&args.sprint, &args.task) {
         (Some(sprint), _) => Scope::Sprint(sprint.clone()),
         (None, Some(task)) => Scope::Task(parse_task(task)?),
@@ -46,13 +49,21 @@ pub fn run(session: &Session, args: &MetricsArgs) -> Result<Answer, Failure> {
     };
     let measured = measure(&session.ctx, &scope)?;
     let figures: Map<String, Value> =
-        measured.figures.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        measured.figures.iter().map(|(name, value)| (name.clone(), figure(name, *value))).collect();
     let mut data = json!({ "scope": measured.scope, "figures": figures });
     if let Some(metrics) = &measured.metrics {
         data["metrics"] = serde_json::to_value(metrics).unwrap_or_default();
     }
     let text = if args.csv { csv(&measured) } else { words(&measured) };
     Ok(Answer::new(data, text).at(measured.revision))
+}
+
+/// Whatever is counted is a whole number; rates and costs are not.
+pub fn figure(name: &str, value: f64) -> Value {
+    let is_share = name.contains("_rate") || name.starts_with("cost_usd");
+    // As text it is exact, and what is too large for a whole number stays as it is.
+    let whole = (!is_share && value.fract() == 0.0).then(|| format!("{value:.0}").parse::<u64>().ok());
+    whole.flatten().map_or_else(|| json!(value), |whole| json!(whole))
 }
 
 fn csv(measured: &Measured) -> String {

@@ -139,7 +139,8 @@ fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
         Some(seconds) => Ok(now.plus_seconds(seconds)),
         None => Err(Failure::usage(format!(
             "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a span such as 90m, 8h or 2d"
-        ))),
+        ))
+        .hint("say how long it may take from now, such as --deadline 8h")),
     }
 }
 
@@ -197,9 +198,9 @@ fn show(session: &Session, args: &ShowArgs) -> Result<Answer, Failure> {
         amount_rows(&metrics).iter().for_each(|row| {
             line!(text, "  {row}");
         });
+        let figures = metrics.figures().into_iter();
         data["metrics"] =
-            serde_json::to_value(metrics.figures().into_iter().collect::<std::collections::BTreeMap<_, _>>())
-                .unwrap_or_default();
+            figures.map(|(name, value)| (name.clone(), super::metrics::figure(&name, value))).collect();
     } else if let Some(retrospective) = &found.retrospective {
         line!(text, "retrospective: {retrospective}");
     }

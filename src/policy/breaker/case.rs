@@ -1,6 +1,8 @@
 //! What a board says that counts: recent, and not settled by a person already.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use crate::board::breaker::{Pattern, Trip, TripEvidence};
 use crate::board::history::{Event, HistoryEntry};
@@ -9,7 +11,8 @@ use crate::board::{Board, Task, TaskId, Wall};
 use crate::text::{Topic, clipped};
 
 use super::config::BreakerConfig;
-use super::story::Sameness;
+use super::failure::is_mild;
+use super::story::{Sameness, Story};
 
 /// How much of anybody's words a trip repeats; the board has the rest.
 const TEXT_CHARS: usize = 300;
@@ -17,6 +20,8 @@ const TEXT_CHARS: usize = 300;
 /// A board with all bodies, a moment, and what a person decided about the breaker.
 pub struct Case<'a> {
     pub board: &'a Board,
+    /// What was moved away of it, with bodies: only what was merged counts, so that tidying up does not lower a threshold.
+    pub archived: &'a [Task],
     pub config: &'a BreakerConfig,
     pub now: Wall,
     /// What happened before counts no more.
@@ -24,16 +29,16 @@ pub struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub fn new(board: &'a Board, config: &'a BreakerConfig, now: Wall) -> Self {
+    pub fn new(board: &'a Board, archived: &'a [Task], config: &'a BreakerConfig, now: Wall) -> Self {
         let hours = i64::from(config.window_hours.max(1));
         let since = Wall(now.0.saturating_sub(hours * 3600)).max(board.rest.sprint.timeline.started);
-        Self { board, config, now, since }
+        Self { board, archived, config, now, since }
     }
 
     /// The same, looking back so far at most.
     pub fn within(&self, seconds: i64) -> Case<'a> {
         let since = self.since.max(Wall(self.now.0.saturating_sub(seconds)));
-        Case { board: self.board, config: self.config, now: self.now, since }
+        Case { since, ..*self }
     }
 
     /// Recent anomalies of these kinds. One that a person has dealt with is settled; a mark that an agent made is no answer to a
@@ -53,6 +58,17 @@ impl<'a> Case<'a> {
         self.anomalies(kinds).filter_map(|anomaly| Some(of_anomaly(anomaly, &words(anomaly)?))).collect()
     }
 
+    /// The same, of tasks that somebody has worked on: whoever reports trouble with work that nobody has begun guesses. A
+    /// person may know.
+    pub fn said_at_work(&self, kinds: &'a [AnomalyKind], detail: &str) -> Vec<TripEvidence> {
+        let mut said = self.said(kinds, detail);
+        said.retain(|record| {
+            let task = record.task_id.as_ref().and_then(|id| self.board.task(id));
+            record.agent.is_human() || task.is_none_or(was_claimed)
+        });
+        said
+    }
+
     /// Recent entries of one event, with their tasks.
     pub fn history(&self, event: Event) -> impl Iterator<Item = (&'a Task, &'a HistoryEntry)> {
         let since = self.since;
@@ -63,8 +79,12 @@ impl<'a> Case<'a> {
             .filter(move |(_, entry)| entry.event == event && entry.time >= since)
     }
 
+    /// Merges that count, of archived tasks too.
     pub fn merged(&self) -> usize {
-        self.history(Event::Merged).count()
+        let archived = self.archived.iter().flat_map(|task| &task.body().history);
+        let archived =
+            archived.filter(|entry| entry.event == Event::Merged && entry.time >= self.since).count();
+        self.history(Event::Merged).count() + archived
     }
 
     fn trips(&self, pattern: Pattern) -> impl Iterator<Item = &'a Trip> {
@@ -76,7 +96,10 @@ impl<'a> Case<'a> {
         let settled: Vec<Settled> = self.trips(pattern).filter_map(Settled::of).collect();
         let mut open: Vec<TripEvidence> = records
             .into_iter()
-            .filter(|record| !settled.iter().any(|settled| settled.covers(pattern, key, record)))
+            .filter(|record| {
+                let topic = LazyCell::new(|| Topic::of(&record.text));
+                !settled.iter().any(|settled| settled.covers(pattern, key, record, &topic))
+            })
             .collect();
         open.sort_by(|a, b| order(a).cmp(&order(b)));
         open.dedup();
@@ -84,14 +107,19 @@ impl<'a> Case<'a> {
     }
 
     /// The open trip that is this story already.
-    pub fn known(&self, pattern: Pattern, key: &str, evidence: &[TripEvidence]) -> Option<&'a Trip> {
-        self.trips(pattern).filter(|trip| trip.resolved.is_none()).find(|trip| match Sameness::of(pattern) {
-            Sameness::Whole => true,
-            Sameness::Named => trip.key == key,
-            Sameness::Topic => {
-                trip.key == key
-                    || evidence.iter().any(|record| trip.evidence.contains(record))
-                    || is_about(trip, evidence)
+    pub fn known(&self, pattern: Pattern, story: &Story) -> Option<&'a Trip> {
+        let (key, evidence) = (story.key.as_str(), &story.evidence[..]);
+        // A warning about rejections does not hide that gates are red for the same reason.
+        let hides = |trip: &&Trip| story.mild || !is_mild(&trip.key);
+        self.trips(pattern).filter(|trip| trip.resolved.is_none()).filter(hides).find(|trip| {
+            match Sameness::of(pattern) {
+                Sameness::Whole => true,
+                Sameness::Named => trip.key == key,
+                Sameness::Topic => {
+                    trip.key == key
+                        || evidence.iter().any(|record| trip.evidence.contains(record))
+                        || is_about(trip, evidence)
+                }
             }
         })
     }
@@ -110,19 +138,27 @@ impl<'a> Settled<'a> {
         Some(Self { trip, at, topics })
     }
 
-    fn covers(&self, pattern: Pattern, key: &str, record: &TripEvidence) -> bool {
+    /// `topic`: that of the record, found out if it is asked for.
+    fn covers(
+        &self,
+        pattern: Pattern,
+        key: &str,
+        record: &TripEvidence,
+        topic: &impl Deref<Target = Topic>,
+    ) -> bool {
         // Within the second of the decision only what it was about is known to be older.
         self.trip.evidence.contains(record)
             || record.time < self.at
                 && match Sameness::of(pattern) {
                     Sameness::Whole => true,
                     Sameness::Named => self.trip.key == key,
-                    Sameness::Topic => {
-                        let topic = Topic::of(&record.text);
-                        self.topics.iter().any(|shown| shown.is_same(&topic))
-                    }
+                    Sameness::Topic => self.topics.iter().any(|shown| shown.is_same(topic)),
                 }
     }
+}
+
+fn was_claimed(task: &Task) -> bool {
+    task.iteration > 0 || task.body().history.iter().any(|entry| entry.event == Event::Claimed)
 }
 
 /// Whether at least half of the records are about what the trip showed.

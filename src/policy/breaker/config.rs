@@ -43,7 +43,8 @@ pub struct BreakerConfig {
     pub crash_count: u32,
     pub crash_agents: u32,
     pub crash_seconds: u32,
-    /// `same_failure`: so many tasks that are rejected, or whose gates are red, for the same reason.
+    /// `same_failure`: so many tasks whose gates are red or whose merges fail for the same reason; a warning, if rejections that
+    /// nobody has mended yet make up the number.
     pub failure_tasks: u32,
     /// What is done about a pattern, where that is not the default.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -91,9 +92,11 @@ impl BreakerConfig {
     ///
     /// A checkpoint costs a person's time and loses no work, so it is the rule. Debt and workarounds waste nothing while nobody
     /// looks: a warning will do. Nothing ends running agents (`halt`) unless a person says so here.
-    pub fn response(&self, pattern: Pattern) -> Option<Response> {
+    /// So it will about rejections for one reason (`mild`): they are how a team learns.
+    pub fn response(&self, pattern: Pattern, mild: bool) -> Option<Response> {
         let default = match pattern {
             Pattern::DebtAccumulation | Pattern::WorkaroundPattern => Response::Warning,
+            _ if mild => Response::Warning,
             _ => Response::Checkpoint,
         };
         match self.responses.get(&pattern) {

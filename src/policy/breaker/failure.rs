@@ -4,10 +4,31 @@
 use crate::board::Task;
 use crate::board::breaker::{Pattern, TripEvidence};
 use crate::board::gates::GateStatus;
-use crate::board::history::Event;
+use crate::board::history::{Event, HistoryEntry};
 
 use super::case::{Case, of_entry, tasks_of, words};
 use super::story::{Cluster, Story, clusters};
+
+/// How evidence names a rejection.
+const REJECTED: &str = "rejected";
+/// What the name of a story begins with that rests on rejections.
+const REJECTIONS: &str = "rejected ";
+
+/// Whether a story of this key asks for no more than a warning.
+pub fn is_mild(key: &str) -> bool {
+    key.strip_prefix(Pattern::SameFailure.as_str())
+        .and_then(|rest| rest.strip_prefix(':'))
+        .is_some_and(|name| name.starts_with(REJECTIONS))
+}
+
+/// Whether what went wrong then is over: the task has reached its end, or what came of it was approved.
+fn is_mended(task: &Task, entry: &HistoryEntry) -> bool {
+    let history = &task.body().history;
+    let since = history.iter().position(|line| std::ptr::eq(line, entry)).unwrap_or(history.len());
+    task.status.is_terminal()
+        || entry.event == Event::Rejected
+            && history.iter().skip(since).any(|line| line.event == Event::Approved)
+}
 
 /// What the gates last said against this work. A report has no time of its own: it is not older than what happened last.
 fn red_gate(case: &Case, task: &Task) -> Option<TripEvidence> {
@@ -36,12 +57,24 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
     let mut records: Vec<TripEvidence> = [Event::Rejected, Event::IntegrationFailed]
         .into_iter()
         .flat_map(|event| case.history(event))
+        .filter(|(task, entry)| !is_mended(task, entry))
         .map(|(task, entry)| of_entry(task, entry))
         .filter(|record| !record.text.is_empty())
         .collect();
     records.extend(case.board.tasks.iter().filter_map(|task| red_gate(case, task)));
     let records = case.unsettled(pattern, "", records);
-    let story = |cluster: Cluster| {
+    let needed = case.config.failure_tasks;
+    let story = |mut cluster: Cluster| {
+        // Reviewers who send work back do what they are there for: a person is told. Where gates are red or merges fail on so
+        // many tasks, going on is in vain.
+        let hard: Vec<TripEvidence> =
+            cluster.records.iter().filter(|record| record.source != REJECTED).cloned().collect();
+        let mild = tasks_of(&hard).len() < usize::try_from(needed.max(1)).unwrap_or(usize::MAX);
+        if mild {
+            cluster.name.insert_str(0, REJECTIONS);
+        } else {
+            cluster.records = hard;
+        }
         let tasks = tasks_of(&cluster.records).len();
         let told = cluster.records.first().map(|record| record.text.clone()).unwrap_or_default();
         let gates: Vec<String> = cluster
@@ -50,13 +83,13 @@ pub fn same_failure(case: &Case) -> Vec<Story> {
             .filter_map(|record| record.source.strip_prefix("gate ")?.split(' ').next())
             .map(|gate| format!("gate {gate}"))
             .collect();
-        Story::new(pattern, &cluster.name, tasks, case.config.failure_tasks, "tasks")
+        let mut story = Story::new(pattern, &cluster.name, tasks, needed, "tasks")
             .summary(format!("{tasks} tasks fail for the same reason: {told}"))
             .evidence(cluster.records)
-            .affects(gates)
+            .affects(gates);
+        story.mild = mild;
+        story
     };
     clusters(records, |record| record.task_id.as_ref().map(ToString::to_string).unwrap_or_default())
-        .into_iter()
-        .map(story)
-        .collect()
+        .told(story)
 }

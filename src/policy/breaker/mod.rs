@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::board::breaker::{Pattern, Response};
 use crate::board::rules::TripBreaker;
-use crate::board::{Board, Wall};
+use crate::board::{Board, Task, Wall};
 
 use case::Case;
 pub use config::{BreakerConfig, Choice};
@@ -57,32 +57,30 @@ pub struct Gauge {
     pub open: Option<String>,
 }
 
-/// Every pattern, tripped or not. `board` holds all bodies.
-pub fn gauges(board: &Board, config: &BreakerConfig, now: Wall) -> Vec<Gauge> {
-    let case = Case::new(board, config, now);
+/// Every pattern, tripped or not. `board` holds all bodies, and so do the tasks that were archived.
+pub fn gauges(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall) -> Vec<Gauge> {
+    let case = Case::new(board, archived, config, now);
     let gauge = |pattern: Pattern| {
         let nearest = nearest_first(detector(pattern)(&case)).into_iter().next();
-        let open = nearest
-            .as_ref()
-            .and_then(|story| case.known(pattern, &story.key, &story.evidence))
-            .map(|trip| trip.id.clone());
-        Gauge { pattern, response: config.response(pattern), nearest, open }
+        let open = nearest.as_ref().and_then(|story| case.known(pattern, story)).map(|trip| trip.id.clone());
+        let mild = nearest.as_ref().is_some_and(|story| story.mild);
+        Gauge { pattern, response: config.response(pattern, mild), nearest, open }
     };
     Pattern::ALL.into_iter().map(gauge).collect()
 }
 
 /// What the breaker is to trip for now: no story that it is open for already.
-pub fn trips(board: &Board, config: &BreakerConfig, now: Wall) -> Vec<TripBreaker> {
+pub fn trips(board: &Board, archived: &[Task], config: &BreakerConfig, now: Wall) -> Vec<TripBreaker> {
     if !config.enabled {
         return Vec::new();
     }
-    let case = Case::new(board, config, now);
+    let case = Case::new(board, archived, config, now);
     let mut all: Vec<TripBreaker> = Vec::new();
     for pattern in Pattern::ALL {
-        let Some(response) = config.response(pattern) else { continue };
         for story in nearest_first(detector(pattern)(&case)) {
+            let Some(response) = config.response(pattern, story.mild) else { continue };
             let told = all.iter().any(|trip| trip.key == story.key);
-            if told || !story.trips() || case.known(pattern, &story.key, &story.evidence).is_some() {
+            if told || !story.trips() || case.known(pattern, &story).is_some() {
                 continue;
             }
             all.push(TripBreaker {
@@ -96,6 +94,11 @@ pub fn trips(board: &Board, config: &BreakerConfig, now: Wall) -> Vec<TripBreake
         }
     }
     all
+}
+
+/// Whether what was merged and archived since makes a difference to it.
+pub fn weighs_merges(pattern: Pattern) -> bool {
+    matches!(pattern, Pattern::DebtAccumulation | Pattern::PlanningChurn)
 }
 
 fn nearest_first(mut stories: Vec<Story>) -> Vec<Story> {

@@ -1,16 +1,18 @@
 //! Something that goes wrong in the same way in several places, and how near it is to tripping the breaker.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::board::breaker::{Pattern, TripEvidence};
-use crate::text::{Topic, clipped};
+use crate::text::{Topic, clipped, plural};
 
 use super::case::{order, tasks_of};
 
 /// How much evidence a trip carries; the board and the log have the rest.
 const EVIDENCE_KEPT: usize = 20;
-/// Of several records, so many of the latest are compared with each other.
-const COMPARED: usize = 100;
+/// Of several records, so many of the latest are compared with each other; whoever looks is told of the others.
+const COMPARED: usize = 200;
 const KEY_CHARS: usize = 120;
 
 /// What makes two stories of one pattern the same one.
@@ -49,6 +51,9 @@ pub struct Story {
     pub summary: String,
     pub evidence: Vec<TripEvidence>,
     pub affected: Vec<String>,
+    /// A warning will do, unless a person says otherwise.
+    #[serde(skip)]
+    pub mild: bool,
 }
 
 impl Story {
@@ -67,11 +72,20 @@ impl Story {
             summary: String::new(),
             evidence: Vec::new(),
             affected: Vec::new(),
+            mild: false,
         }
     }
 
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = summary.into();
+        self
+    }
+
+    /// There were more records than are compared: nobody is to think that they were looked at.
+    pub fn without(mut self, left_out: usize) -> Self {
+        if left_out > 0 {
+            self.summary.push_str(&format!(" ({} not looked at)", plural(left_out, "older record")));
+        }
         self
     }
 
@@ -105,39 +119,63 @@ pub struct Cluster {
     pub records: Vec<TripEvidence>,
 }
 
+/// What was grouped, and how many older records were too many to be compared.
+pub struct Grouped {
+    pub clusters: Vec<Cluster>,
+    pub left_out: usize,
+}
+
+impl Grouped {
+    /// One story for each.
+    pub fn told(self, story: impl Fn(Cluster) -> Story) -> Vec<Story> {
+        let left_out = self.left_out;
+        self.clusters.into_iter().map(|cluster| story(cluster).without(left_out)).collect()
+    }
+}
+
 /// Groups records by what they are about: the one that most different tasks or agents (`by`) agree with, with all that agree,
 /// then the same with the rest. Being like something that is like it is not enough: chains of likeness lead anywhere.
-pub fn clusters(mut records: Vec<TripEvidence>, by: impl Fn(&TripEvidence) -> String) -> Vec<Cluster> {
+pub fn clusters(mut records: Vec<TripEvidence>, by: impl Fn(&TripEvidence) -> String) -> Grouped {
     records.sort_by(|a, b| order(a).cmp(&order(b)));
-    let too_many = records.len().saturating_sub(COMPARED);
-    records.drain(..too_many);
-    let mut left: Vec<(Topic, TripEvidence)> =
-        records.into_iter().map(|record| (Topic::of(&record.text), record)).collect();
+    let left_out = records.len().saturating_sub(COMPARED);
+    records.drain(..left_out);
+    let topics: Vec<Topic> = records.iter().map(|record| Topic::of(&record.text)).collect();
+    let who: Vec<String> = records.iter().map(by).collect();
+    let alike = alike(&topics);
+    let mut left: Vec<usize> = (0..records.len()).collect();
     let mut found = Vec::new();
     while !left.is_empty() {
-        let agreement = |centre: &Topic| {
-            let mut who: Vec<String> = left
-                .iter()
-                .filter(|(topic, _)| topic.is_same(centre))
-                .map(|(_, record)| by(record))
-                .collect();
-            who.sort();
-            who.dedup();
-            who.len()
+        let agreement = |centre: usize| {
+            let agree = left.iter().filter(|other| alike[centre][**other]);
+            agree.map(|other| &who[*other]).collect::<BTreeSet<_>>().len()
         };
-        let mut best = (0, 0);
-        for (at, (topic, _)) in left.iter().enumerate() {
-            let agree = agreement(topic);
+        let mut best = (0, left[0]);
+        for at in &left {
+            let agree = agreement(*at);
             if agree > best.0 {
-                best = (agree, at);
+                best = (agree, *at);
             }
         }
-        let (centre, first) = left.remove(best.1);
-        let (alike, rest): (Vec<_>, Vec<_>) = left.into_iter().partition(|(topic, _)| topic.is_same(&centre));
+        let centre = best.1;
+        let (near, rest): (Vec<usize>, Vec<usize>) =
+            left.into_iter().filter(|at| *at != centre).partition(|at| alike[centre][*at]);
         left = rest;
-        let mut records = vec![first];
-        records.extend(alike.into_iter().map(|(_, record)| record));
-        found.push(Cluster { name: centre.name(), records });
+        let its = std::iter::once(centre).chain(near).map(|at| records[at].clone()).collect();
+        found.push(Cluster { name: topics[centre].name(), records: its });
     }
-    found
+    Grouped { clusters: found, left_out }
+}
+
+/// Which are about the same matter, each pair compared once: comparing is what costs.
+fn alike(topics: &[Topic]) -> Vec<Vec<bool>> {
+    let mut alike = vec![vec![false; topics.len()]; topics.len()];
+    for (at, topic) in topics.iter().enumerate() {
+        alike[at][at] = topic.is_same(topic);
+        for (other, its) in topics.iter().enumerate().take(at) {
+            let same = topic.is_same(its);
+            alike[at][other] = same;
+            alike[other][at] = same;
+        }
+    }
+    alike
 }

@@ -7,9 +7,10 @@ mod told_by_agents;
 use std::collections::BTreeSet;
 
 use crate::board::breaker::{Pattern, Response};
+use crate::board::history::{Event, HistoryEntry};
 use crate::board::records::AnomalyKind;
 use crate::board::rules::{LogAnomaly, RecordCrash, Rescope, ResolveBreaker};
-use crate::board::testing::{Bench, details, id, new_task};
+use crate::board::testing::{Bench, agent, details, id, new_task};
 
 use super::{BreakerConfig, Choice, gauges, trips};
 
@@ -23,7 +24,12 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let bench = Bench::with_tasks(&["a", "b", "c", "d", "e", "f"]);
+        let mut bench = Bench::with_tasks(&["a", "b", "c", "d", "e", "f"]);
+        // Somebody has been at each.
+        let now = bench.now.wall;
+        for task in &mut bench.board.tasks {
+            task.parts_mut().1.history.push(HistoryEntry::new(now, Event::Claimed, agent("coder-1")));
+        }
         Self { bench, config: BreakerConfig::default() }
     }
 
@@ -69,7 +75,7 @@ impl Desk {
 
     /// The patterns that trip now, and they do.
     fn trip(&mut self) -> Vec<Pattern> {
-        let found = trips(&self.bench.board, &self.config, self.bench.now.wall);
+        let found = trips(&self.bench.board, &[], &self.config, self.bench.now.wall);
         let patterns = found.iter().map(|trip| trip.pattern).collect();
         for trip in found {
             assert!(
@@ -82,7 +88,10 @@ impl Desk {
     }
 
     fn would_trip(&self) -> Vec<Pattern> {
-        trips(&self.bench.board, &self.config, self.bench.now.wall).iter().map(|trip| trip.pattern).collect()
+        trips(&self.bench.board, &[], &self.config, self.bench.now.wall)
+            .iter()
+            .map(|trip| trip.pattern)
+            .collect()
     }
 
     fn resolve(&mut self) -> &mut Self {
@@ -92,7 +101,7 @@ impl Desk {
 
     /// How far a pattern has come, and how far it must come.
     fn gauge(&self, pattern: Pattern) -> (u64, u64) {
-        let all = gauges(&self.bench.board, &self.config, self.bench.now.wall);
+        let all = gauges(&self.bench.board, &[], &self.config, self.bench.now.wall);
         assert_eq!(all.len(), Pattern::ALL.len());
         let nearest = all.into_iter().find(|gauge| gauge.pattern == pattern).and_then(|gauge| gauge.nearest);
         nearest.map_or((0, 0), |story| (story.count, story.needed))
@@ -134,7 +143,7 @@ fn what_is_done_about_a_pattern_can_be_chosen() {
         (Choice::Off, None),
     ] {
         desk.config.responses.insert(Pattern::ExternalOutage, choice);
-        let found = trips(&desk.bench.board, &desk.config, desk.bench.now.wall);
+        let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall);
         assert_eq!(found.first().map(|trip| trip.response), response);
     }
     desk.config.responses.clear();

@@ -24,13 +24,13 @@ fn by_task(
             .summary(say(tasks, &told))
             .evidence(cluster.records)
     };
-    clusters(records, task).into_iter().map(story).collect()
+    clusters(records, task).told(story)
 }
 
 /// Agents try again and again, on different tasks, against the same error.
 pub fn retry_cluster(case: &Case) -> Vec<Story> {
     let pattern = Pattern::RetryCluster;
-    let records = case.unsettled(pattern, "", case.said(&[AnomalyKind::RetryLoop], "error_pattern"));
+    let records = case.unsettled(pattern, "", case.said_at_work(&[AnomalyKind::RetryLoop], "error_pattern"));
     by_task(pattern, case.config.retry_tasks, records, &|tasks, told| {
         format!("agents retry on {tasks} tasks against the same error: {told}")
     })
@@ -39,16 +39,28 @@ pub fn retry_cluster(case: &Case) -> Vec<Story> {
 /// The same assumption turned out wrong in several places: what else was planned on it is wrong, too.
 pub fn assumption_cascade(case: &Case) -> Vec<Story> {
     let pattern = Pattern::AssumptionCascade;
-    let records = case.unsettled(pattern, "", case.said(&[AnomalyKind::AssumptionViolated], "assumption"));
-    by_task(pattern, case.config.assumption_tasks, records, &|tasks, told| {
+    let records =
+        case.unsettled(pattern, "", case.said_at_work(&[AnomalyKind::AssumptionViolated], "assumption"));
+    let needed = case.config.assumption_tasks;
+    let mut stories = by_task(pattern, needed, records, &|tasks, told| {
         format!("{tasks} tasks rested on the same assumption, and it is wrong: {told}")
-    })
+    });
+    // One agent may be mistaken, on however many tasks. People are believed.
+    for story in stories.iter_mut().filter(|story| is_one_agents(&story.evidence)) {
+        story.count = story.count.min(story.needed.saturating_sub(1).max(1));
+        story.summary.push_str("; so far one agent alone says so");
+    }
+    stories
+}
+
+fn is_one_agents(records: &[TripEvidence]) -> bool {
+    agents_of(records).len() < 2 && !records.iter().any(|record| record.agent.is_human())
 }
 
 /// The same cause is worked around instead of mended.
 pub fn workaround_pattern(case: &Case) -> Vec<Story> {
     let pattern = Pattern::WorkaroundPattern;
-    let records = case.unsettled(pattern, "", case.said(&[AnomalyKind::Workaround], "root_cause"));
+    let records = case.unsettled(pattern, "", case.said_at_work(&[AnomalyKind::Workaround], "root_cause"));
     by_task(pattern, case.config.workaround_tasks, records, &|tasks, told| {
         format!("{tasks} tasks work around the same cause: {told}")
     })
@@ -67,5 +79,5 @@ pub fn external_outage(case: &Case) -> Vec<Story> {
             .evidence(cluster.records)
             .affects([format!("service {}", cluster.name)])
     };
-    clusters(records, |record| record.agent.to_string()).into_iter().map(story).collect()
+    clusters(records, |record| record.agent.to_string()).told(story)
 }

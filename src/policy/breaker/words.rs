@@ -1,6 +1,8 @@
 //! What a trip means to a person, and what there is to decide.
 
 use crate::board::breaker::{Pattern, Response, Trip};
+use crate::board::{Board, TaskId};
+use crate::text::{clipped, shown_line};
 
 /// What the pattern says, in a sentence or two.
 pub fn meaning(pattern: Pattern) -> &'static str {
@@ -33,7 +35,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "The commands of several agents end badly one after the other. What they share is broken: the provider, its key, the network, the disk."
         }
         Pattern::SameFailure => {
-            "Work on different tasks is rejected, or its gates are red, for the same reason. Liza saw this itself. The reason is probably not in any of the tasks."
+            "Work on different tasks is rejected, or its gates are red, for the same reason, and nobody has mended it yet. Liza saw this itself. The reason is probably not in any of the tasks."
         }
     }
 }
@@ -55,10 +57,13 @@ pub fn threshold(pattern: Pattern) -> &'static str {
 }
 
 /// What a person can decide, each with what to type. Nothing in it is anybody's words.
-pub fn decisions(trip: &Trip) -> Vec<String> {
+pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let id = &trip.id;
-    let task = trip.evidence.iter().find_map(|record| record.task_id.as_ref());
-    let task = task.map_or("TASK".to_owned(), ToString::to_string);
+    // What has reached its end, or is archived, is not to be decided about.
+    let is_open = |task: &&TaskId| board.task(task).is_some_and(|task| !task.status.is_terminal());
+    let open = trip.evidence.iter().filter_map(|record| record.task_id.as_ref()).find(is_open);
+    let task = open.map_or("TASK".to_owned(), ToString::to_string);
+    let about = open.map_or(String::new(), |task| format!(" --task {task}"));
     let over = if trip.response == Response::Warning { "" } else { ", then `liza resume`" };
     let mut all = vec![match trip.pattern {
         Pattern::ExternalOutage => "wait until the service is back".to_owned(),
@@ -70,7 +75,7 @@ pub fn decisions(trip: &Trip) -> Vec<String> {
             "mend the specification, then tell everybody: `liza spec-change … --spec FILE`".to_owned()
         }
         Pattern::AssumptionCascade => {
-            format!("tell the planner what is so: `liza note … --task {task}`, and look through what else rests on it")
+            format!("tell the planner what is so: `liza note …{about}`, and look through what else rests on it")
         }
         Pattern::DebtAccumulation => "plan the debts in, or decide that they may stay: `liza inbox` lists them".to_owned(),
         Pattern::PlanningChurn => "make the goal clearer (`liza note …` reaches the planner) before anything is cut again".to_owned(),
@@ -78,7 +83,9 @@ pub fn decisions(trip: &Trip) -> Vec<String> {
             format!("answer what blocks it instead of cutting again: `liza task unblock {task} --answer …`")
         }
     }];
-    if matches!(trip.pattern, Pattern::SameFailure | Pattern::RetryCluster | Pattern::AssumptionCascade) {
+    let may_be_cut =
+        matches!(trip.pattern, Pattern::SameFailure | Pattern::RetryCluster | Pattern::AssumptionCascade);
+    if may_be_cut && open.is_some() {
         all.push(format!("cut the work anew: `liza task rescope {task} --into FILE --reason …`"));
     }
     all.push(format!("it is mended: `liza breaker resolve {id} --note …`{over}"));
@@ -92,7 +99,9 @@ pub fn decisions(trip: &Trip) -> Vec<String> {
 
 /// What stands in the switch that a trip sets; it begins with the trip's name.
 pub fn reason(trip: &Trip) -> String {
-    let summary: String = trip.summary.chars().take(200).collect();
+    // Part of it is somebody's words, and whoever looks into the file has a terminal.
+    let summary = shown_line(&trip.summary);
+    let summary = clipped(&summary, 200);
     format!(
         "breaker {} ({}): {summary}; `liza breaker status`, then `liza breaker resolve {} --note …` and `liza resume`",
         trip.id,

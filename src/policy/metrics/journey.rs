@@ -27,27 +27,52 @@ pub struct Journey {
     pub ended: Option<Wall>,
 }
 
+/// The part of a way that is asked about.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stretch {
+    /// So many lines of the history were there before.
+    pub lines: usize,
+    /// Of a span that had begun before, only the part from here on counts.
+    pub from: Option<Wall>,
+    pub until: Option<Wall>,
+}
+
 /// `ready_after`: when the last task it waits for was merged.
 pub fn journey(task: &Task, ready_after: Option<Wall>) -> Journey {
+    journey_within(task, ready_after, Stretch::default())
+}
+
+/// The same of a part of its way: what ended in it.
+pub fn journey_within(task: &Task, ready_after: Option<Wall>, stretch: Stretch) -> Journey {
     let body = task.body();
     let mut walk = Walk {
         at: Some((Status::Draft, body.created_at)),
         awaits_review: None,
         in_review: None,
         ready_after,
+        from: stretch.from,
+        counts: false,
         found: Journey::default(),
     };
-    body.history.iter().for_each(|line| walk.step(line));
+    for (at, line) in body.history.iter().enumerate() {
+        walk.counts = at >= stretch.lines && stretch.until.is_none_or(|until| line.time <= until);
+        walk.step(line);
+    }
     let mut found = walk.found;
     // A migrated task knows the number of its rounds and nothing of each.
-    if found.claims == 0 {
+    if found.claims == 0 && stretch.lines == 0 {
         found.claims = u64::from(task.iteration);
     }
     if task.status.is_terminal() {
         found.ended = found.ended.or(body.merge.as_ref().map(|merge| merge.time));
     }
     if let Some(merged) = merged_at(task) {
-        found.lead = Some(span(body.created_at, merged));
+        let line = body.history.iter().rposition(|line| line.event == Event::Merged);
+        let in_it = line.is_none_or(|line| line >= stretch.lines)
+            && stretch.from.is_none_or(|from| merged >= from)
+            && stretch.until.is_none_or(|until| merged <= until);
+        // All of it, though it began before: a task is merged once.
+        found.lead = in_it.then(|| span(body.created_at, merged));
         found.ended = Some(merged);
     }
     found
@@ -73,15 +98,25 @@ struct Walk {
     awaits_review: Option<Wall>,
     in_review: Option<Wall>,
     ready_after: Option<Wall>,
+    from: Option<Wall>,
+    /// Whether the present line belongs to what is asked about.
+    counts: bool,
     found: Journey,
 }
 
 impl Walk {
+    /// The part of a span that counts, if it ends with a line that does.
+    fn part(&self, since: Wall, now: Wall) -> Option<u64> {
+        let since = self.from.map_or(since, |from| since.max(from));
+        self.counts.then(|| span(since, now))
+    }
+
     fn step(&mut self, line: &HistoryEntry) {
         let now = line.time;
         match line.event {
             Event::ReviewStarted => {
-                self.found.review_waits.extend(self.awaits_review.take().map(|since| span(since, now)));
+                let waited = self.awaits_review.take().and_then(|since| self.part(since, now));
+                self.found.review_waits.extend(waited);
                 self.in_review = Some(now);
             }
             Event::ReviewReleased
@@ -90,7 +125,7 @@ impl Walk {
             | Event::DiscussionNeeded
             | Event::RedTeamCleared
             | Event::Blocked => self.end_review(now),
-            Event::Claimed | Event::TakenOver => self.found.claims += 1,
+            Event::Claimed | Event::TakenOver => self.found.claims += u64::from(self.counts),
             _ => {}
         }
         let Some(to) = line.to else { return };
@@ -111,20 +146,21 @@ impl Walk {
     }
 
     fn end_review(&mut self, now: Wall) {
-        self.found.reviews.extend(self.in_review.take().map(|since| span(since, now)));
+        let took = self.in_review.take().and_then(|since| self.part(since, now));
+        self.found.reviews.extend(took);
     }
 
     fn leave(&mut self, from: Status, since: Wall, to: Status, line: &HistoryEntry) {
-        let took = span(since, line.time);
+        let took = self.part(since, line.time);
         match (from, to) {
             // Nobody knows when the former holder ceased to work.
             (Status::Working, Status::Working) => {}
-            (Status::Working, _) => self.found.work.push(took),
+            (Status::Working, _) => self.found.work.extend(took),
             (Status::Idle | Status::Rejected | Status::IntegrationFailed, Status::Working) => {
                 let ready = self.ready_after.map_or(since, |after| since.max(after));
-                self.found.claim_waits.push(span(ready, line.time));
+                self.found.claim_waits.extend(self.part(ready, line.time));
             }
-            (Status::Approved, Status::Merged) => self.found.merge_waits.push(took),
+            (Status::Approved, Status::Merged) => self.found.merge_waits.extend(took),
             _ => {}
         }
         if from == Status::ReadyForReview && to != from {

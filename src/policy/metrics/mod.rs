@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::board::review::Verdict;
-use crate::board::spent::Spent;
+use crate::board::review::{Review, Verdict};
+use crate::board::spent::{Spent, TaskMark};
 use crate::board::{AgentId, Board, Status, Task, TaskId, Wall};
 
 pub use goal::{GoalRollUp, ReviewState, TestCounts, goal_roll_up};
-pub use journey::{Journey, journey, merged_at};
+pub use journey::{Journey, Stretch, journey, journey_within, merged_at};
 pub use scope::in_sprint;
 pub use spread::{Spread, rate};
 
@@ -31,7 +31,11 @@ pub struct Asked<'a> {
     pub tasks: Vec<&'a Task>,
     /// What planning has cost meanwhile.
     pub planning: Spent,
-    /// What happened before or after this counts for nothing, where it is about the whole team and not about a task.
+    /// What all sessions have cost meanwhile, whichever task they were for; nothing, where only some tasks count.
+    pub everything: Spent,
+    /// How far tasks had come before.
+    pub before: &'a BTreeMap<TaskId, TaskMark>,
+    /// What happened before or after this counts for nothing.
     pub from: Option<Wall>,
     pub until: Option<Wall>,
     /// Only what is about these tasks, also of crashes and interventions.
@@ -162,8 +166,16 @@ pub fn metrics(asked: &Asked) -> Metrics {
     let mut found = Metrics { tasks: counts(&asked.tasks), ..Metrics::default() };
     let mut times = [const { Vec::new() }; 6];
     let (mut iterations, mut cycles, mut drift) = (Vec::new(), Vec::new(), Vec::new());
+    let fresh = TaskMark::default();
     for task in &asked.tasks {
-        let journey = journey(task, ready_after(&known, task));
+        let mark = asked.before.get(&task.id);
+        if mark.is_none() && was_over(asked, task) {
+            continue;
+        }
+        let mark = mark.unwrap_or(&fresh);
+        let stretch = Stretch { lines: mark.history, from: asked.from, until: asked.until };
+        let journey = journey_within(task, ready_after(&known, task), stretch);
+        let merged_now = journey.lead.is_some();
         let [lead, claim, review, merge, reviews, work] = &mut times;
         lead.extend(journey.lead);
         claim.extend(journey.claim_waits);
@@ -173,17 +185,24 @@ pub fn metrics(asked: &Asked) -> Metrics {
         work.extend(journey.work);
         iterations.extend(Some(journey.claims).filter(|claims| *claims > 0));
         let body = task.body();
-        if !body.reviews.is_empty() || task.review_cycles_total > 0 {
-            cycles.push(u64::from(task.review_cycles_total));
+        let rejections = task.review_cycles_total.saturating_sub(mark.rejections);
+        if body.reviews.len() > mark.reviews || rejections > 0 {
+            cycles.push(u64::from(rejections));
         }
-        if task.status == Status::Merged {
+        if merged_now {
             drift.extend(body.merge.as_ref().map(|merge| merge.drift));
         }
-        judge(task, &mut found.verdicts);
-        spend(task, &mut found.spent);
+        judge(task, mark, asked.until, &mut found.verdicts);
+        spend(task, mark, &mut found.spent);
     }
     found.spent.planning.add(&asked.planning);
     found.spent.total.add(&asked.planning);
+    // A session may end after its task did, and after the task was archived: then it is nobody's and was paid all the same.
+    let mut everything = Amount::default();
+    everything.add(&asked.everything);
+    if everything.tokens > found.spent.total.tokens {
+        found.spent.total = everything;
+    }
     let verdicts = &mut found.verdicts;
     verdicts.approval_rate = rate(verdicts.approvals, verdicts.total);
     verdicts.first_round_rate = rate(verdicts.approved_at_once, verdicts.judged_tasks);
@@ -215,6 +234,12 @@ fn counted<'r>(asked: &Asked, records: impl Iterator<Item = (Wall, Option<&'r Ta
         in_time && about
     };
     u64::try_from(records.filter(meant).count()).unwrap_or(u64::MAX)
+}
+
+/// Whether a task was finished before what is asked about began.
+fn was_over(asked: &Asked, task: &Task) -> bool {
+    let ended = task.status.is_terminal().then(|| journey(task, None).ended).flatten();
+    ended.zip(asked.from).is_some_and(|(ended, from)| ended < from)
 }
 
 fn counts(tasks: &[&Task]) -> Counts {
@@ -253,9 +278,10 @@ fn landed(known: &BTreeMap<&TaskId, &Task>, id: &TaskId, depth: usize) -> Option
     merged_at(task)
 }
 
-fn judge(task: &Task, verdicts: &mut Verdicts) {
+fn judge(task: &Task, mark: &TaskMark, until: Option<Wall>, verdicts: &mut Verdicts) {
     let reviews = &task.body().reviews;
-    for review in reviews {
+    let in_time = |review: &Review| until.is_none_or(|until| review.time <= until);
+    for review in reviews.iter().skip(mark.reviews).filter(|review| in_time(review)) {
         let reviewer: &AgentId = &review.reviewer;
         let known = verdicts.reviewers.entry(reviewer.to_string()).or_default();
         verdicts.total += 1;
@@ -269,30 +295,34 @@ fn judge(task: &Task, verdicts: &mut Verdicts) {
             Verdict::NeedsDiscussion => verdicts.discussions += 1,
         }
     }
-    if let Some(first) = reviews.iter().find(|review| !review.red_team) {
+    let first = reviews.iter().enumerate().find(|(_, review)| !review.red_team);
+    if let Some((_, first)) = first.filter(|(at, review)| *at >= mark.reviews && in_time(review)) {
         verdicts.judged_tasks += 1;
         verdicts.approved_at_once += u64::from(first.verdict == Verdict::Approve);
     }
 }
 
-fn spend(task: &Task, spending: &mut Spending) {
+fn spend(task: &Task, mark: &TaskMark, spending: &mut Spending) {
     let body = task.body();
     let sent_back = |round: u32| {
         body.reviews.iter().any(|review| review.round == round && review.verdict == Verdict::RequestChanges)
     };
+    let spent = body.spent.since(&mark.spent);
     let mut told = Spent::default();
     for round in &body.spent_rounds {
-        spending.reviewing.add(&round.review);
+        let before = mark.round(round.round);
+        let (work, review) = (round.work.since(&before.work), round.review.since(&before.review));
+        spending.reviewing.add(&review);
         if sent_back(round.round) {
-            spending.rejected_rounds.add(&round.work);
+            spending.rejected_rounds.add(&work);
         } else {
-            of_status(task.status, spending).add(&round.work);
+            of_status(task.status, spending).add(&work);
         }
-        told.add(&round.work);
-        told.add(&round.review);
+        told.add(&work);
+        told.add(&review);
     }
-    of_status(task.status, spending).add(&body.spent.since(&told));
-    spending.total.add(&body.spent);
+    of_status(task.status, spending).add(&spent.since(&told));
+    spending.total.add(&spent);
 }
 
 fn of_status(status: Status, spending: &mut Spending) -> &mut Amount {

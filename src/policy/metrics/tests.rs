@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::board::history::{Event, HistoryEntry};
-use crate::board::rules::{RecordUsage, Reject};
+use crate::board::rules::{CloseSprint, RecordUsage, Reject, StartSprint};
 use crate::board::spent::SessionKind;
 use crate::board::state::Sprint;
 use crate::board::testing::*;
@@ -16,6 +16,8 @@ fn of_board(bench: &Bench) -> Metrics {
         tasks: all.clone(),
         all: &all,
         planning: bench.board.rest.spent_planning,
+        everything: bench.board.rest.spent,
+        before: &BTreeMap::new(),
         from: None,
         until: None,
         only_tasks: false,
@@ -264,6 +266,75 @@ fn a_sprint_is_about_what_it_names_or_what_lived_in_it() {
     let replace = bench.replace("b", "d");
     bench.ok("planner-1", replace);
     assert_eq!(names(&sprint, &bench), "a b d", "what took its place belongs to it");
+}
+
+/// What was before a sprint is not its own, and what all sprints came to is what the board came to.
+#[test]
+fn the_figures_of_sprints_add_up_to_those_of_the_board() {
+    let mut bench = Bench::with_tasks(&["a", "b"]);
+    let sprint_now = |bench: &Bench| {
+        let sprint = &bench.board.rest.sprint;
+        let all: Vec<&Task> = bench.board.tasks.iter().collect();
+        metrics(&Asked {
+            board: &bench.board,
+            tasks: in_sprint(sprint, &all),
+            all: &all,
+            planning: bench.board.rest.spent_planning.since(&sprint.planning_before),
+            everything: bench.board.rest.spent.since(&sprint.spent_before),
+            before: &sprint.before,
+            from: Some(sprint.timeline.started),
+            until: None,
+            only_tasks: false,
+        })
+    };
+    work(&mut bench, "coder-1", "a", 10, 20);
+    judge_after(&mut bench, "reviewer-1", "a", 5, 7, Some(REASONS[0]));
+    work(&mut bench, "coder-2", "b", 0, 8);
+    judge_after(&mut bench, "reviewer-1", "b", 0, 3, None);
+    bench.merge("b");
+    bench.claim("coder-1", "a");
+    bench.tick(4);
+    bench.ok("coder-1", used(Some("a"), SessionKind::Work, 1, 500, 1.0));
+    bench.ok("coder-1", used(Some("b"), SessionKind::Work, 1, 90, 0.0));
+    bench.ok("coder-1", used(None, SessionKind::Plan, 0, 10, 0.0));
+    let first = sprint_now(&bench);
+    let closing = first.figures().into_iter().collect();
+    let id_1 = bench.board.rest.sprint.id.clone();
+    bench.ok("human", CloseSprint { id: id_1, metrics: closing, retrospective: None, note: None });
+    bench.ok("human", StartSprint { id: "second".to_owned(), goal: None, scope: vec![], deadline: None });
+    assert!(bench.board.rest.former_sprints.iter().all(|sprint| sprint.before.is_empty()));
+    let nothing = sprint_now(&bench);
+    assert_eq!((nothing.verdicts.total, nothing.spent.total.tokens, nothing.iterations.count), (0, 0, 0));
+    assert_eq!((nothing.seconds.work.count, nothing.seconds.lead.count, nothing.drift.count), (0, 0, 0));
+    // The work that had begun goes on for 6 of its 10 seconds.
+    bench.tick(6);
+    let checkpoint = bench.checkpoint("a");
+    bench.ok("coder-1", checkpoint);
+    let submit = bench.submit("a");
+    bench.ok("coder-1", submit);
+    judge_after(&mut bench, "reviewer-1", "a", 1, 9, None);
+    bench.merge("a");
+    bench.ok("coder-1", used(Some("a"), SessionKind::Work, 2, 70, 0.25));
+    bench.ok("coder-1", used(Some("a"), SessionKind::Review, 2, 5, 0.0));
+    let second = sprint_now(&bench);
+    let board = of_board(&bench);
+    assert_eq!((first.verdicts.total, second.verdicts.total, board.verdicts.total), (2, 1, 3));
+    assert_eq!((first.verdicts.rejections, second.verdicts.rejections), (1, 0));
+    assert_eq!(
+        (second.verdicts.judged_tasks, second.review_cycles.total),
+        (0, 0),
+        "its first verdict was before"
+    );
+    assert_eq!(spread(second.seconds.work), (1, 6, 6, 6, 6));
+    assert_eq!((second.seconds.claim_queue.count, second.seconds.review.total), (0, 9));
+    assert_eq!(
+        (first.spent.total.tokens, second.spent.total.tokens, board.spent.total.tokens),
+        (600, 75, 675)
+    );
+    assert_eq!((second.spent.merged.tokens, second.spent.reviewing.tokens), (70, 5));
+    assert_eq!(second.spent.rejected_rounds.tokens, 0, "the round that was sent back was the first sprint's");
+    assert_eq!(first.iterations.total + second.iterations.total, board.iterations.total);
+    assert_eq!(first.seconds.lead.total + second.seconds.lead.total, board.seconds.lead.total);
 }
 
 #[test]

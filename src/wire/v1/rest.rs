@@ -104,6 +104,7 @@ fn sprint(mut fields: Fields, tasks: &[OldTask], now: &Stamp, extras: &mut Extra
         note: None,
         spent_before: Default::default(),
         planning_before: Default::default(),
+        before: Default::default(),
     };
     extras.leave("sprint.timeline", timeline);
     extras.leave("sprint.metrics", metrics);

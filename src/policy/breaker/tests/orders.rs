@@ -40,6 +40,10 @@ fn happened() -> impl Strategy<Value = Happened> {
 fn board(start: &Bench, all: &[Happened]) -> Board {
     let mut board = start.board.clone();
     let now = start.now.wall.0 + 4000;
+    for task in &mut board.tasks {
+        let claimed = HistoryEntry::new(start.now.wall, Event::Claimed, agent("coder-1"));
+        task.parts_mut().1.history.push(claimed);
+    }
     for (at, one) in all.iter().enumerate() {
         let (time, by) = (Wall(now + one.time), agent(AGENTS[one.agent]));
         let text = TEXTS[one.text];
@@ -90,8 +94,8 @@ fn board(start: &Bench, all: &[Happened]) -> Board {
 
 fn found(board: &Board, now: Wall) -> Vec<(String, Vec<TripEvidence>)> {
     let config = BreakerConfig::default();
-    assert_eq!(gauges(board, &config, now).len(), 10);
-    trips(board, &config, now).into_iter().map(|trip| (trip.key, trip.evidence)).collect()
+    assert_eq!(gauges(board, &[], &config, now).len(), 10);
+    trips(board, &[], &config, now).into_iter().map(|trip| (trip.key, trip.evidence)).collect()
 }
 
 proptest! {
@@ -115,7 +119,7 @@ proptest! {
         prop_assert_eq!(&found(&turned, now), &there);
         bench.board = straight;
         bench.now.wall = now;
-        for trip in trips(&bench.board, &BreakerConfig::default(), now) {
+        for trip in trips(&bench.board, &[], &BreakerConfig::default(), now) {
             let mut after = bench.board.clone();
             let call = bench.call(bench.actor("human"));
             let applied = crate::board::apply(&mut after, &trip.into(), &call, None);

@@ -6,7 +6,8 @@ use crate::board::refusal::Code;
 use crate::board::rules::{AnswerTrip, MergeFailure, ResolveBreaker};
 use crate::board::testing::{commit, id};
 
-use super::{Desk, HOUR, trips};
+use super::super::{decisions, reason};
+use super::{Choice, Desk, HOUR, Response, trips};
 
 #[test]
 fn rejections_for_one_reason_on_three_tasks_trip_without_any_anomaly() {
@@ -21,6 +22,106 @@ fn rejections_for_one_reason_on_three_tasks_trip_without_any_anomaly() {
     assert!(desk.bench.board.rest.anomalies.is_empty());
     let trip = &desk.bench.board.rest.circuit_breaker.trips[0];
     assert!(trip.evidence.iter().all(|record| record.source == "rejected"), "{trip:?}");
+}
+
+/// What reviewers found and coders mended is how a team works: nobody is stopped for it, and nobody told.
+#[test]
+fn rejections_that_were_mended_are_no_story() {
+    let mut desk = Desk::new();
+    let reason = "tests missing for the error path";
+    for task in ["a", "b", "c"] {
+        desk.bench.rejected("coder-1", task, reason);
+        desk.bench.approved("coder-1", task);
+    }
+    assert_eq!(desk.gauge(Pattern::SameFailure), (0, 0), "approved since");
+    for task in ["a", "b"] {
+        desk.bench.merge(task);
+    }
+    desk.bench.rejected("coder-1", "d", reason);
+    desk.bench.rejected("coder-1", "e", reason);
+    let abandon = desk.bench.abandon("e");
+    desk.bench.ok("human", abandon);
+    assert_eq!(desk.gauge(Pattern::SameFailure), (1, 3), "d alone is still sent back");
+    assert_eq!(desk.would_trip(), []);
+}
+
+#[test]
+fn rejections_warn_and_red_gates_for_the_same_reason_halt() {
+    let mut desk = Desk::new();
+    let reason = "pytest: command not found";
+    for task in ["a", "b", "c"] {
+        desk.bench.rejected("coder-1", task, reason);
+    }
+    let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall);
+    assert_eq!(found[0].response, Response::Warning);
+    assert_eq!(desk.trip(), [Pattern::SameFailure]);
+    for (at, task) in ["d", "e", "f"].into_iter().enumerate() {
+        desk.bench.hand_in("coder-1", task);
+        let report = gate_report(at as u64, GateStatus::CouldNotRun, reason, &[]);
+        desk.bench.board.tasks[at + 3].parts_mut().1.gates = Some(report);
+    }
+    let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall);
+    assert_eq!(found.iter().map(|trip| trip.response).collect::<Vec<_>>(), [Response::Checkpoint]);
+    assert!(found[0].evidence.iter().all(|record| record.source.starts_with("gate ")), "{found:?}");
+    desk.trip();
+    assert_eq!(desk.would_trip(), []);
+    desk.resolve();
+    assert_eq!(desk.would_trip(), []);
+    desk.config.responses.insert(Pattern::SameFailure, Choice::Halt);
+    assert_eq!(
+        desk.config.response(Pattern::SameFailure, true),
+        Some(Response::Halt),
+        "a person's word holds"
+    );
+}
+
+#[test]
+fn nobody_is_told_to_cut_a_finished_task_anew() {
+    let mut desk = Desk::new();
+    for task in ["a", "b", "c"] {
+        desk.bench.rejected("coder-1", task, "SQL is built by string concatenation");
+    }
+    desk.trip();
+    let boxes = |desk: &Desk| {
+        let all = decisions(&desk.bench.board.rest.circuit_breaker.trips[0], &desk.bench.board);
+        all.into_iter().filter(|decision| decision.contains("rescope")).collect::<Vec<_>>()
+    };
+    assert!(boxes(&desk)[0].contains("rescope a "));
+    let abandon = desk.bench.abandon("a");
+    desk.bench.ok("human", abandon);
+    assert!(boxes(&desk)[0].contains("rescope b "));
+    for task in ["b", "c"] {
+        let abandon = desk.bench.abandon(task);
+        desk.bench.ok("human", abandon);
+    }
+    assert_eq!(boxes(&desk), Vec::<String>::new());
+}
+
+/// What was archived was merged all the same.
+#[test]
+fn tidying_up_does_not_lower_a_threshold() {
+    let mut desk = Desk::new();
+    for task in ["a", "b", "c"] {
+        desk.bench.approved("coder-1", task);
+        desk.bench.merge(task);
+    }
+    desk.cut("planner-1", "d", "d2").cut("planner-1", "e", "e2").cut("planner-1", "f", "f2");
+    assert_eq!(desk.would_trip(), []);
+    let archived: Vec<_> = desk.bench.board.tasks.drain(..3).collect();
+    let now = desk.bench.now.wall;
+    assert_eq!(trips(&desk.bench.board, &[], &desk.config, now).len(), 1);
+    assert_eq!(trips(&desk.bench.board, &archived, &desk.config, now), []);
+}
+
+/// Whoever looks into the file of the switch has a terminal.
+#[test]
+fn a_switch_holds_no_control_bytes() {
+    let mut desk = Desk::new();
+    desk.outage("coder-1", "a", "PyPI is \u{1b}[31mdown").outage("coder-2", "b", "PyPI \u{1b}[31mdown");
+    desk.trip();
+    let said = reason(&desk.bench.board.rest.circuit_breaker.trips[0]);
+    assert!(said.starts_with("breaker trip-1 (external_outage)") && said.contains("PyPI"), "{said}");
+    assert!(!said.chars().any(char::is_control), "{said:?}");
 }
 
 #[test]
@@ -190,7 +291,7 @@ fn a_replacement_that_is_blocked_again_is_a_chain() {
 fn the_breaker_is_a_persons_and_changes_no_task() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
-    let found = trips(&desk.bench.board, &desk.config, desk.bench.now.wall).remove(0);
+    let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall).remove(0);
     assert_eq!(desk.bench.refused("coder-1", found.clone()), Code::HumanOnly);
     let tasks = desk.bench.board.tasks.clone();
     desk.bench.ok("human", found.clone());
@@ -214,7 +315,7 @@ fn the_board_remembers_only_so_much() {
     }
     assert_eq!(desk.bench.board.rest.circuit_breaker.crashes.len(), CRASHES_KEPT);
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
-    let found = trips(&desk.bench.board, &desk.config, desk.bench.now.wall).remove(0);
+    let found = trips(&desk.bench.board, &[], &desk.config, desk.bench.now.wall).remove(0);
     for number in 0..TRIPS_KEPT + 5 {
         let mut other = found.clone();
         other.key = format!("external_outage:{number}");

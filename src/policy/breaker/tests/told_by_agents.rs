@@ -1,8 +1,10 @@
 //! What agents admit.
 
 use crate::board::breaker::Pattern;
-use crate::board::records::AnomalyKind;
+use crate::board::history::Event;
+use crate::board::records::{Anomaly, AnomalyKind};
 use crate::board::rules::MarkProcessed;
+use crate::board::testing::{agent, details, id};
 
 use super::{Desk, HOUR};
 
@@ -142,6 +144,46 @@ fn an_assumption_that_fails_on_two_tasks_cascades() {
     assert_eq!(desk.would_trip(), [], "the same task twice is one");
     desk.log("coder-2", "c", wrong, &[("assumption", "all ids are integers"), ("reality", "UUIDs")]);
     assert_eq!(desk.trip(), [Pattern::AssumptionCascade]);
+}
+
+#[test]
+fn one_mistaken_agent_or_guesses_about_untouched_tasks_do_not_cascade() {
+    let mut desk = Desk::new();
+    let wrong = AnomalyKind::AssumptionViolated;
+    let said = [("assumption", "ids are integers"), ("reality", "UUIDs")];
+    desk.log("coder-1", "a", wrong, &said)
+        .log("coder-1", "b", wrong, &said)
+        .log("coder-1", "c", wrong, &said);
+    assert_eq!(desk.would_trip(), [], "one agent may be mistaken on many tasks");
+    assert_eq!(desk.gauge(Pattern::AssumptionCascade), (1, 2));
+    for at in [3, 4] {
+        desk.bench.board.tasks[at].parts_mut().1.history.retain(|line| line.event != Event::Claimed);
+    }
+    desk.log("coder-2", "d", wrong, &said).log("coder-2", "e", wrong, &said);
+    assert_eq!(desk.would_trip(), [], "nobody has begun those");
+    desk.log("coder-2", "f", wrong, &said);
+    assert_eq!(desk.would_trip(), [Pattern::AssumptionCascade]);
+}
+
+#[test]
+fn many_unlike_reports_are_compared_once_and_what_is_left_out_is_said() {
+    let mut desk = Desk::new();
+    let now = desk.bench.now.wall;
+    for at in 0..250 {
+        let word: String = (0..6).map(|step| char::from(b'a' + ((at >> step) % 26 + step) as u8)).collect();
+        desk.bench.board.rest.anomalies.push(Anomaly {
+            id: format!("anomaly-{at}"),
+            kind: AnomalyKind::RetryLoop,
+            task_id: id("a"),
+            logged_by: agent("coder-1"),
+            timestamp: now,
+            details: details(&[("error_pattern", &format!("{word} broke in {word}{word}")), ("count", "3")]),
+            processed_by: None,
+        });
+    }
+    let all = super::gauges(&desk.bench.board, &[], &desk.config, now);
+    let story = all.into_iter().find_map(|gauge| gauge.nearest).expect("a story");
+    assert!(story.summary.ends_with("(50 older records not looked at)"), "{}", story.summary);
 }
 
 #[test]
