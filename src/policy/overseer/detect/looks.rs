@@ -91,9 +91,9 @@ const WORK_PER_CENT: u128 = 20;
 
 /// Whether its processes computed something in this time.
 pub fn busy(window: &[&AgentSnapshot], config: &OverseerConfig) -> bool {
-    // The session's clock counts whole seconds, and looks may be closer to each other.
+    // The session's clock counts whole seconds: half of one more or less. Looks may be closer to each other.
     let planned = config.interval() * window.len().saturating_sub(1) as f64 * 1000.0;
-    let passed = grown(window, |look| look.elapsed_seconds).saturating_sub(1).saturating_mul(1000);
+    let passed = grown(window, |look| look.elapsed_seconds).saturating_mul(1000).saturating_sub(500);
     let millis = u128::from(passed.max(planned as u64).max(1));
     u128::from(grown(window, |look| look.cpu_ms)) * 100 >= millis * WORK_PER_CENT
 }
