@@ -71,7 +71,7 @@ fn what_sessions_used_stands_on_the_board() {
     let figures = world.json(&HUMAN, &["metrics"]).ok().data()["figures"].clone();
     assert_eq!(
         (&figures["tokens_merged"], &figures["tokens_reviewing"]),
-        (&40.0.into(), &40.0.into()),
+        (&40.into(), &40.into()),
         "{figures}"
     );
     world.sound();

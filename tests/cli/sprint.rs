@@ -136,7 +136,7 @@ fn a_run_halts_at_the_deadline_too() {
     use crate::team::{EVERY_ROLE, add, scripted, start, until};
     let world = scripted(&format!("while [ ! -e \"$OUT/go\" ]; do sleep 0.05; done\n{EVERY_ROLE}"));
     add(&world, "t1");
-    world.human(&["sprint", "start", "--deadline", "1s"]).ok();
+    world.human(&["sprint", "start", "--deadline", "3s"]).ok();
     let child = start(&world, &["--json", "run", "--team", "coder=1", "--team", "code_reviewer=1"]);
     until("the run halts", || world.path(".liza/CHECKPOINT").exists());
     std::fs::write(world.home().join("out/go"), "").unwrap();
