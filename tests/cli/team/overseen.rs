@@ -202,7 +202,8 @@ esac
     add(&world, "t1");
     let ran = world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert_eq!(world.row("t1")["status"], "MERGED", "{}", ran.stdout);
-    let handed_off = named(&events(&ran), "handed_off");
+    let told = events(&ran);
+    let handed_off = named(&told, "handed_off");
     assert_eq!(handed_off.len(), 1, "{}", ran.stdout);
     assert!(handed_off[0]["text"].as_str().is_some_and(|text| text.contains("tokens")), "{handed_off:?}");
     let done = done_about(&world, "coder-1");
@@ -436,7 +437,8 @@ esac
     });
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = Ran::of(runner.wait_with_output().expect("it ends"));
-    let notices = named(&events(&ran), "notice");
+    let told = events(&ran);
+    let notices = named(&told, "notice");
     assert!(
         notices
             .iter()
