@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{Actor, Call};
-use super::ids::{Role, TaskId};
+use super::ids::{AgentId, Role, TaskId};
 use super::paths::{PathPattern, RepoPath, inside};
 use super::refusal::{Code, Refusal};
 use super::state::Board;
+use super::task::Task;
 use super::transition::Transition;
 
 macro_rules! operations {
@@ -42,8 +43,8 @@ operations! {
     Plan "plan" "plan tasks",
     /// Claim, announce, sync and hand in work.
     Work "work" "work on tasks",
-    /// Block tasks, and take back what others hold. To give back what it holds itself is never denied to anybody: its
-    /// runner does that for it when a session ends.
+    /// Block or take back what others hold, and set switches for others or for everybody. To block or give back what it
+    /// holds or reviews itself is never denied to anybody: its runner does that for it when a session ends.
     Stop "stop" "stop tasks",
     /// Take up reviews and give verdicts.
     Review "review" "review",
@@ -64,13 +65,7 @@ operations! {
 /// while others work: presence, outcomes of what was begun, records of what happened.
 pub fn operation_of(what: &Transition, board: &Board, by: &Actor) -> Option<Operation> {
     use Transition as T;
-    let own = |task: &TaskId| {
-        board.task(task).is_none_or(|task| {
-            let by = by.id();
-            task.lease.as_ref().is_some_and(|lease| lease.agent == by)
-                || task.assigned_to.as_ref() == Some(&by)
-        })
-    };
+    let own = |task: &TaskId| board.task(task).is_none_or(|task| has_in_hand(task, by));
     match what {
         T::AddTasks(_)
         | T::Finalize(_)
@@ -81,7 +76,7 @@ pub fn operation_of(what: &Transition, board: &Board, by: &Actor) -> Option<Oper
         | T::MarkProcessed(_)
         | T::ArchiveTasks(_) => Some(Operation::Plan),
         T::BeginClaim(_) | T::WriteCheckpoint(_) | T::Submit(_) | T::RecordSync(_) => Some(Operation::Work),
-        T::Block(_) => Some(Operation::Stop),
+        T::Block(block) => (!own(&block.task)).then_some(Operation::Stop),
         T::Release(release) => (!own(&release.task)).then_some(Operation::Stop),
         T::HandOff(handoff) => (!own(&handoff.task)).then_some(Operation::Stop),
         T::StartReview(start) if board.task(&start.task).is_some_and(|task| task.awaits_red_team()) => {
@@ -141,13 +136,21 @@ pub fn operation_of(what: &Transition, board: &Board, by: &Actor) -> Option<Oper
     }
 }
 
+/// Whether a task is one's own to stop: it works on it, is to go on with it, or reviews it.
+fn has_in_hand(task: &Task, by: &Actor) -> bool {
+    let by = by.id();
+    let leased = [&task.lease, &task.review_lease].into_iter().flatten().any(|lease| lease.agent == by);
+    leased || task.assigned_to.as_ref() == Some(&by)
+}
+
 /// Whether the rules let an agent of this role do any of it, whatever the registry says. A test asks the rules.
 pub fn allowed_by_rules(role: &Role, operation: Operation) -> bool {
     let role = role.as_str();
     match operation {
         Operation::Plan => role == "planner",
-        // Of tasks that name its role; and of what it holds.
-        Operation::Work | Operation::Stop | Operation::Bundle => true,
+        // Of tasks that name its role; and of what it worked on.
+        Operation::Work | Operation::Bundle => true,
+        Operation::Stop => matches!(role, "planner" | "overseer"),
         Operation::Review | Operation::Merge | Operation::Bless => role == "code_reviewer",
         Operation::Attack => role == "red_team",
         Operation::Report | Operation::Message => true,
@@ -190,15 +193,26 @@ pub fn of_actor<'b>(board: &'b Board, by: &Actor) -> Option<&'b Grants> {
 }
 
 /// Where in liza.yaml it says so, for a message: `roles.coder.deny`.
-pub fn place(board: &Board, by: &Actor, key: &str) -> String {
-    let roles = board.agent(&by.id()).map(|agent| agent.roles.as_slice()).unwrap_or_default();
+pub fn place(board: &Board, by: &AgentId, key: &str) -> String {
+    let roles = board.agent(by).map(|agent| agent.roles.as_slice()).unwrap_or_default();
     let places: Vec<String> = roles.iter().map(|role| format!("roles.{role}.{key}")).collect();
     format!("liza.yaml, {}", places.join(", "))
 }
 
-/// What somebody who meets the registry can do.
-const ASK: &str = "leave it to another role, or ask for it with `liza note`; `liza roles ROLE` shows what a role may do, and \
-                   what a person changes in liza.yaml counts from the agent's next registration on";
+/// What somebody who meets the registry can do, by a way that it leaves open.
+fn ways_out(grants: &Grants) -> String {
+    let ask = if !grants.denied.contains(&Operation::Report) {
+        "ask for it with `liza note`"
+    } else if !grants.denied.contains(&Operation::Message) {
+        "ask for it with `liza message send --to human --type request_input`"
+    } else {
+        "block the task you hold with a question (`liza task block`), which nobody is denied"
+    };
+    format!(
+        "leave it to another role, or {ask}; `liza roles ROLE` shows what a role may do, and what a person changes in \
+         liza.yaml counts from the agent's next registration on"
+    )
+}
 
 /// Refuses what the registry did not give whoever acts.
 pub fn check(board: &Board, what: &Transition, call: &Call) -> Result<(), Refusal> {
@@ -207,18 +221,67 @@ pub fn check(board: &Board, what: &Transition, call: &Call) -> Result<(), Refusa
     if !grants.denied.contains(&operation) {
         return Ok(());
     }
+    denied(board, &call.by, grants, operation)
+}
+
+fn denied(board: &Board, by: &Actor, grants: &Grants, operation: Operation) -> Result<(), Refusal> {
     Refusal::new(
         Code::Role,
         format!(
             "the role registry ({}) does not let `{}` {}",
-            place(board, &call.by, "deny/allow"),
-            call.by.id(),
+            place(board, &by.id(), "deny/allow"),
+            by.id(),
             operation.words()
         ),
     )
-    .hint(ASK)
+    .hint(ways_out(grants))
     .detail("operation", operation.as_str())
     .err()
+}
+
+/// Whom a switch is to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stopped {
+    Everybody,
+    Task(TaskId),
+    Agent(AgentId),
+}
+
+/// Refuses a switch that is not for whoever acts to set: anybody may stop itself and what it has in hand, planners and
+/// overseers may stop others, and people everything.
+pub fn check_switch(board: &Board, by: &Actor, whom: &Stopped) -> Result<(), Refusal> {
+    let Some(grants) = of_actor(board, by) else { return Ok(()) };
+    let own = match whom {
+        Stopped::Everybody => false,
+        Stopped::Task(id) => board.task(id).is_some_and(|task| has_in_hand(task, by)),
+        Stopped::Agent(id) => *id == by.id(),
+    };
+    if own {
+        return Ok(());
+    }
+    let roles = board.agent(&by.id()).map(|agent| agent.roles.as_slice()).unwrap_or_default();
+    if !roles.iter().any(|role| allowed_by_rules(role, Operation::Stop)) {
+        let whom = match whom {
+            Stopped::Everybody => "everybody".to_owned(),
+            Stopped::Task(id) => format!("task `{id}`, which it neither holds nor reviews"),
+            Stopped::Agent(id) => format!("`{id}`"),
+        };
+        return Refusal::new(
+            Code::Role,
+            format!("`{}` neither plans nor oversees, so it cannot stop {whom}", by.id()),
+        )
+        .hint(format!(
+            "--agent {} or --task with a task of your own stops that much; for others, {}",
+            by.id(),
+            ways_out(grants)
+        ))
+        .detail("operation", Operation::Stop.as_str())
+        .err();
+    }
+    if grants.denied.contains(&Operation::Stop) {
+        return denied(board, by, grants, Operation::Stop);
+    }
+    Ok(())
 }
 
 /// To whom a role may write if the registry says nothing else. A person may always be written to, and a question may
@@ -270,10 +333,10 @@ pub fn check_spawn<'r>(
             Code::Role,
             format!(
                 "the role registry ({}) does not let `{id}` plan work for the role {role}",
-                place(board, &call.by, "may_spawn")
+                place(board, id, "may_spawn")
             ),
         )
-        .hint(ASK)
+        .hint(ways_out(&agent.grants))
         .detail("role", role.as_str())
         .err(),
     }

@@ -294,6 +294,17 @@ pub struct Attempt {
     pub base_commit: CommitId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handout: Option<Handout>,
+    /// The head its agent found when it claimed the task first, if it has claimed it again since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<CommitId>,
+}
+
+impl Attempt {
+    /// What its agent found: everything after it, up to where the next attempt starts, is its own.
+    pub fn start(&self) -> &CommitId {
+        let handed_out = || self.handout.as_ref().map(|handout| &handout.head);
+        self.began.as_ref().or_else(handed_out).unwrap_or(&self.base_commit)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -133,6 +133,7 @@ pub fn evidence(head: CommitId, file: &str) -> Evidence {
         contains_base: true,
         dirty: Vec::new(),
         files: vec![file.to_owned()],
+        touched: Vec::new(),
         tests: vec![file.to_owned()],
         protected: Vec::new(),
         authors: Vec::new(),

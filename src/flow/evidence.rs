@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::board::rules::Evidence;
-use crate::board::{Board, CommitId, TaskId};
-use crate::git::{ChangeStatus, content};
+use crate::board::rules::{Evidence, Touched};
+use crate::board::{AgentId, Board, CommitId, TaskId};
+use crate::git::{self, ChangeStatus, MergeTree, content};
 
 use super::claim::integration_head;
 use super::context::Context;
@@ -42,11 +42,13 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     if content::merge_head(worktree)?.is_some() {
         dirty.push("a merge in progress".to_owned());
     }
+    let files: Vec<String> = changed.iter().map(|change| change.path.clone()).collect();
     Ok(Evidence {
+        touched: touched(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
         protected: config.protected_among(changed.iter().map(|change| change.path.as_str())),
-        files: changed.iter().map(|change| change.path.clone()).collect(),
+        files,
         authors: authors(ctx, &merge_base, &head)?,
         tree: Some(query.tree_of(&head)?),
         head,
@@ -55,6 +57,53 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         validation: None,
         gates: None,
     })
+}
+
+/// What each agent that is kept to some paths changed of these files.
+fn touched(
+    ctx: &Context,
+    board: &Board,
+    task: &TaskId,
+    integration: &CommitId,
+    head: &CommitId,
+    files: &[String],
+) -> Result<Vec<Touched>, Failure> {
+    let bounded = |id: &AgentId| board.agent(id).is_some_and(|agent| !agent.grants.paths.is_empty());
+    let attempts = board.task(task).map(|task| task.body().attempts.as_slice()).unwrap_or_default();
+    let mut found: Vec<Touched> = Vec::new();
+    for (at, attempt) in attempts.iter().enumerate().filter(|(_, attempt)| bounded(&attempt.agent)) {
+        let end = attempts.get(at + 1).map_or(head, |next| next.start());
+        let mut own = changed_by(ctx, integration, attempt.start(), end)?;
+        own.retain(|file| files.contains(file));
+        match found.iter_mut().find(|one| one.agent == attempt.agent) {
+            Some(one) => one.files.extend(own),
+            None => found.push(Touched { agent: attempt.agent.clone(), files: own }),
+        }
+    }
+    for one in &mut found {
+        one.files.sort();
+        one.files.dedup();
+    }
+    Ok(found)
+}
+
+/// What somebody changed who found `start` and left `end`. What integration brought in meanwhile is nobody's, except
+/// where he decided a conflict.
+fn changed_by(
+    ctx: &Context,
+    integration: &CommitId,
+    start: &CommitId,
+    end: &CommitId,
+) -> Result<Vec<String>, Failure> {
+    let query = ctx.query()?;
+    let taken_in = match query.merge_base(integration, end)? {
+        Some(base) if !query.is_ancestor(&base, start)? => base,
+        _ => return Ok(query.changed_paths(start, end)?.into_iter().map(|change| change.path).collect()),
+    };
+    let (MergeTree::Clean(merged) | MergeTree::Conflict { tree: merged, .. }) =
+        git::merge_tree(&ctx.repo, start, &taken_in)?;
+    let differences = git::tree::differences(&ctx.repo, &merged, end)?;
+    Ok(differences.into_iter().flat_map(|one| std::iter::once(one.path).chain(one.renamed_from)).collect())
 }
 
 fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {

@@ -321,8 +321,10 @@ fn write_shared(ctx: &Context, path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Names that `--role` and ids are checked with before anything is opened.
+/// A role by any of its names: the words of a work graph are understood, as they are in liza.yaml.
 pub fn parse_role(text: &str) -> Result<Role, Failure> {
-    Role::new(text).map_err(|why| Failure::usage(format!("`{text}` cannot be a role: {why}")))
+    let role = Role::new(text).map_err(|why| Failure::usage(format!("`{text}` cannot be a role: {why}")))?;
+    Ok(Role::of_work_graph(text).unwrap_or(role))
 }
 
 pub fn parse_task(text: &str) -> Result<TaskId, Failure> {

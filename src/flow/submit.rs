@@ -135,6 +135,7 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
         contains_base: true,
         dirty: Vec::new(),
         files: Vec::new(),
+        touched: Vec::new(),
         tests: Vec::new(),
         protected: Vec::new(),
         authors: Vec::new(),

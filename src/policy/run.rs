@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::board::call::World;
+use crate::board::grants::Operation;
 use crate::board::graph::Graph;
 use crate::board::quorum::approvers;
 use crate::board::rules::{check_claimable, check_reviewable, lease_over};
@@ -215,8 +216,9 @@ impl<'a> Round<'a> {
                 let call = self.call(&seat.agent);
                 self.is_free(seat)
                     && call.check_switches(Some(&task.id)).is_ok()
-                    && (task.judged_by().is_none()
-                        || check_reviewable(self.board, &call, task).is_ok()
+                    && (task.judged_by().is_none() && may_merge(self.board, &seat.agent)
+                        || task.judged_by().is_some()
+                            && check_reviewable(self.board, &call, task).is_ok()
                             && self.is_affordable(seat, Some(task)))
             };
             // Whoever took a review and died with it gets it back.
@@ -415,6 +417,11 @@ fn nothing_planned(team: &Team) -> Cause {
     }
 }
 
+/// Whether the role registry lets it; whoever is not registered yet is told then.
+fn may_merge(board: &Board, agent: &AgentId) -> bool {
+    board.agent(agent).is_none_or(|agent| !agent.grants.denied.contains(&Operation::Merge))
+}
+
 /// Why nobody of the team can play a role; nothing if somebody can.
 fn missing_role(team: &Team, role: &Role) -> Option<String> {
     let mut seats = team.seats.iter().filter(|seat| &seat.role == role).peekable();
@@ -480,6 +487,19 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
     }) {
         let why = format!("{} is set for it", switch.kind.as_str());
         return made(CauseKind::Person, why, format!("`liza resume --task {id}`"));
+    }
+    let mut mergers = team.seats.iter().filter(|seat| seat.role == task.next_role()).peekable();
+    let waits_for_merge = task.status == Status::Approved && task.judged_by().is_none();
+    if waits_for_merge && mergers.peek().is_some() && mergers.all(|seat| !may_merge(board, &seat.agent)) {
+        let why = format!(
+            "it is approved, and the role registry (liza.yaml, roles.{}.deny/allow) lets nobody of the team merge",
+            task.next_role()
+        );
+        return made(
+            CauseKind::Person,
+            why,
+            format!("`liza merge {id}`, or change the registry and run again"),
+        );
     }
     if let Some(why) = team.futile.get(id) {
         let hint = format!("mend that, then run again; `liza task show {id}` tells more");

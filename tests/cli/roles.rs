@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::providers::Fake;
-use crate::support::{HUMAN, Ran, World, paths, write};
+use crate::support::{HUMAN, Ran, Who, World, paths, write};
 
 fn matrix(world: &World) -> Value {
     world.json(&HUMAN, &["roles"]).ok().data()
@@ -50,6 +50,9 @@ fn the_defaults_are_printed_with_what_holds_them() {
     assert_eq!(of("plan", "coder"), (false, "rule".into(), String::new()));
     assert_eq!(of("merge", "code_reviewer"), (true, "rule".into(), String::new()));
     assert!(of("oversee", "overseer").0);
+    assert_eq!(of("stop", "coder"), (false, "rule".into(), "only what it holds or reviews".into()));
+    assert_eq!(of("switches", "planner"), (true, "rule".into(), "any, not to be taken away".into()));
+    assert!(!of("switches", "code_reviewer").0);
     assert_eq!(of("spawn", "planner"), (true, "registry".into(), "coder, test_engineer".into()));
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
@@ -150,7 +153,8 @@ fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
         message.contains("liza.yaml, roles.coder.deny") && message.contains("`coder-1` report"),
         "{message}"
     );
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("liza roles")), "{error}");
+    let hint = error["hint"].as_str().expect("a hint");
+    assert!(hint.contains("liza roles") && hint.contains("liza message send --to human"), "{hint}");
     // Nothing is on record of it but the registrations before.
     let log = world.json(&HUMAN, &["log"]).ok().data()["records"].clone();
     assert!(log.as_array().expect("records").iter().all(|record| record["by"] == "human"), "{log}");
@@ -299,4 +303,97 @@ fn the_options_and_the_words_reach_the_agent() {
         "{prompt}"
     );
     assert!(prompt.contains("`bless gates`"), "{prompt}");
+}
+
+/// The scene of a handoff between two bounded roles: the coder's work under `src/`, then a test engineer's turn.
+fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
+    world.task("t1", &["src/", "tests/"]);
+    let worktree = world.claim(coder, "t1");
+    world.checkpoint(coder, "t1", &["src/a.sh", "tests/test_a.sh"]);
+    world.write_and_commit(&worktree, files);
+    let handoff = ["task", "handoff", "t1", "--summary", "the code is there", "--next", "test it"];
+    let to = handoff.iter().copied().chain(["--to-role", "test_engineer"]).collect::<Vec<_>>();
+    world.liza(coder, &to).ok();
+}
+
+#[test]
+fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
+    let world = World::bare_repo();
+    world.human(&["init", "A greeting program", "--hooks"]).ok();
+    world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");
+    let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
+    let reviewer = world.register("code_reviewer", "rev-1");
+    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n")]);
+    let worktree = world.claim(&tester, "t1");
+    world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh"]);
+    write(&worktree, "tests/test_a.sh", "echo ok\n");
+    world.git_in(&worktree, &["add", "-A"]);
+    world.git_as(&tester, &worktree, &["commit", "-q", "-m", "tests"], &[]).ok();
+    let submit = |who: &Who| world.json(who, &["task", "submit", "t1"]).ok().data()["review_commit"].clone();
+    let commit = submit(&tester);
+    // Sent back, its first turn still counts as its own, and what integration brings in as nobody's.
+    world.liza(&reviewer, &["review", "claim", "t1"]).ok();
+    let commit = commit.as_str().expect("a commit");
+    let reject = ["review", "reject", "t1", "--commit", commit, "--reason", "too little", "--issue"];
+    let reject: Vec<&str> =
+        reject.iter().copied().chain(["major:tests/test_a.sh:1:it tests nothing"]).collect();
+    world.liza(&reviewer, &reject).ok();
+    let other = world.register("coder", "coder-2");
+    world.merge_task(&other, &reviewer, "t2", "src/b.sh", "echo b\n");
+    let worktree = world.claim(&tester, "t1");
+    world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh"]);
+    world.liza(&tester, &["task", "sync", "t1"]).ok();
+    world.write_and_commit(&worktree, &[("tests/test_a.sh", "sh src/a.sh && echo ok\n")]);
+    submit(&tester);
+    world.sound();
+}
+
+#[test]
+fn work_out_of_bounds_does_not_get_in_by_being_handed_on() {
+    let world = World::new();
+    world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
+    let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
+    // Giving it back is never refused.
+    handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
+    let worktree = world.claim(&tester, "t1");
+    world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh", "tests/test_b.sh"]);
+    world.write_and_commit(&worktree, &[("tests/test_b.sh", "echo ok\n")]);
+    let error = world.refused(&tester, &["task", "submit", "t1"], 1, "refused.scope");
+    let named = paths(&error);
+    assert_eq!(named.len(), 1, "{error}");
+    assert!(
+        named[0].starts_with("tests/test_a.sh (changed by `coder-1`")
+            && named[0].contains("roles.coder.paths"),
+        "{named:?}"
+    );
+    world.git_in(&worktree, &["rm", "-q", "-f", "tests/test_a.sh"]);
+    world.git_in(&worktree, &["commit", "-q", "-m", "without it"]);
+    world.liza(&tester, &["task", "submit", "t1"]).ok();
+}
+
+#[test]
+fn a_message_to_a_role_that_the_registry_leaves_out_is_refused_when_it_is_sent() {
+    let world = World::new();
+    world.write("liza.yaml", "roles:\n  coder: {may_message: [code_reviewer]}\n");
+    let coder = world.register("coder", "coder-1");
+    world.register("planner", "planner-1");
+    world.register("code_reviewer", "rev-1");
+    let to = |whom: &'static str| {
+        ["message", "send", "--to", whom, "--type", "request_input", "--subject", "which port?"].to_vec()
+    };
+    for whom in ["role:planner", "planner-1"] {
+        let error = world.refused(&coder, &to(whom), 1, "refused.role");
+        assert_eq!(error["details"]["may_message"], json!(["code_reviewer"]), "{error}");
+    }
+    world.liza(&coder, &to("role:code_reviewer")).ok();
+    world.liza(&coder, &to("human")).ok();
+}
+
+#[test]
+fn roles_go_by_any_of_their_names() {
+    let world = World::new();
+    let data = world.json(&HUMAN, &["agent", "register", "--role", "implementer", "--id", "c-1"]).ok().data();
+    assert_eq!(data["roles"], json!(["coder"]), "{data}");
+    world.human(&["task", "add", "--id", "t1", "--title", "t", "--role", "Scaffolder"]).ok();
+    assert_eq!(world.show("t1")["role"], "coder");
 }

@@ -256,6 +256,40 @@ fn only_a_person_resumes() {
 }
 
 #[test]
+fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
+    let world = World::new();
+    let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
+    world.task("t1", &["a/"]);
+    world.task("t2", &["b/"]);
+    world.claim(&coder, "t1");
+    for args in [
+        &["abort", "--reason", "mine"][..],
+        &["pause"],
+        &["pause", "--agent", "coder-2"],
+        &["abort", "--task", "t2"],
+    ] {
+        let error = world.refused(&coder, args, 1, "refused.role");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--agent coder-1")), "{error}");
+    }
+    for name in ["ABORT", "PAUSE", "PAUSE-coder-2", "ABORT-t2"] {
+        assert!(!world.path(".liza").join(name).exists(), "{name}");
+    }
+    world.liza(&coder, &["pause", "--task", "t1", "--reason", "I wait for the answer"]).ok();
+    world.liza(&coder, &["pause", "--agent", "coder-1"]).ok();
+    assert!(world.path(".liza/PAUSE-t1").is_file() && world.path(".liza/PAUSE-coder-1").is_file());
+    world.claim(&other, "t2");
+    // Those above may, unless liza.yaml says otherwise.
+    world.write("liza.yaml", "roles: {planner: {deny: [stop]}}\n");
+    let planner = world.register("planner", "planner-1");
+    let error = world.refused(&planner, &["abort"], 1, "refused.role");
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("roles.planner.deny")), "{error}");
+    let overseer = world.register("overseer", "overseer-1");
+    world.liza(&overseer, &["pause", "--agent", "coder-2"]).ok();
+    world.liza(&overseer, &["abort", "--reason", "all of it is wrong"]).ok();
+    assert!(world.path(".liza/ABORT").is_file());
+}
+
+#[test]
 fn abort_is_above_checkpoint_is_above_pause() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");

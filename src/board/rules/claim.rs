@@ -376,18 +376,17 @@ impl Rule for FinishClaim {
         };
         board.rest.intents.retain(|open| open.id != self.intent);
         let (head, body) = parts(board, &id);
-        let attempt = Attempt {
+        let former = if work.reuse { body.attempts.pop() } else { None };
+        let began = former.map(|former| former.start().clone());
+        body.attempts.push(Attempt {
             agent: intent.by.clone(),
             epoch: work.epoch,
             branch: work.branch.clone(),
             worktree: work.worktree.clone(),
             base_commit: self.base.clone(),
             handout: Some(self.handout.clone()),
-        };
-        if work.reuse {
-            body.attempts.pop();
-        }
-        body.attempts.push(attempt);
+            began: began.filter(|began| *began != self.handout.head),
+        });
         let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;
         // What was approved or submitted before is no longer what stands there.

@@ -8,7 +8,7 @@ use crate::board::state::Board;
 use crate::board::task::Task;
 
 use super::common::{find, holds_lease, next_step};
-use super::submit::{check_paths, checkpoints_of_attempt, has_checkpoint};
+use super::submit::{Touched, check_paths, checkpoints_of_attempt, has_checkpoint};
 
 /// A commit about to be made in the worktree of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +48,14 @@ impl WorktreeCommit {
         Ok(task)
     }
 
-    /// All of it: place, lease, checkpoint, and every path.
-    pub fn check(&self, board: &Board, call: &Call, files: &[String]) -> Result<(), Refusal> {
+    /// All of it: place, lease, checkpoint, and every path; `touched` if not all of it is the caller's own change.
+    pub fn check(
+        &self,
+        board: &Board,
+        call: &Call,
+        files: &[String],
+        touched: &[Touched],
+    ) -> Result<(), Refusal> {
         let task = self.check_place(board, call)?;
         if !has_checkpoint(task.body()) {
             return Refusal::new(
@@ -63,7 +69,7 @@ impl WorktreeCommit {
             .detail("task", task.id.as_str())
             .err();
         }
-        check_paths(board, call, task, &checkpoints_of_attempt(task.body()), files)
+        check_paths(board, call, task, &checkpoints_of_attempt(task.body()), files, touched)
     }
 }
 
@@ -74,7 +80,7 @@ mod tests {
 
     fn answer(bench: &Bench, commit: &WorktreeCommit, who: &str, file: &str) -> Option<Code> {
         let call = bench.call(bench.actor(who));
-        commit.check(&bench.board, &call, &[file.to_owned()]).err().map(|refusal| refusal.code)
+        commit.check(&bench.board, &call, &[file.to_owned()], &[]).err().map(|refusal| refusal.code)
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub use report::{AddNote, ChangeSpec, Discover, LogAnomaly, MarkProcessed};
 pub use restore::{Blockage, RestoreRevision, TaskBack};
 pub use review_lease::{ReleaseReview, RenewReview, StartReview, check_reviewable};
 pub use sprint::{CloseSprint, PassDeadline, SetSprintScope, StartSprint};
-pub use submit::{Evidence, Submit, checkpoints_of_attempt, current_checkpoint};
+pub use submit::{Evidence, Submit, Touched, checkpoints_of_attempt, current_checkpoint};
 pub use sync::RecordSync;
 pub use take_over::TakeOver;
 pub use unlock::ReleaseLock;

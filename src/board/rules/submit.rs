@@ -16,6 +16,14 @@ use crate::board::transition::{Needs, Rule};
 
 use super::common::{entry, find, holds_lease, no_intent, parts, wrong_state};
 
+/// What one agent changed of the work, between the moment it got it and the next one did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Touched {
+    pub agent: AgentId,
+    pub files: Vec<String>,
+}
+
 /// What liza found in the worktree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,6 +40,9 @@ pub struct Evidence {
     pub dirty: Vec<String>,
     /// Every path that differs from the merge base, whatever attributes say.
     pub files: Vec<String>,
+    /// Which of them was changed by whom, of agents that the role registry keeps to some paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub touched: Vec<Touched>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,7 +96,7 @@ impl Submit {
                 .err();
         }
         self.check_content(task)?;
-        check_paths(board, call, task, &checkpoints, &self.evidence.files)
+        check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)
     }
 
     fn check_content(&self, task: &Task) -> Result<(), Refusal> {
@@ -116,13 +127,14 @@ impl Submit {
     }
 }
 
-/// Every path inside scope, announced, and nobody else's.
+/// Every path inside scope, announced, nobody else's, and changed by agents for whom it is.
 pub(super) fn check_paths(
     board: &Board,
     call: &Call,
     task: &Task,
     checkpoints: &[&Checkpoint],
     files: &[String],
+    touched: &[Touched],
 ) -> Result<(), Refusal> {
     let scope = &task.body().scope;
     let announced: Vec<PathPattern> = checkpoints
@@ -130,18 +142,14 @@ pub(super) fn check_paths(
         .flat_map(|checkpoint| &checkpoint.files_to_modify)
         .filter_map(|file| PathPattern::new(file).ok())
         .collect();
-    let grants = grants::of_actor(board, &call.by);
     let mut offending = Vec::new();
     for file in files {
-        let why =
-            match RepoPath::new(file) {
-                Err(why) => Some(why.to_string()),
-                Ok(path) if !inside(&path, &scope.inside) => Some("not inside scope IN".to_owned()),
-                Ok(path) if inside(&path, &scope.outside) => Some("inside scope OUT".to_owned()),
-                Ok(path) if grants.is_some_and(|grants| grants.keeps_out_of(&path)) => {
-                    Some(format!("not for this role: {}", grants::place(board, &call.by, "paths")))
-                }
-                Ok(path) => match board.tasks.iter().find(|other| {
+        let why = match RepoPath::new(file) {
+            Err(why) => Some(why.to_string()),
+            Ok(path) if !inside(&path, &scope.inside) => Some("not inside scope IN".to_owned()),
+            Ok(path) if inside(&path, &scope.outside) => Some("inside scope OUT".to_owned()),
+            Ok(path) => out_of_bounds(board, call, touched, file, &path).or_else(|| {
+                match board.tasks.iter().find(|other| {
                     other.id != task.id && other.is_live(call.now) && inside(&path, &other.owns)
                 }) {
                     Some(other) => Some(format!("owned by task {}", other.id)),
@@ -149,8 +157,9 @@ pub(super) fn check_paths(
                         Some("not in files_to_modify of the checkpoint".to_owned())
                     }
                     None => None,
-                },
-            };
+                }
+            }),
+        };
         if let Some(why) = why {
             offending.push(format!("{file} ({why})"));
         }
@@ -162,6 +171,27 @@ pub(super) fn check_paths(
         .hint("take these changes out of the branch; if they are needed, block the task and ask the planner")
         .detail("paths", offending)
         .err()
+}
+
+/// Why a file is not for somebody who changed it: each agent answers for its own changes, whoever hands them in.
+fn out_of_bounds(
+    board: &Board,
+    call: &Call,
+    touched: &[Touched],
+    file: &String,
+    path: &RepoPath,
+) -> Option<String> {
+    let by = call.by.id();
+    let kept_out = |id: &AgentId| board.agent(id).is_some_and(|agent| agent.grants.keeps_out_of(path));
+    // Of whom nothing is said in particular, all of it is.
+    let own = touched.iter().find(|one| one.agent == by).is_none_or(|one| one.files.contains(file));
+    if own && kept_out(&by) {
+        return Some(format!("not for this role: {}", grants::place(board, &by, "paths")));
+    }
+    let other =
+        touched.iter().find(|one| one.agent != by && one.files.contains(file) && kept_out(&one.agent))?;
+    let place = grants::place(board, &other.agent, "paths");
+    Some(format!("changed by `{}`, for whose role it is not: {place}", other.agent))
 }
 
 fn listed(items: &[String]) -> String {

@@ -1,7 +1,7 @@
 //! The role registry inside the transition function: every operation as an agent of every role.
 
 use crate::board::agent::BUILT_IN_ROLES;
-use crate::board::grants::{Grants, Operation, allowed_by_rules, operation_of};
+use crate::board::grants::{Grants, Operation, Stopped, allowed_by_rules, check_switch, operation_of};
 use crate::board::ids::{AgentId, Role};
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::board::records::{MessageKind, Recipient};
@@ -62,11 +62,7 @@ fn best_chance(operation: Operation, name: &str) -> (Bench, Transition) {
             of_its_own(&mut bench);
             bench.begin("own").into()
         }
-        Operation::Stop => {
-            of_its_own(&mut bench);
-            bench.claim(ACTOR, "own");
-            bench.block("own").into()
-        }
+        Operation::Stop => bench.block("t").into(),
         Operation::Review => {
             bench.hand_in("coder-1", "t");
             bench.start_review("t").into()
@@ -185,7 +181,9 @@ fn what_one_holds_can_always_be_given_back() {
     let everything = Grants { denied: Operation::ALL.to_vec(), ..Grants::default() };
     let handing_off = |bench: &Bench| Transition::from(bench.hand_off("t"));
     let releasing = |bench: &Bench| Transition::from(bench.release("t"));
-    for giving_back in [handing_off, releasing] {
+    // What was halted, crashed or reached its limits again and again is blocked by its own runner.
+    let blocking = |bench: &Bench| Transition::from(bench.block("t"));
+    for giving_back in [handing_off, releasing, blocking] {
         let mut bench = Bench::with_tasks(&["t"]);
         register(&mut bench, &["coder"], Grants::default());
         bench.claim(ACTOR, "t");
@@ -196,10 +194,66 @@ fn what_one_holds_can_always_be_given_back() {
         bench.ok(ACTOR, what);
     }
     let mut bench = Bench::with_tasks(&["t"]);
+    register(&mut bench, &["code_reviewer"], Grants::default());
+    bench.hand_in("coder-1", "t");
+    bench.ok(ACTOR, bench.start_review("t"));
+    bench.board.rest.agents.get_mut(&agent(ACTOR)).expect("registered").grants = everything.clone();
+    let block = bench.block("t");
+    bench.ok(ACTOR, block);
+    let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &["overseer"], everything);
     bench.claim("coder-1", "t");
-    let release = bench.release("t");
+    let (release, block) = (bench.release("t"), bench.block("t"));
     assert!(of_the_registry(&bench.refusal(ACTOR, release)));
+    assert!(of_the_registry(&bench.refusal(ACTOR, block)));
+}
+
+/// Anybody stops itself and what it has in hand; others are stopped by those above who were not denied it.
+#[test]
+fn switches_for_others_are_for_those_who_may_stop_others() {
+    for (name, above) in [("coder", false), ("code_reviewer", false), ("planner", true), ("overseer", true)] {
+        for denied in [false, true] {
+            let mut bench = Bench::with_tasks(&["own", "t"]);
+            register(&mut bench, &[name, "coder"], Grants::default());
+            bench.claim(ACTOR, "own");
+            bench.claim("coder-1", "t");
+            if denied {
+                bench.board.rest.agents.get_mut(&agent(ACTOR)).expect("registered").grants.denied =
+                    Operation::ALL.to_vec();
+            }
+            let by = bench.actor(ACTOR);
+            let asked = |whom: Stopped| check_switch(&bench.board, &by, &whom);
+            for own in [Stopped::Agent(agent(ACTOR)), Stopped::Task(id("own"))] {
+                assert_eq!(asked(own), Ok(()), "{name}");
+            }
+            for others in [Stopped::Everybody, Stopped::Agent(agent("coder-1")), Stopped::Task(id("t"))] {
+                let answer = asked(others.clone());
+                assert_eq!(answer.is_ok(), above && !denied, "{name}: {others:?}");
+                if let Err(refusal) = answer {
+                    assert_eq!((refusal.code, of_the_registry(&refusal)), (Code::Role, above), "{refusal}");
+                }
+            }
+            assert_eq!(check_switch(&bench.board, &bench.actor("human"), &Stopped::Everybody), Ok(()));
+        }
+    }
+}
+
+/// The way out that a refusal names is one that is open.
+#[test]
+fn the_hint_names_nothing_that_is_denied_as_well() {
+    let mut bench = Bench::with_tasks(&["t"]);
+    register(&mut bench, &["coder"], Grants::default());
+    let mut hint = |denied: &[Operation]| {
+        let grants = Grants { denied: denied.to_vec(), ..Grants::default() };
+        bench.board.rest.agents.get_mut(&agent(ACTOR)).expect("registered").grants = grants;
+        let claim = bench.begin("t");
+        bench.refusal(ACTOR, claim).hint.expect("a hint")
+    };
+    assert!(hint(&[Operation::Work]).contains("`liza note`"));
+    let told = hint(&[Operation::Work, Operation::Report]);
+    assert!(told.contains("liza message send --to human") && !told.contains("liza note"), "{told}");
+    let told = hint(Operation::ALL);
+    assert!(told.contains("liza task block") && !told.contains("liza message"), "{told}");
 }
 
 #[test]
@@ -239,9 +293,31 @@ fn paths_that_are_not_for_the_role_are_refused_at_commit_and_submit() {
     let worktree = bench.task("t").body().attempt().expect("an attempt").worktree.clone();
     let commit = WorktreeCommit { task: id("t"), epoch: None, worktree };
     let call = bench.call(bench.actor(ACTOR));
-    let early = commit.check(&bench.board, &call, &[file_of("t")]).expect_err("outside");
+    let early = commit.check(&bench.board, &call, &[file_of("t")], &[]).expect_err("outside");
     assert_eq!(early.message, refusal.message);
     let wider = Grants { paths: patterns(&["t/docs/", "t/*.rs"]), ..Grants::default() };
     bench.board.rest.agents.get_mut(&agent(ACTOR)).expect("registered").grants = wider;
     bench.ok(ACTOR, bench.submit("t"));
+}
+
+/// Each agent answers for what it changed itself: neither is somebody held up by the work he went on from, nor does
+/// work get out of bounds by being handed to somebody without any.
+#[test]
+fn each_agent_is_judged_by_its_own_changes() {
+    let touched = |who: &str, files: &[String]| Touched { agent: agent(who), files: files.to_vec() };
+    let elsewhere = || Grants { paths: patterns(&["t/docs/"]), ..Grants::default() };
+    let file = file_of("t");
+    let mut bench = Bench::with_tasks(&["t"]);
+    register(&mut bench, &["coder"], elsewhere());
+    bench.claim(ACTOR, "t");
+    bench.ok(ACTOR, bench.checkpoint("t"));
+    let mut submit = bench.submit("t");
+    submit.evidence.touched = vec![touched("coder-1", std::slice::from_ref(&file)), touched(ACTOR, &[])];
+    bench.board.rest.agents.get_mut(&agent("coder-1")).expect("registered").grants = elsewhere();
+    let refusal = bench.refusal(ACTOR, submit.clone());
+    assert_eq!(refusal.code, Code::Scope);
+    assert!(refusal.message.contains("changed by `coder-1`"), "{}", refusal.message);
+    assert!(refusal.message.contains("roles.coder.paths"), "{}", refusal.message);
+    bench.board.rest.agents.get_mut(&agent("coder-1")).expect("registered").grants = Grants::default();
+    bench.ok(ACTOR, submit);
 }

@@ -40,7 +40,7 @@ pub struct NextArgs {
 const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
 pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
-    let role = role(&args.role)?;
+    let role = parse_role(&args.role)?;
     super::known_role(session, &role)?;
     session.seal_request()?;
     session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
@@ -68,12 +68,6 @@ pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
             }
         }
     }
-}
-
-/// The words of a work graph are understood, as they are in liza.yaml.
-fn role(word: &str) -> Result<Role, Failure> {
-    let role = parse_role(word)?;
-    Ok(Role::of_work_graph(word).unwrap_or(role))
 }
 
 /// Why there is nothing, as far as paths are the reason.

@@ -30,7 +30,6 @@ pub fn run(session: &mut Session, args: &RolesArgs) -> Result<Answer, Failure> {
         None => all(&found),
         Some(word) => {
             let role = parse_role(word)?;
-            let role = Role::of_work_graph(role.as_str()).unwrap_or(role);
             super::known_role(session, &role)?;
             one(&found, &role)
         }

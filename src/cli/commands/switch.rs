@@ -1,8 +1,9 @@
 use clap::Args;
 use serde_json::json;
 
+use crate::board::grants::{Stopped, check_switch};
 use crate::board::rules::ExtendLeases;
-use crate::board::{Needs, SwitchKind};
+use crate::board::{AgentId, Board, Needs, SwitchKind};
 use crate::flow::{Failure, breaker, summary};
 
 use super::super::Session;
@@ -11,7 +12,8 @@ use super::super::ui::Answer;
 /// Set a kill switch: the same as touching the file of that name in .liza
 ///
 /// While a switch is set, nobody claims, submits, judges or merges (exit 5); saving work goes on. CHECKPOINT also
-/// writes a summary report. Agents keep their leases: `liza resume` gives them the time back.
+/// writes a summary report. Agents keep their leases: `liza resume` gives them the time back. An agent may stop itself
+/// and the task it holds or reviews; planners and overseers may stop others.
 ///
 /// Example: liza pause --reason "looking at t3"
 #[derive(Args)]
@@ -40,31 +42,23 @@ pub struct ResumeArgs {
     pub agent: Option<String>,
 }
 
-fn subject(
-    session: &Session,
-    task: Option<&String>,
-    agent: Option<&String>,
-) -> Result<Option<String>, Failure> {
-    let board = session.ctx.read(&Needs::Nothing)?.board;
+fn subject(board: &Board, task: Option<&String>, agent: Option<&String>) -> Result<Stopped, Failure> {
     if let Some(task) = task {
         let id = crate::flow::init::parse_task(task)?;
         return match board.task(&id) {
-            Some(_) => Ok(Some(task.clone())),
+            Some(_) => Ok(Stopped::Task(id)),
             None => {
                 Err(Failure::new("refused.unknown_task", format!("there is no task `{task}` on this board"))
                     .hint("`liza task list` shows every task"))
             }
         };
     }
-    let Some(agent) = agent else { return Ok(None) };
-    let known =
-        crate::board::AgentId::new(agent).ok().is_some_and(|id| board.agent(&id).is_some() || id.is_human());
-    if known {
-        Ok(Some(agent.clone()))
-    } else {
-        Err(Failure::new("refused.unknown_agent", format!("there is no agent `{agent}` on this board"))
-            .hint("`liza agent list` shows them"))
-    }
+    let Some(agent) = agent else { return Ok(Stopped::Everybody) };
+    let known = AgentId::new(agent).ok().filter(|id| board.agent(id).is_some() || id.is_human());
+    known.map(Stopped::Agent).ok_or_else(|| {
+        Failure::new("refused.unknown_agent", format!("there is no agent `{agent}` on this board"))
+            .hint("`liza agent list` shows them")
+    })
 }
 
 pub fn set(session: &mut Session, kind: SwitchKind, args: &SwitchArgs) -> Result<Answer, Failure> {
@@ -73,7 +67,10 @@ pub fn set(session: &mut Session, kind: SwitchKind, args: &SwitchArgs) -> Result
         return Err(Failure::new("refused.human_only", "`liza checkpoint` halts the whole system")
             .hint("a coder's plan is written with `liza task checkpoint TASK --intent …`"));
     }
-    let subject = subject(session, args.task.as_ref(), args.agent.as_ref())?;
+    let board = ctx.read(&Needs::Nothing)?.board;
+    let whom = subject(&board, args.task.as_ref(), args.agent.as_ref())?;
+    check_switch(&board, &board.identify(&ctx.credentials)?, &whom)?;
+    let subject = args.task.clone().or_else(|| args.agent.clone());
     let reason = session.input.text(&args.reason)?;
     let set = ctx.store.set_switch(kind, subject.as_deref(), &reason)?;
     let mut text = match (&subject, set) {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::board::branch::{BranchUpdate, Wanted, may_move_integration};
-use crate::board::rules::WorktreeCommit;
+use crate::board::rules::{Touched, WorktreeCommit};
 use crate::board::{Actor, AgentId, Board, Call, CommitId, Credentials, Needs, TaskId, World, violations};
-use crate::git::{Git, content, refs, repo};
+use crate::git::{Git, MergeTree, content, merge_tree, refs, repo};
 use crate::store::StoreError;
 use crate::store::layout::WORKTREES;
 
@@ -193,7 +193,15 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
     let world = World::default();
     let call = Call::new(who(ctx, &board, asked, &task)?, &ctx.now, &world);
     let epoch = epoch_of(asked, &task);
-    Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files)?)
+    // In a merge only what git would not have made of it by itself is the caller's own change.
+    let mut touched = Vec::new();
+    if let Some(other) = content::merge_head(&top)? {
+        let (MergeTree::Clean(merged) | MergeTree::Conflict { tree: merged, .. }) =
+            merge_tree(&ctx.repo, &content::head(&top)?, &other)?;
+        let files = staged_against(&top, asked, merged.as_str())?;
+        touched.push(Touched { agent: call.by.id(), files });
+    }
+    Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files, &touched)?)
 }
 
 fn valid_board(ctx: &Context) -> Result<Board, Failure> {
@@ -217,6 +225,10 @@ fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
         // The first commit of a branch: everything is new.
         None => Git::reading(top, "hash-object").args(["-t", "tree", "--stdin"]).stdin("").run_line()?,
     };
+    staged_against(top, asked, &against)
+}
+
+fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String>, Failure> {
     let mut git = Git::reading(top, "diff-index")
         .args(["--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z"])
         .end_of_options()

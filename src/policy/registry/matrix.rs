@@ -50,7 +50,7 @@ pub struct Cell {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// An operation, `tool NAME`, `spawn`, `message to` or `paths`.
+    /// An operation, `tool NAME`, `switches`, `spawn`, `message to` or `paths`.
     pub what: String,
     pub cells: Vec<Cell>,
 }
@@ -75,6 +75,7 @@ pub fn matrix(registry: Registry<'_>, player: Player<'_>) -> Matrix {
     for class in ToolClass::ALL {
         rows.push(row(format!("tool {}", class.as_str()), &|role| of_tools(registry, player, role, class)));
     }
+    rows.push(row("switches".to_owned(), &|role| switches(registry, role)));
     rows.push(row("tools by name".to_owned(), &|role| by_name(registry, player, role)));
     rows.push(row("spawn".to_owned(), &|role| spawn(registry, role)));
     rows.push(row("message to".to_owned(), &|role| message(registry, role)));
@@ -87,21 +88,33 @@ fn cell(role: &Role, allowed: bool, by: Held, note: impl Into<String>) -> Cell {
 }
 
 fn on_board(registry: Registry<'_>, role: &Role, operation: Operation) -> Cell {
+    // What nobody is denied.
+    let own = if operation == Operation::Stop { "only what it holds or reviews" } else { "" };
     if !allowed_by_rules(role, operation) {
-        return cell(role, false, Held::Rule, "");
+        return cell(role, false, Held::Rule, own);
     }
     if registry.denies(role, operation) {
-        return cell(role, false, Held::Registry, "");
+        return cell(role, false, Held::Registry, own);
     }
     let note = match operation {
         Operation::Work => "tasks that name its role",
-        Operation::Stop if matches!(role.as_str(), "planner" | "overseer") => "any task",
-        Operation::Stop => "what it holds or reviews",
+        Operation::Stop => "any task",
         Operation::Bundle if role.as_str() == "planner" => "any task",
         Operation::Bundle => "tasks it worked on",
         _ => "",
     };
     cell(role, true, Held::Rule, note)
+}
+
+/// Switches for others belong to the operation that stops others.
+fn switches(registry: Registry<'_>, role: &Role) -> Cell {
+    let found = on_board(registry, role, Operation::Stop);
+    let note = if found.allowed {
+        "any, not to be taken away"
+    } else {
+        "only for itself and what it holds or reviews"
+    };
+    Cell { note: note.to_owned(), ..found }
 }
 
 fn of_tools(registry: Registry<'_>, player: Player<'_>, role: &Role, class: ToolClass) -> Cell {

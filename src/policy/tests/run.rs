@@ -62,6 +62,25 @@ fn finishing_comes_before_beginning() {
     assert_eq!(started(&decide(&bench, &team)), ["reviewer-1 a"]);
 }
 
+/// Nobody is offered a merge that the registry denies it, and where nobody may, that is what is told.
+#[test]
+fn a_merge_that_the_registry_denies_to_everybody_is_told_as_that() {
+    use crate::board::grants::Operation;
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.approved("coder-1", "a");
+    let team = team(&["coder-1", "reviewer-1", "reviewer-2"], 4);
+    let deny = |bench: &mut Bench, who: &str| {
+        let agent = bench.board.rest.agents.get_mut(&agent(who)).expect("registered");
+        agent.grants.denied = vec![Operation::Merge];
+    };
+    deny(&mut bench, "reviewer-1");
+    assert_eq!(started(&decide(&bench, &team)), ["reviewer-2 a"]);
+    deny(&mut bench, "reviewer-2");
+    let State::Stuck(causes) = decide(&bench, &team).state else { panic!("nobody can go on") };
+    assert!(causes[0].why.contains("liza.yaml, roles.code_reviewer.deny"), "{}", causes[0].why);
+    assert!(causes[0].hint.contains("liza merge a"), "{}", causes[0].hint);
+}
+
 /// The red team is started for its turn, others merge meanwhile what needs none, and without it the run says so.
 #[test]
 fn the_red_team_has_its_turn_before_the_merge() {

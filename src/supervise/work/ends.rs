@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::board::history::Event as Past;
 use crate::board::oversight::Intervention;
 use crate::board::rules::{Block, HandOff, RecordCrash, Release, ReleaseReview};
-use crate::board::{Code, TaskId, Transition};
+use crate::board::{TaskId, Transition};
 use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
 use crate::policy::halting;
@@ -196,12 +196,6 @@ impl Runner {
             Transition::HandOff(_) => Kind::HandedOff,
             _ => Kind::Released,
         };
-        let giving_back: Transition = match &what {
-            Transition::Block(Block { epoch: Some(epoch), reason, .. }) => {
-                Release { task: task.clone(), epoch: Some(*epoch), reason: reason.clone() }.into()
-            }
-            _ => ReleaseReview { task: task.clone() }.into(),
-        };
         let text = match &what {
             Transition::Block(block) => block.reason.clone(),
             Transition::HandOff(handoff) => handoff.summary.clone(),
@@ -209,13 +203,6 @@ impl Runner {
         };
         let event = match self.ctx.commit(what) {
             Ok(_) => Event::new(kind, text),
-            // Whom the registry does not let block anything gives back what it holds.
-            Err(failure) if kind == Kind::Blocked && failure.code == Code::Role.as_str() => {
-                match self.ctx.commit(giving_back) {
-                    Ok(_) => Event::new(Kind::Released, text),
-                    Err(_) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
-                }
-            }
             Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
         };
         self.tell(event.task(task));

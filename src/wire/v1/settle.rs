@@ -163,8 +163,15 @@ impl Settling<'_> {
                 let agent = agent.unwrap_or_else(AgentId::nobody);
                 let worktree = self.worktree();
                 self.whole.head.epoch = 1;
-                self.whole.body.attempts =
-                    vec![Attempt { agent, epoch: 1, branch, worktree, base_commit: base, handout: None }];
+                self.whole.body.attempts = vec![Attempt {
+                    agent,
+                    epoch: 1,
+                    branch,
+                    worktree,
+                    base_commit: base,
+                    handout: None,
+                    began: None,
+                }];
             }
             (head, _, _) => {
                 let open = !self.whole.head.status.is_terminal() && self.whole.head.status != Status::Draft;

@@ -56,7 +56,9 @@ esac
 
 #[test]
 fn a_looping_coder_is_nudged_then_halted_while_another_finishes() {
-    let world = overseen(&format!("{LOOPS}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 600", NO_LIMITS);
+    // What the registry gives a coder does not take the halt away from its runner.
+    let only_work = NO_LIMITS.replace("limits:", "allow: [work], limits:");
+    let world = overseen(&format!("{LOOPS}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 600", &only_work);
     add(&world, "t1");
     add(&world, "t2");
     // Two that look: one of them acts.
