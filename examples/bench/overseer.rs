@@ -90,7 +90,7 @@ fn snapshot(number: u64, at: u64, looping: bool) -> AgentSnapshot {
         cpu_ms: 900 * at,
         token_limit: Some(150_000),
         wall_limit: Some(1_800),
-        tree_seen_at: Some(Wall(0)),
+        tree_seen_at: Some(Wall(BEGAN + 10 * at as i64)),
         no_token_limit: false,
         no_wall_limit: false,
         has_checkpoint: true,

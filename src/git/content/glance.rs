@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_large_is_known_by_its_size_and_time_and_is_not_read() {
         let fixture = Fixture::new();
-        fixture.write("big.bin", &"x".repeat(2 * 1024 * 1024));
+        fixture.write("big.bin", "x".repeat(2 * 1024 * 1024));
         fixture.commit("big");
         let base = fixture.id("HEAD");
         let clean = present(&fixture.root, &base).expect("a look");

@@ -109,14 +109,18 @@ fn exhaustion_halts_at_once_and_is_told_once() {
 fn a_limit_of_the_role_is_told_twice_and_never_halts() {
     for behaviour in [TokenExhaustion, Timeout] {
         let near = Detection { suggested: Action::Nudge, ..critical(behaviour) };
-        assert_eq!(action(&[near.clone()], &[], 0), Some(Action::Nudge));
+        assert_eq!(action(std::slice::from_ref(&near), &[], 0), Some(Action::Nudge));
         let told = (Action::Nudge, behaviour, 0);
-        assert_eq!(action(&[near.clone()], &[told], 100), Some(Action::Nudge), "it had the first word only");
+        assert_eq!(
+            action(std::slice::from_ref(&near), &[told], 100),
+            Some(Action::Nudge),
+            "it had the first word only"
+        );
         let mut second = done(Action::Nudge, behaviour, BEGAN + 100);
         second.severity = Gravity::Critical;
         let past = [done(Action::Nudge, behaviour, BEGAN), second];
         let past: Vec<&Intervention> = past.iter().collect();
-        assert_eq!(decide(&[near.clone()], &past, Wall(BEGAN + 500), &settings()), None);
+        assert_eq!(decide(std::slice::from_ref(&near), &past, Wall(BEGAN + 500), &settings()), None);
         let many: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
         assert_eq!(action(&[near], &many, 900), None, "nobody is asked about what ends by itself");
     }
