@@ -73,12 +73,11 @@ pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
     }
 }
 
-/// Reads what the worktree holds, without leaving anything behind in the repository. What git cannot read, and a
-/// repository inside that has no commit, is no part of it.
+/// Reads what the worktree holds, without leaving anything behind in the repository.
 pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
-    let output = scratch.add_everything(&["--ignore-errors"])?;
-    if !matches!(output.status.code(), Some(0 | 1)) {
+    let output = scratch.add_everything(&[])?;
+    if !output.status.success() {
         return Err(failed("add", &output));
     }
     Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })

@@ -407,10 +407,6 @@ esac
     let reason = world.show("t1")["blocked_reason"].to_string();
     assert!(reason.contains("kept as refs/liza/wip/t1/1"), "{reason}");
     assert!(reason.contains("only in the worktree, not kept: ") && reason.contains("fixture/"), "{reason}");
-    // Whoever takes it up goes on there.
-    world.human(&["task", "unblock", "t1", "--answer", "go on"]).ok();
-    let other = world.register("coder", "coder-2");
-    world.json(&other, &["task", "claim", "t1"]).ok();
 }
 
 #[test]
