@@ -338,8 +338,8 @@ fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
     let reject: Vec<&str> =
         reject.iter().copied().chain(["major:tests/test_a.sh:1:it tests nothing"]).collect();
     world.liza(&reviewer, &reject).ok();
-    let other = world.register("coder", "coder-2");
-    world.merge_task(&other, &reviewer, "t2", "src/b.sh", "echo b\n");
+    world.write_and_commit(&world.root, &[("lib/b.sh", "echo b\n")]);
+    world.human(&["integration", "advance", "HEAD", "--reason", "a library"]).ok();
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh"]);
     world.liza(&tester, &["task", "sync", "t1"]).ok();
