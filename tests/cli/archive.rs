@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
 /// A coder and a reviewer.
@@ -242,7 +243,7 @@ fn records_dealt_with_leave_with_the_next_archive_and_the_log_keeps_them() {
 #[test]
 fn a_death_between_file_and_commit_leaves_the_task_on_the_board() {
     for point in ["archive.written", "archive.files", "commit.5:1", "commit.6:1"] {
-        let world = World::in_memory();
+        let world = World::new();
         abandoned(&world, "a");
         world.dies_at(point, &HUMAN, &["archive", "a"]);
         assert!(world.path(".liza/archive/a.yaml").exists(), "{point}");
@@ -264,7 +265,7 @@ fn a_death_between_file_and_commit_leaves_the_task_on_the_board() {
         world.recovers(point);
     }
     for point in ["commit.7:1", "commit.8:1", "archive.committed"] {
-        let world = World::in_memory();
+        let world = World::new();
         abandoned(&world, "a");
         world.dies_at(point, &HUMAN, &["archive", "a"]);
         assert_eq!(world.show("a")["archived"], true, "{point}");
@@ -308,7 +309,7 @@ pub fn finish_many(world: &World, prefix: &str, count: usize) {
 
 #[test]
 fn a_crowded_board_sends_its_oldest_away_by_itself() {
-    let world = World::in_memory();
+    let world = World::new();
     finish_many(&world, "f", 200);
     world.task("one", &["one/"]);
     world.task("two", &["two/"]);
@@ -333,7 +334,7 @@ fn a_crowded_board_sends_its_oldest_away_by_itself() {
 
 #[test]
 fn a_board_with_many_archived_tasks_is_like_one_without() {
-    let world = World::in_memory();
+    let world = World::new();
     let (coder, _) = team(&world);
     world.task("active", &["a/"]);
     let small = world.state().len();
@@ -362,7 +363,7 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
 
 #[test]
 fn several_archive_at_once_and_nobody_trips() {
-    let world = World::in_memory();
+    let world = World::new();
     for number in 0..12 {
         abandoned(&world, &format!("t{number}"));
     }
@@ -370,7 +371,7 @@ fn several_archive_at_once_and_nobody_trips() {
         .map(|_| {
             let mut command = world.liza_command(&HUMAN, &world.root, &["archive", "--all"]);
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
-            command.spawn().unwrap()
+            command.start().unwrap()
         })
         .collect();
     for child in children {

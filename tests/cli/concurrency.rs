@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, Who, World, write};
 
 /// Waits for a condition; a generous deadline only keeps a broken test from hanging for ever.
@@ -31,17 +32,17 @@ pub fn is_stopped(pid: u32) -> bool {
 
 pub fn signal(pid: u32, name: &str) {
     let status =
-        Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().expect("kill runs");
+        Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).finish_status().expect("kill runs");
     assert!(status.success(), "kill -{name} {pid}");
 }
 
 impl World {
     /// Starts liza and waits until it stands still at the named point.
     #[track_caller]
-    pub fn stopped_at(&self, who: &Who, point: &str, args: &[&str]) -> Child {
+    pub fn stopped_at(&self, who: &Who, point: &str, args: &[&str]) -> Running {
         let mut command = self.liza_command(who, &self.root, args);
         command.env("LIZA_STOP_AT", point).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().expect("liza starts");
+        let child = command.start().expect("liza starts");
         wait_for(point, || is_stopped(child.id()));
         child
     }
@@ -69,7 +70,7 @@ impl World {
 
 /// Lets a stopped process go on and end.
 #[track_caller]
-pub fn go_on(child: Child) -> Ran {
+pub fn go_on(child: Running) -> Ran {
     signal(child.id(), "CONT");
     Ran::of(child.wait_with_output().expect("liza ends"))
 }
@@ -90,7 +91,7 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
                                 world.liza_command(&HUMAN, &world.root, &["--json", "note", &text]);
                             // Waiting for a place among many is no failure on a slow machine.
                             command.env("LIZA_LOCK_TIMEOUT", "300");
-                            let answer = Ran::of(command.output().expect("liza runs")).ok().json();
+                            let answer = Ran::of(command.finish().expect("liza runs")).ok().json();
                             let id = answer["data"]["id"].as_str().expect("an id").to_owned();
                             (answer["revision"].as_u64().expect("a revision"), id, text)
                         })
@@ -120,17 +121,17 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
 
 #[test]
 fn sixteen_processes_lose_nothing() {
-    notes_at_once(&World::in_memory(), 16, 50);
+    notes_at_once(&World::new(), 16, 50);
 }
 
 #[test]
 fn thirty_two_processes_lose_nothing() {
-    notes_at_once(&World::in_memory(), 32, 20);
+    notes_at_once(&World::new(), 32, 20);
 }
 
 #[test]
 fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
-    let world = World::in_memory();
+    let world = World::new();
     world.task("t1", &["a.txt"]);
     let agents: Vec<Who> =
         (0..16).map(|number| world.register("coder", &format!("coder-{number}"))).collect();
@@ -174,7 +175,7 @@ fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
 
 #[test]
 fn eight_disjoint_tasks_are_claimed_at_once() {
-    let world = World::in_memory();
+    let world = World::new();
     let agents: Vec<Who> = (0..8)
         .map(|number| {
             world.task(&format!("t{number}"), &[&format!("dir{number}/")]);
@@ -213,7 +214,7 @@ fn readers_see_whole_boards_that_never_go_back() {
     // The board grows with every one of them, and four readers read all of it all the time.
     const COMMITS: u64 = 600;
     const READERS: usize = 4;
-    let world = World::in_memory();
+    let world = World::new();
     let dir = world.path(".liza");
     let done = AtomicBool::new(false);
     let reads = AtomicU64::new(0);
@@ -250,7 +251,7 @@ fn readers_see_whole_boards_that_never_go_back() {
 
 #[test]
 fn a_renewal_and_a_takeover_never_both_win() {
-    let world = World::in_memory();
+    let world = World::new();
     for round in 0..6 {
         let task = format!("t{round}");
         world.task(&task, &[&format!("{task}/")]);
@@ -262,7 +263,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
         let late = |who: &Who, args: &[&str]| {
             let mut command = world.liza_command(who, &world.root, args);
             command.env("LIZA_TEST_ADVANCE", "4000").env("LIZA_CLAIM", format!("{task}:{epoch}"));
-            Ran::of(command.output().expect("liza runs"))
+            Ran::of(command.finish().expect("liza runs"))
         };
         let barrier = Barrier::new(2);
         let (renewal, takeover) = std::thread::scope(|scope| {
@@ -275,7 +276,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
                 let mut command =
                     world.liza_command(&second, &world.root, &["--json", "task", "claim", &task]);
                 command.env("LIZA_TEST_ADVANCE", "4000");
-                Ran::of(command.output().expect("liza runs"))
+                Ran::of(command.finish().expect("liza runs"))
             });
             (renewal.join().expect("a renewal"), takeover.join().expect("a takeover"))
         });
@@ -298,7 +299,7 @@ fn a_renewal_and_a_takeover_never_both_win() {
 
 #[test]
 fn a_stale_holder_is_fenced_whatever_it_tries() {
-    let world = World::in_memory();
+    let world = World::new();
     world.task("t1", &["a.txt", "tests/"]);
     let first = world.register("coder", "first");
     let second = world.register("coder", "second");
@@ -345,14 +346,14 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
 }
 
 /// Holds the lock as a shell would, until dropped.
-struct ShellLock(Child);
+struct ShellLock(Running);
 
 impl ShellLock {
     fn on(world: &World) -> Self {
         use std::io::Read as _;
         let mut command = world.command("flock", &world.root);
         command.args([".liza/state.yaml.lock", "sh", "-c", "echo held; exec cat"]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("flock starts");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).start().expect("flock starts");
         let mut said = [0; 5];
         child.stdout.as_mut().expect("a pipe").read_exact(&mut said).expect("it says so");
         Self(child)
@@ -368,10 +369,10 @@ impl Drop for ShellLock {
 
 #[test]
 fn a_lock_from_the_shell_excludes_liza() {
-    if Command::new("flock").arg("--version").output().is_err() {
+    if Command::new("flock").arg("--version").finish().is_err() {
         return;
     }
-    let world = World::in_memory();
+    let world = World::new();
     let before = world.state();
     let held = ShellLock::on(&world);
     let ran = world.liza_with(&HUMAN, &["note", "hello"], b"", &[("LIZA_LOCK_TIMEOUT", "0.3")]).exits(4);
@@ -393,21 +394,21 @@ fn a_lock_from_the_shell_excludes_liza() {
 
 #[test]
 fn liza_excludes_a_lock_from_the_shell() {
-    if Command::new("flock").arg("--version").output().is_err() {
+    if Command::new("flock").arg("--version").finish().is_err() {
         return;
     }
-    let world = World::in_memory();
+    let world = World::new();
     let holder = world.stopped_at(&HUMAN, "commit.2", &["note", "one"]);
     let mut command = world.command("flock", &world.root);
     command.args(["--nonblock", "--conflict-exit-code", "77", ".liza/state.yaml.lock", "true"]);
-    assert_eq!(command.status().expect("flock runs").code(), Some(77));
+    assert_eq!(command.finish_status().expect("flock runs").code(), Some(77));
     go_on(holder).ok();
-    assert_eq!(command.status().expect("flock runs").code(), Some(0));
+    assert_eq!(command.finish_status().expect("flock runs").code(), Some(0));
 }
 
 #[test]
 fn a_stopped_holder_is_named() {
-    let world = World::in_memory();
+    let world = World::new();
     for point in ["commit.1", "commit.4", "commit.5", "commit.6", "commit.7"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "from the stopped one"]);
         let before = world.state();
@@ -425,7 +426,7 @@ fn a_stopped_holder_is_named() {
 
 #[test]
 fn a_killed_holder_frees_the_lock_at_once() {
-    let world = World::in_memory();
+    let world = World::new();
     for _ in 0..20 {
         let holder = world.stopped_at(&HUMAN, "commit.4", &["note", "never"]);
         signal(holder.id(), "KILL");
@@ -438,7 +439,7 @@ fn a_killed_holder_frees_the_lock_at_once() {
 
 #[test]
 fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
-    let world = World::in_memory();
+    let world = World::new();
     for point in ["commit.1", "commit.4", "commit.5", "commit.6-written"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "the first one"]);
         std::fs::remove_file(world.path(".liza/state.yaml.lock")).expect("removed");
@@ -456,7 +457,7 @@ fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
 
 #[test]
 fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
-    let world = World::in_memory();
+    let world = World::new();
     for point in ["commit.2", "commit.5", "commit.6-written"] {
         let before = world.state();
         let holder = world.stopped_at(&HUMAN, point, &["note", "mine"]);
@@ -480,7 +481,7 @@ fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
 
 #[test]
 fn a_validation_command_inherits_no_lock_and_no_secret() {
-    let world = World::in_memory();
+    let world = World::new();
     world.task("t1", &["a.txt", "tests/"]);
     let coder = world.register("coder", "coder-1");
     let worktree = world.claim(&coder, "t1");
@@ -515,7 +516,7 @@ fn a_validation_command_inherits_no_lock_and_no_secret() {
 
 #[test]
 fn a_hook_of_git_inherits_no_lock() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let seen = world.home().join("descriptors");
@@ -533,7 +534,7 @@ fn a_hook_of_git_inherits_no_lock() {
 
 #[test]
 fn reading_takes_no_lock_of_git() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let worktree = world.claim(&coder, "t1");

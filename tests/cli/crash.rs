@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::concurrency::{go_on, make_executable, signal, wait_for};
 use crate::store::Chance;
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World, write};
 
 /// The numbered steps of one commit.
@@ -40,7 +41,7 @@ impl World {
     pub fn dies_at(&self, point: &str, who: &Who, args: &[&str]) {
         let mut command = self.liza_command(who, &self.root, args);
         command.env("LIZA_CRASH_AT", point);
-        let output = command.output().expect("liza runs");
+        let output = command.finish().expect("liza runs");
         assert_eq!(output.status.signal(), Some(9), "{point} of {args:?} was not reached: {output:?}");
     }
 
@@ -86,7 +87,8 @@ impl<'w> Saved<'w> {
 }
 
 fn copy_tree(from: &Path, to: &Path) {
-    let status = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().expect("cp runs");
+    let status =
+        std::process::Command::new("cp").arg("-a").arg(from).arg(to).finish_status().expect("cp runs");
     assert!(status.success());
 }
 
@@ -117,7 +119,7 @@ fn approved(world: &World) -> (People, String) {
 #[test]
 fn init_may_die_anywhere() {
     for point in ["init.prepared", "init.image", "init.log", "init.state"] {
-        let world = World::bare_repo_in_memory();
+        let world = World::bare_repo();
         world.dies_at(point, &HUMAN, &["init", "A goal"]);
         if point == "init.state" {
             world.human(&["init", "A goal"]).exits(1);
@@ -134,7 +136,7 @@ fn init_may_die_anywhere() {
 
 #[test]
 fn a_board_whose_state_is_gone_is_not_taken_for_an_unfinished_one() {
-    let world = World::in_memory();
+    let world = World::new();
     std::fs::remove_file(world.path(".liza/state.yaml")).expect("removed");
     world.human(&["init", "Another goal"]).exits(1);
     std::fs::remove_file(world.path(".liza/state.yaml.lock")).expect("removed");
@@ -152,7 +154,7 @@ fn a_board_whose_state_is_gone_is_not_taken_for_an_unfinished_one() {
 
 #[test]
 fn a_commit_may_die_at_every_step() {
-    let world = World::in_memory();
+    let world = World::new();
     for (round, point) in COMMIT.iter().enumerate() {
         let text = format!("note of round {round}");
         let before = world.state();
@@ -173,7 +175,7 @@ fn a_commit_may_die_at_every_step() {
 
 #[test]
 fn a_claim_may_die_anywhere() {
-    let world = World::in_memory();
+    let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
     let saved = Saved::of(&world);
@@ -205,7 +207,7 @@ fn worktrees(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn a_submission_and_a_review_may_die_anywhere() {
-    let world = World::in_memory();
+    let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt", "tests/"]);
     let worktree = world.claim(&people.coder, "t1");
@@ -271,7 +273,7 @@ fn before_or_after(world: &World, before: &str, commit: &str, what: &str) -> boo
 
 #[test]
 fn a_merge_may_die_anywhere() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
     let saved = Saved::of(&world);
@@ -294,7 +296,7 @@ fn a_merge_may_die_anywhere() {
 
 #[test]
 fn an_advance_may_die_anywhere() {
-    let world = World::in_memory();
+    let world = World::new();
     let before = world.git(&["rev-parse", "integration"]);
     world.write("more.md", "more\n");
     world.git(&["add", "more.md"]);
@@ -319,7 +321,7 @@ fn an_advance_may_die_anywhere() {
 
 #[test]
 fn recovery_may_die_anywhere() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
     let saved = Saved::of(&world);
@@ -345,7 +347,7 @@ fn recovery_may_die_anywhere() {
 
 #[test]
 fn setting_aside_and_healing_may_die_too() {
-    let world = World::in_memory();
+    let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
     // A record that was never published, met by commands that die as well.
@@ -375,7 +377,7 @@ fn setting_aside_and_healing_may_die_too() {
 
 #[test]
 fn death_at_any_moment_is_survived() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     let before = world.git(&["rev-parse", "integration"]);
     let saved = Saved::of(&world);
@@ -390,7 +392,7 @@ fn death_at_any_moment_is_survived() {
             (&people.other, &["task", "claim", "t2"])
         };
         let mut command = world.liza_command(who, &world.root, args);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("liza starts");
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
         // Not to wait for anything, but to be at no particular place.
         std::thread::sleep(Duration::from_micros(chance.below(120_000) as u64));
         let _ = child.kill();
@@ -417,7 +419,7 @@ fn death_at_any_moment_is_survived() {
 
 #[test]
 fn every_cut_meets_every_place_of_the_branch() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     let old = world.git(&["rev-parse", "integration"]);
     world.git(&["checkout", "-q", "-b", "elsewhere"]);
@@ -495,12 +497,12 @@ fn waiting_hook(world: &World, name: &str, condition: &str) -> (PathBuf, PathBuf
 
 #[test]
 fn a_git_that_outlives_its_merge_does_no_harm() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     let only_integration = "[ \"$1\" = prepared ] || exit 0; grep -q refs/heads/integration || exit 0";
     let (reached, go, _) = waiting_hook(&world, "reference-transaction", only_integration);
     let mut command = world.liza_command(&people.reviewer, &world.root, &["merge", "t1"]);
-    let mut merging = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("liza starts");
+    let mut merging = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
     wait_for("the hook", || reached.exists());
     let old = world.git(&["rev-parse", "integration"]);
     merging.kill().expect("killed");
@@ -526,12 +528,12 @@ fn a_git_that_outlives_its_merge_does_no_harm() {
 
 #[test]
 fn a_git_that_outlives_its_claim_does_no_harm() {
-    let world = World::in_memory();
+    let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
     let (reached, go, done) = waiting_hook(&world, "post-checkout", "");
     let mut command = world.liza_command(&people.coder, &world.root, &["task", "claim", "t1"]);
-    let mut claiming = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("liza starts");
+    let mut claiming = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
     wait_for("the hook", || reached.exists());
     claiming.kill().expect("killed");
     claiming.wait().expect("it ends");
@@ -549,7 +551,7 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
 
 #[test]
 fn a_move_that_was_made_is_never_called_back() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, commit) = approved(&world);
     world.write("more.md", "more\n");
     world.git(&["add", "more.md"]);
@@ -578,7 +580,7 @@ fn a_move_that_was_made_is_never_called_back() {
 
 #[test]
 fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, _) = approved(&world);
     let saved = Saved::of(&world);
     let lock = world.path(".git/refs/heads/integration.lock");
@@ -619,12 +621,12 @@ fn plant_half_made(world: &World, name: &str) {
     std::fs::write(record.join("HEAD"), "ref: refs/heads/main\n").expect("written");
     std::fs::write(record.join("commondir"), "").expect("written");
     let mut command = world.command("git", &world.root);
-    assert!(!command.arg("branch").output().expect("git runs").status.success(), "this is what breaks git");
+    assert!(!command.arg("branch").finish().expect("git runs").status.success(), "this is what breaks git");
 }
 
 #[test]
 fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
-    let world = World::in_memory();
+    let world = World::new();
     let (people, _) = approved(&world);
     plant_half_made(&world, "t2");
     world.human(&["doctor"]).exits(1);
@@ -649,7 +651,7 @@ fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
 
 #[test]
 fn a_claim_whose_holder_was_stopped_is_fenced_not_resumed() {
-    let world = World::in_memory();
+    let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
     // Alive, though it does nothing: its intent is nobody else's to end.

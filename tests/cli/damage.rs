@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 fn board() -> World {
@@ -61,7 +62,7 @@ fn a_cut_at_any_line_is_found() {
 fn restore(world: &World, backup: &Path) {
     let live = world.path(".liza");
     std::fs::remove_dir_all(&live).unwrap();
-    let ok = Command::new("cp").arg("-a").arg(backup).arg(&live).status().unwrap();
+    let ok = Command::new("cp").arg("-a").arg(backup).arg(&live).finish_status().unwrap();
     assert!(ok.success());
 }
 
@@ -70,7 +71,9 @@ fn a_flipped_bit_never_passes_in_silence() {
     let world = board();
     let good = world.state();
     let backup = world.home().join("backup");
-    assert!(Command::new("cp").arg("-a").arg(world.path(".liza")).arg(&backup).status().unwrap().success());
+    assert!(
+        Command::new("cp").arg("-a").arg(world.path(".liza")).arg(&backup).finish_status().unwrap().success()
+    );
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..60 {
         seed ^= seed << 13;
@@ -153,7 +156,7 @@ fn links_pipes_and_directories_are_not_followed() {
         match kind {
             "symlink" => std::os::unix::fs::symlink(&elsewhere, &state).unwrap(),
             "dangling" => std::os::unix::fs::symlink("/nonexistent/x", &state).unwrap(),
-            "fifo" => assert!(Command::new("mkfifo").arg(&state).status().unwrap().success()),
+            "fifo" => assert!(Command::new("mkfifo").arg(&state).finish_status().unwrap().success()),
             _ => std::fs::create_dir(&state).unwrap(),
         }
         for args in [["note", "x"].as_slice(), &["status"], &["validate"], &["verify"]] {

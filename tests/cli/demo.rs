@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
 /// What is told to git on a machine where everything that can be set is set wrongly.
@@ -49,7 +50,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
     let mut command =
         world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--tasks", "11", "--keep"]);
     command.arg(&place).env("GIT_DIR", "/nowhere").env("LIZA_AGENT_ID", "coder-1");
-    let ran = Ran::of(command.output().expect("liza runs"));
+    let ran = Ran::of(command.finish().expect("liza runs"));
     let data = ran.data();
     let missing: Vec<_> = data["checks"]
         .as_array()
@@ -83,7 +84,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
 fn a_demo_that_is_interrupted_ends_everything_it_started() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["demo"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("liza runs");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).start().expect("liza runs");
     let said = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut lines = said.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("submitted")), "agents never worked");

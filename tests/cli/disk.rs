@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, Who, World};
 
 impl World {
@@ -20,7 +21,7 @@ impl World {
             .arg(format!("trap '' XFSZ; {limit}; exec \"$0\" \"$@\""))
             .arg(liza.get_program())
             .args(args);
-        Ran::of(command.output().expect("sh runs"))
+        Ran::of(command.finish().expect("sh runs"))
     }
 
     fn files(&self) -> (String, String) {
@@ -30,7 +31,7 @@ impl World {
 
 #[test]
 fn a_full_disk_changes_nothing_and_the_next_command_works() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let mut failed = 0;
@@ -63,7 +64,7 @@ fn a_full_disk_changes_nothing_and_the_next_command_works() {
 
 #[test]
 fn without_descriptors_nothing_changes() {
-    let world = World::in_memory();
+    let world = World::new();
     let mut failed = 0;
     for count in 3..16 {
         let before = world.files();
@@ -86,7 +87,7 @@ fn without_descriptors_nothing_changes() {
 #[test]
 fn a_board_that_may_not_be_written_is_readable() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::in_memory();
+    let world = World::new();
     let dir = world.path(".liza");
     let mode = |mode: u32| {
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).expect("mode set");
@@ -110,17 +111,27 @@ fn a_board_that_may_not_be_written_is_readable() {
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {
-    let world = World::in_memory();
+    let world = World::new();
     for args in [&["status"][..], &["log"], &["--json", "status"], &["note", "hello"], &["--help"]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
         let mut command = world.liza_command(&HUMAN, &world.root, args);
-        let output = command.stdout(full).stderr(Stdio::piped()).output().expect("liza runs");
+        let output = command
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .start()
+            .and_then(Running::wait_with_output)
+            .expect("liza runs");
         assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
 
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = world.liza_command(&HUMAN, &world.root, args);
-        let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("liza runs");
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .start()
+            .and_then(Running::wait_with_output)
+            .expect("liza runs");
         assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
     }
     assert_eq!(world.state().matches("hello").count(), 2);
@@ -129,7 +140,7 @@ fn a_reader_that_went_away_is_no_error() {
 
 #[test]
 fn a_state_that_is_no_file_is_refused_and_restored() {
-    let world = World::in_memory();
+    let world = World::new();
     world.human(&["note", "precious"]).ok();
     let good = world.state();
     let state = world.path(".liza/state.yaml");
@@ -141,7 +152,14 @@ fn a_state_that_is_no_file_is_refused_and_restored() {
             "link" => std::os::unix::fs::symlink(&elsewhere, &state).expect("linked"),
             "dangling" => std::os::unix::fs::symlink(world.home().join("nowhere"), &state).expect("linked"),
             "pipe" => {
-                assert!(world.command("mkfifo", &world.root).arg(&state).status().expect("mkfifo").success())
+                assert!(
+                    world
+                        .command("mkfifo", &world.root)
+                        .arg(&state)
+                        .finish_status()
+                        .expect("mkfifo")
+                        .success()
+                )
             }
             _ => std::fs::create_dir(&state).expect("made"),
         }
@@ -163,7 +181,7 @@ fn a_state_that_is_no_file_is_refused_and_restored() {
 
 #[test]
 fn the_users_locks_and_logs_may_be_no_files_either() {
-    let world = World::in_memory();
+    let world = World::new();
     let victim = world.home().join("victim");
     std::fs::write(&victim, "theirs\n").expect("written");
     for name in ["state.yaml.lock", "log.yaml"] {
@@ -185,7 +203,7 @@ fn the_users_locks_and_logs_may_be_no_files_either() {
 fn everything_under_the_board_is_private_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     for umask in ["000", "022", "077"] {
-        let world = World::bare_repo_in_memory();
+        let world = World::bare_repo();
         world.limited(&format!("umask {umask}"), &HUMAN, &["init", "a goal"]).ok();
         world.limited(&format!("umask {umask}"), &HUMAN, &["note", "hello"]).ok();
         world.limited(&format!("umask {umask}"), &HUMAN, &["agent", "register", "--role", "coder"]).ok();

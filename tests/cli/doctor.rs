@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 /// Everything below the repository: kind, mode and content.
@@ -92,7 +93,7 @@ struct Scene {
 
 /// A board with a task in every state, as it is in the midst of work.
 fn busy() -> Scene {
-    let world = World::in_memory();
+    let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.merge_task(&coder, &reviewer, "merged", "m.sh", "echo m\n");
@@ -246,7 +247,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
         .args(["cat-file", "--batch"])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
-        .spawn()
+        .start()
         .expect("git starts");
     while std::fs::read_to_string(format!("/proc/{}/comm", alive.id())).unwrap_or_default().trim() != "git" {
         std::thread::yield_now();
@@ -357,7 +358,7 @@ fn half_made_records_are_healed_wherever_git_is_broken() {
         plant(&record.join("HEAD"), "ref: refs/heads/main\n");
         plant(&record.join("commondir"), "");
         let mut command = world.command("git", &world.root);
-        assert!(!command.arg("branch").output().expect("git runs").status.success(), "this breaks git");
+        assert!(!command.arg("branch").finish().expect("git runs").status.success(), "this breaks git");
     };
     for path in [".worktrees/ghost", ".worktrees/.review/ghost", ".worktrees/.merge/ghost"] {
         broken("ghost", path);

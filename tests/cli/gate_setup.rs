@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 const REPLAY: &str = "gates:\n  - {name: replay, command: ./replay, adapter: trace-hash, on: [], optional: true}\n  - {name: build, command: make, optional: true, on: []}\n";
@@ -37,7 +38,7 @@ fn init_proposes_gates_from_what_it_finds_as_comments_to_enable() {
             &["./scripts/test", "adapter: trace-hash", "adapter: diag", "adapter: coverage"],
         ),
     ] {
-        let world = World::bare_repo_in_memory();
+        let world = World::bare_repo();
         world.write(file, text);
         let data = world.json(&HUMAN, &["init", "A goal"]).ok().data();
         assert!(data["created"].to_string().contains("liza.yaml"), "{data}");
@@ -93,7 +94,7 @@ fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
     let world = World::bare_repo();
     std::os::unix::fs::symlink("/etc/passwd", world.path("Cargo.toml")).unwrap();
     let pipe = world.path("Makefile");
-    assert!(world.command("mkfifo", world.path(".").as_path()).arg(&pipe).status().unwrap().success());
+    assert!(world.command("mkfifo", world.path(".").as_path()).arg(&pipe).finish_status().unwrap().success());
     world.human(&["init", "A goal"]).ok();
     assert!(world.read("liza.yaml").contains("Nothing was found here"));
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 const DAY: i64 = 86_400;
@@ -165,7 +166,7 @@ fn old_trash_goes_and_nothing_from_the_future() {
     let ran = std::process::Command::new("touch")
         .args(["-d", "2100-01-01"])
         .arg(world.path(".liza/trash/t1"))
-        .status();
+        .finish_status();
     assert!(ran.unwrap().success());
     let data = gc(&world, &["--dry-run"]);
     assert_eq!(count(), before);
@@ -179,7 +180,7 @@ fn old_trash_goes_and_nothing_from_the_future() {
 #[test]
 fn collecting_may_die_anywhere() {
     for point in ["gc.pruned", "gc.kept", "gc.refs", "trash.going"] {
-        let world = World::in_memory();
+        let world = World::new();
         let (one, _, reviewer) = team(&world);
         world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
         world.task("t2", &["b.sh", "tests/"]);
@@ -191,7 +192,7 @@ fn collecting_may_die_anywhere() {
         world.human(&["archive", "--all"]).ok();
         let mut command = world.liza_command(&HUMAN, &world.root, &["gc"]);
         command.env("LIZA_CRASH_AT", point).env("LIZA_TEST_ADVANCE", (30 * DAY).to_string());
-        let output = command.output().unwrap();
+        let output = command.finish().unwrap();
         assert_eq!(output.status.code(), None, "{point} was not reached: {output:?}");
         world.recovers(point);
         gc(&world, &[]);

@@ -2,6 +2,7 @@
 //! this table sets for it.
 
 use crate::shells::shell;
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
 /// Who types the example.
@@ -115,11 +116,11 @@ struct Stage {
 }
 
 fn bare() -> Stage {
-    Stage { world: World::bare_repo_in_memory(), coder: HUMAN, reviewer: HUMAN }
+    Stage { world: World::bare_repo(), coder: HUMAN, reviewer: HUMAN }
 }
 
 fn board() -> Stage {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
     Stage { world, coder, reviewer }
@@ -187,7 +188,7 @@ fn idle() -> Stage {
 
 /// One task, and agents that see to it.
 fn staffed() -> Stage {
-    let world = World::in_memory();
+    let world = World::new();
     let stage = Stage { world, coder: HUMAN, reviewer: HUMAN };
     crate::team::play(&stage.world, crate::team::EVERY_ROLE);
     crate::team::configure(&stage.world, "");
@@ -204,8 +205,8 @@ fn at_work() -> Stage {
         .liza_command(&HUMAN, &stage.world.root, &["agent", "run", "--role", "coder", "--once"])
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
-        .spawn();
-    drop(runner.expect("liza starts"));
+        .start();
+    runner.expect("liza starts").leave();
     crate::team::until("an agent works", || stage.world.home().join("out/up").exists());
     stage
 }

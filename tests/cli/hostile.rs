@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 struct Traps {
@@ -273,7 +274,7 @@ fn plain_git(world: &World, args: &[&str], stdin: &str) -> String {
         .stdin(pipe())
         .stdout(pipe())
         .stderr(pipe())
-        .spawn()
+        .start()
         .expect("git starts");
     let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
     let output = child.wait_with_output().expect("git ends");

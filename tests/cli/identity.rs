@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World};
 
 fn who(id: &str, token: &str) -> Who {
@@ -71,7 +72,7 @@ fn shell_lines_can_be_evaluated() {
                   test -z \"$LIZA_AGENT_TOKEN\" && echo file-only";
     let mut shell = world.command("sh", &world.root);
     shell.args(["-c", script]).env("LIZA", env!("CARGO_BIN_EXE_liza"));
-    let ran = Ran::of(shell.output().unwrap()).ok();
+    let ran = Ran::of(shell.finish().unwrap()).ok();
     assert!(ran.stdout.contains("\"coder-1\"") && ran.stdout.contains("file-only"), "{}", ran.stdout);
 }
 
@@ -189,7 +190,7 @@ fn concurrent_registrations_get_distinct_ids() {
             let mut command =
                 world.liza_command(&HUMAN, &world.root, &["--json", "agent", "register", "--role", "coder"]);
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-            command.spawn().unwrap()
+            command.start().unwrap()
         })
         .collect();
     let answers: Vec<_> =

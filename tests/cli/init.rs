@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
 /// What git thinks of the checkout: HEAD, branches but integration, status, and the index byte for byte.
@@ -213,7 +214,7 @@ fn the_board_is_also_found_by_flag_and_variable() {
         world.liza_in(&HUMAN, elsewhere, &["--json", "--board", board.to_str().unwrap(), "status"]).ok();
     assert_eq!(ran.data()["goal"], "A greeting program");
     let mut command = world.liza_command(&HUMAN, elsewhere, &["--json", "status"]);
-    let ran = Ran::of(command.env("LIZA_DIR", &board).output().unwrap()).ok();
+    let ran = Ran::of(command.env("LIZA_DIR", &board).finish().unwrap()).ok();
     assert_eq!(ran.data()["goal"], "A greeting program");
 }
 
@@ -229,7 +230,7 @@ fn paths_with_spaces_quotes_and_other_letters() {
     let script = "eval \"$(\"$LIZA\" agent register --role coder --shell)\" && \"$LIZA\" agent heartbeat";
     let mut shell = world.command("sh", &world.root);
     shell.args(["-c", script]).env("LIZA", env!("CARGO_BIN_EXE_liza"));
-    Ran::of(shell.output().unwrap()).ok();
+    Ran::of(shell.finish().unwrap()).ok();
 }
 
 #[test]
@@ -365,7 +366,7 @@ fn files_are_private_under_every_umask() {
             if let (Some(id), Some(token)) = (&who.id, &who.token) {
                 shell.env("LIZA_AGENT_ID", id).env("LIZA_AGENT_TOKEN", token);
             }
-            Ran::of(shell.output().unwrap()).ok()
+            Ran::of(shell.finish().unwrap()).ok()
         };
         run(&HUMAN, &world.root, "$LIZA init g");
         let token = run(&HUMAN, &world.root, "$LIZA --json agent register --role coder").data()["token"]
@@ -406,7 +407,7 @@ fn only_a_person_starts_a_board() {
     let world = World::bare_repo();
     let mut command = world.liza_command(&HUMAN, &world.root, &["--json", "init", "g"]);
     command.env("LIZA_AGENT_ID", "coder-1").env("LIZA_AGENT_TOKEN", "x");
-    let ran = Ran::of(command.output().unwrap()).exits(1);
+    let ran = Ran::of(command.finish().unwrap()).exits(1);
     assert_eq!(ran.code(), "refused.human_only");
     assert!(!world.path(".liza").exists());
 }
@@ -454,7 +455,7 @@ fn repositories_that_cannot_be_read_are_refused_by_name() {
         let made = world
             .command("git", world.home())
             .args(["init", "-q", format, "odd"])
-            .output()
+            .finish()
             .expect("git runs");
         if !made.status.success() {
             continue; // an older git does not know the format, so nobody can have such a repository

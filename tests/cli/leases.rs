@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, checkpoint_args};
 
 fn two_coders() -> (World, Who, Who) {
@@ -203,7 +204,7 @@ fn one_of_many_wins_a_claim_and_the_losers_touch_nothing() {
         .map(|coder| {
             let mut command = world.liza_command(coder, &world.root, &["--json", "task", "claim", "t1"]);
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-            command.spawn().unwrap()
+            command.start().unwrap()
         })
         .collect();
     let answers: Vec<_> = children

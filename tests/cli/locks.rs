@@ -240,7 +240,7 @@ fn an_agent_that_is_at_work_when_its_paths_are_taken_back_hands_nothing_in() {
 
 #[test]
 fn a_wait_without_end_is_no_panic() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let data = world.json(&coder, &["next", "--role", "coder", "--wait", "18446744073709551615"]).ok().data();

@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use serde_json::Value;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
 /// A board with a merged and a held task.
@@ -182,7 +183,7 @@ fn refounding_may_die_anywhere() {
             let output = world
                 .liza_command(&HUMAN, &world.root, &["doctor", "--fix"])
                 .env("LIZA_CRASH_AT", point)
-                .output()
+                .finish()
                 .expect("liza runs");
             assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
             if point != "refound.state" {
@@ -224,7 +225,7 @@ fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
         let output = world
             .liza_command(&reviewer, &world.root, &["merge", "next"])
             .env("LIZA_CRASH_AT", point)
-            .output()
+            .finish()
             .expect("liza runs");
         assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
         gone(&world);
@@ -299,7 +300,7 @@ fn a_resume_that_fails_leaves_the_switch() {
     let output = world
         .liza_command(&HUMAN, &world.root, &["resume"])
         .env("LIZA_CRASH_AT", "resume.extended")
-        .output()
+        .finish()
         .expect("liza runs");
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");

@@ -36,7 +36,7 @@ struct Team {
 }
 
 fn staffed() -> (World, Team) {
-    let world = World::in_memory();
+    let world = World::new();
     let team = Team {
         planner: world.register("planner", "planner-1"),
         coder: world.register("coder", "coder-1"),

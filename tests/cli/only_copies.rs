@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 const DAY: i64 = 86_400;
@@ -140,7 +141,7 @@ fn commits_of_a_submodule_that_only_a_worktree_has_keep_it() {
     assert!(place.join("sub/lib.sh").exists());
     // What it says to type brings the commit to where it is kept, and then the worktree may go.
     let told = why.split('`').find(|part| part.starts_with("git --git-dir")).expect("a command");
-    let ran = world.command("sh", &world.root).args(["-c", told]).output().unwrap();
+    let ran = world.command("sh", &world.root).args(["-c", told]).finish().unwrap();
     assert!(ran.status.success(), "{told}: {}", String::from_utf8_lossy(&ran.stderr));
     let data = prune(&world, &[]);
     assert_eq!(data["pruned"].as_array().unwrap().len(), 1, "{data}");

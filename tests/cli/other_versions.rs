@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
 const FRESH: &str = include_str!("fixtures/v1-fresh.yaml");
@@ -463,7 +464,7 @@ fn a_migration_may_die_anywhere() {
         let output = world
             .liza_command(&HUMAN, &world.root, &["doctor", "--fix"])
             .env("LIZA_CRASH_AT", point)
-            .output()
+            .finish()
             .expect("liza runs");
         assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
         if point == "migrate.state" {

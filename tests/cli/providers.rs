@@ -13,6 +13,7 @@ use liza::policy::provider::{Denied, PromptBy, ProviderEntry};
 use liza::policy::team::Limits;
 use liza::provider::{Catalog, Job, Meter, Redactor, Usage, environment, invocation, secrets};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
 /// What lies about on developers' machines and is no agent's business.
@@ -158,7 +159,7 @@ fn run(entry: &ProviderEntry, job: &Job, bin: &Path) -> (String, Usage) {
         .envs(&started.env)
         .stdin(if started.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
-        .spawn()
+        .start()
         .unwrap_or_else(|error| panic!("{}: {error}", started.program));
     if let (Some(mut stdin), Some(bytes)) = (child.stdin.take(), &started.stdin) {
         stdin.write_all(bytes).expect("it reads");

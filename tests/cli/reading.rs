@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 fn scene() -> World {
@@ -118,7 +119,7 @@ fn log_follows_what_happens() {
     use std::io::{BufRead, BufReader};
     let world = World::new();
     let mut command = world.liza_command(&HUMAN, &world.root, &["--json", "log", "-f"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(first["event"], "init");
@@ -308,12 +309,12 @@ fn a_reader_that_went_away_is_no_crash() {
         drop(reader);
         let mut command = world.liza_command(&HUMAN, &world.root, args);
         command.stdout(writer.try_clone().unwrap()).stderr(writer);
-        let status = command.status().unwrap();
+        let status = command.finish_status().unwrap();
         assert!(matches!(status.code(), Some(code) if code != 101 && code != 70), "{args:?}: {status}");
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = world.liza_command(&HUMAN, &world.root, args);
         command.stdout(full).stderr(Stdio::null());
-        let status = command.status().unwrap();
+        let status = command.finish_status().unwrap();
         assert!(matches!(status.code(), Some(code) if code != 101 && code != 70), "{args:?}: {status}");
     }
     assert_eq!(world.state().matches("still written").count(), 2);

@@ -16,7 +16,7 @@ fn bring_back(world: &World, revision: u64) -> Value {
 
 #[test]
 fn every_one_of_the_last_revisions_comes_back_or_says_why_not() {
-    let world = World::in_memory();
+    let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.merge_task(&coder, &reviewer, "t1", "1.sh", "echo 1\n");
@@ -66,7 +66,7 @@ fn every_one_of_the_last_revisions_comes_back_or_says_why_not() {
 
 #[test]
 fn decisions_come_back_and_what_happened_stays() {
-    let world = World::in_memory();
+    let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.task("plain", &["p.sh"]);
@@ -118,7 +118,7 @@ fn decisions_come_back_and_what_happened_stays() {
 
 #[test]
 fn a_voided_or_overtaken_verdict_does_not_come_back() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.approved(&coder, &reviewer, "t1", "1.sh", "echo 1\n");
@@ -134,7 +134,7 @@ fn a_voided_or_overtaken_verdict_does_not_come_back() {
 
 #[test]
 fn an_approval_that_was_undone_stays_undone() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.task("t1", &["1.sh", "tests/test_t1.sh"]);
@@ -152,7 +152,7 @@ fn an_approval_that_was_undone_stays_undone() {
 
 #[test]
 fn a_damaged_board_is_no_obstacle() {
-    let world = World::in_memory();
+    let world = World::new();
     world.task("t1", &["1.sh"]);
     let then = world.revision();
     world.human(&["task", "abandon", "t1", "--reason", "by mistake"]).ok();
@@ -178,7 +178,7 @@ fn a_damaged_board_is_no_obstacle() {
 
 #[test]
 fn what_cannot_come_back_says_why() {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["1.sh"]);
     let revision = world.revision();

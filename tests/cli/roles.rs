@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::providers::Fake;
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World, paths, write};
 
 fn matrix(world: &World) -> Value {
@@ -281,7 +282,7 @@ fn tools_are_denied_by_each_providers_own_options() {
 
 #[test]
 fn the_options_and_the_words_reach_the_agent() {
-    let world = World::in_memory();
+    let world = World::new();
     world.write("liza.yaml", "provider: claude\nroles:\n  code_reviewer: {deny: [bless, WebFetch]}\n");
     let coder = world.register("coder", "coder-1");
     world.submitted(&coder, "t1", "src/a.sh", "echo a\n");
@@ -291,7 +292,7 @@ fn the_options_and_the_words_reach_the_agent() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(fake.bin.clone()).chain(std::env::split_paths(&path));
     command.env("PATH", std::env::join_paths(all).expect("a path"));
-    Ran::of(command.output().expect("liza runs"));
+    Ran::of(command.finish().expect("liza runs"));
     let words = fake.words();
     let denied = "--disallowedTools=Edit,MultiEdit,Write,NotebookEdit,WebFetch".to_owned();
     assert!(words.contains(&denied), "{words:?}");

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World};
 
 /// Runs a script in a shell that finds this liza on its path and reads nobody's start-up files.
@@ -13,7 +14,7 @@ pub fn shell(world: &World, who: &Who, dir: &Path, script: &str) -> Ran {
     if let (Some(id), Some(token)) = (&who.id, &who.token) {
         command.env("LIZA_AGENT_ID", id).env("LIZA_AGENT_TOKEN", token);
     }
-    Ran::of(command.output().expect("bash runs"))
+    Ran::of(command.finish().expect("bash runs"))
 }
 
 /// What bash would offer behind these words; the last one is being typed.
@@ -122,7 +123,7 @@ fn the_scripts_of_the_other_shells_ask_the_same_completer() {
         }
         let file = world.home().join(format!("script.{name}"));
         std::fs::write(&file, &script).expect("written");
-        match world.command(name, &world.root).arg("-n").arg(&file).output() {
+        match world.command(name, &world.root).arg("-n").arg(&file).finish() {
             Ok(output) => assert!(output.status.success(), "{name}: {output:?}"),
             Err(_) => eprintln!("{name} is not installed; its script was not parsed"),
         }
@@ -149,7 +150,7 @@ fn every_command_has_a_page() {
     }
     assert_eq!(pages, expected.len());
     assert!(!world.path("out/man1/liza-__complete.1").exists());
-    if let Ok(output) = world.command("man", &world.root).args(["-l", "out/man1/liza-task-claim.1"]).output()
+    if let Ok(output) = world.command("man", &world.root).args(["-l", "out/man1/liza-task-claim.1"]).finish()
         && output.status.success()
     {
         assert!(String::from_utf8_lossy(&output.stdout).contains("claim"));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World, paths, write};
 
 /// A task with committed work whose validation is this command.
@@ -146,7 +147,7 @@ fn the_claim_is_checked_again_after_it_ran() {
     let (world, coder, _) =
         ready("touch ../../started; while test ! -e ../../taken; do sleep 0.02; done; echo ok", "ok");
     let mut command = world.liza_command(&coder, &world.root, &["--json", "task", "submit", "t1"]);
-    let submitting = command.stdout(std::process::Stdio::piped()).spawn().expect("liza runs");
+    let submitting = command.stdout(std::process::Stdio::piped()).start().expect("liza runs");
     while !world.path("started").exists() {
         std::thread::yield_now();
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World};
 
 const PLAN: &str = "tasks:
@@ -302,7 +303,7 @@ fn a_waiting_next_picks_up_what_another_process_finalizes() {
     let mut waiting =
         world.liza_command(&coder, &world.root, &["--json", "next", "--role", "coder", "--wait", "120"]);
     waiting.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let child = waiting.spawn().unwrap();
+    let child = waiting.start().unwrap();
     until_it_watches(child.id());
     world.task("t1", &["a/"]);
     let ran = Ran::of(child.wait_with_output().unwrap()).ok();

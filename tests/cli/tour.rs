@@ -1,5 +1,6 @@
 //! The ordinary way, from an empty board to merged work.
 
+use crate::support::process::Bounded as _;
 use crate::support::{Ran, World};
 
 #[test]
@@ -61,7 +62,7 @@ fn run_lines(world: &World, lines: &str) -> Ran {
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
         shell.env(name, "somebody");
     }
-    Ran::of(shell.output().expect("a shell"))
+    Ran::of(shell.finish().expect("a shell"))
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 fn coder(world: &World) -> Who {
@@ -116,7 +117,7 @@ fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
         "uninstall.tokens",
         "uninstall.renamed",
     ] {
-        let world = World::in_memory();
+        let world = World::new();
         let one = coder(&world);
         for id in ["t1", "t2"] {
             world.task(id, &[&format!("{id}/")]);
@@ -205,7 +206,7 @@ fn a_person_at_a_terminal_is_asked() {
         let line = format!("{} uninstall", env!("CARGO_BIN_EXE_liza"));
         command.args(["-qec", &line, "/dev/null"]);
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
-        let mut child = command.spawn().ok()?;
+        let mut child = command.start().ok()?;
         writeln!(child.stdin.take()?, "{answer}").ok()?;
         let output = child.wait_with_output().ok()?;
         Some((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))

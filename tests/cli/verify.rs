@@ -11,7 +11,7 @@ struct Scene {
 }
 
 fn scene() -> Scene {
-    let world = World::in_memory();
+    let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");
     world.merge_task(&coder, &reviewer, "one", "1.sh", "echo 1\n");

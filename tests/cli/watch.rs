@@ -1,11 +1,12 @@
 //! `liza watch`: what it notices, whom it tells, and what it survives.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, Who, World};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -21,7 +22,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A watcher that runs, with what it says in files.
 struct Watching {
-    child: Child,
+    child: Running,
     out: PathBuf,
     err: PathBuf,
 }
@@ -35,7 +36,7 @@ impl Watching {
         command.envs(env.iter().copied());
         command.stdout(Stdio::from(std::fs::File::create(&out).expect("a file")));
         command.stderr(Stdio::from(std::fs::File::create(&err).expect("a file")));
-        let watching = Self { child: command.spawn().expect("it starts"), out, err };
+        let watching = Self { child: command.start().expect("it starts"), out, err };
         until("it watches", || watching.err().contains("watching"));
         // Whoever holds the lock has begun.
         until("it holds the lock", || {
@@ -55,7 +56,9 @@ impl Watching {
 
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        assert!(std::process::Command::new("kill").args([name, &pid]).status().expect("kill").success());
+        assert!(
+            std::process::Command::new("kill").args([name, &pid]).finish_status().expect("kill").success()
+        );
     }
 
     /// How it ends by itself or by what was sent to it.
@@ -448,7 +451,7 @@ fn only_people_watch() {
         world.refused(&coder, args, 1, "refused.human_only");
     }
     let ran = Ran::of(
-        world.liza_command(&Who::default(), world.home(), &["watch", "--once"]).output().expect("it runs"),
+        world.liza_command(&Who::default(), world.home(), &["watch", "--once"]).finish().expect("it runs"),
     );
     ran.exits(2);
 }

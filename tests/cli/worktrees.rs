@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 fn team(world: &World) -> (Who, Who, Who) {
@@ -227,7 +228,7 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     // A death in the middle leaves nothing that looks whole, and the next time finishes it.
     let mut command = world.liza_command(&HUMAN, &world.root, &["trash", "empty"]);
     command.env("LIZA_CRASH_AT", "trash.going").env("LIZA_TEST_ADVANCE", (15 * day).to_string());
-    assert!(!command.output().unwrap().status.success());
+    assert!(!command.finish().unwrap().status.success());
     assert!(trash(&world).is_empty() && world.path(&format!(".liza/trash/.going-{name}")).exists());
     world.human(&["trash", "empty"]).ok();
     assert_eq!(std::fs::read_dir(world.path(".liza/trash")).unwrap().count(), 0);
@@ -237,7 +238,7 @@ fn the_trash_is_emptied_by_age_and_by_people() {
 #[test]
 fn pruning_may_die_anywhere() {
     for point in ["prune.saved", "prune.moved"] {
-        let world = World::in_memory();
+        let world = World::new();
         let (one, _, reviewer) = team(&world);
         world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
         world.human(&["archive", "t1"]).ok();

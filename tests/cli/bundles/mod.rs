@@ -29,7 +29,7 @@ impl Scene {
 
     /// With these files in integration, and this in liza.yaml.
     pub fn with(files: &[(&str, &[u8])], config: &str) -> Self {
-        let world = World::bare_repo_in_memory();
+        let world = World::bare_repo();
         for (name, bytes) in files {
             put(&world.root, name, bytes);
         }

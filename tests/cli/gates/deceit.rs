@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 use super::{
@@ -212,10 +213,11 @@ fn after_a_gate_a_signal_ends_liza_as_it_ends_any_program() {
     std::fs::remove_file(&seen).unwrap();
     let args = ["--json", "gate", "run", "--tree", "main", "--fresh"];
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();
     until("the gate ran", || seen.exists());
     // Its place has to be made anew, and that lock is not to be had.
-    let done = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let done =
+        std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).finish_status().unwrap();
     assert!(done.success());
     let stat = format!("/proc/{}/stat", child.id());
     until("it ends", || text_of(std::path::Path::new(&stat)).contains(") Z "));
@@ -236,7 +238,7 @@ fn whoever_is_killed_while_a_place_is_made_leaves_nothing_that_works_on() {
     std::fs::write(world.path(".git/info/attributes"), "* filter=s\n").unwrap();
     std::fs::write(&slow, "").unwrap();
     let mut command = world.liza_command(&HUMAN, &world.root, &["gate", "run", "--tree", "main"]);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();
     until("a file is checked out", || !alive(&word).is_empty());
     child.kill().unwrap();
     child.wait().unwrap();

@@ -1,9 +1,10 @@
 //! Gates that are ended before their time: by a switch, by a signal, by the death of whoever asked.
 
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use serde_json::json;
 
+use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, World};
 
 use super::{alive, marker, until, with_gates};
@@ -19,20 +20,21 @@ fn endless() -> (World, String) {
     (world, word)
 }
 
-fn started(world: &World, word: &str) -> Child {
+fn started(world: &World, word: &str) -> Running {
     let args = ["--json", "gate", "run", "--tree", "main", "--fresh"];
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().unwrap();
     until("the gate runs", || alive(word).len() >= 2);
     child
 }
 
-fn signal(child: &Child, name: &str) {
-    let done = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+fn signal(child: &Running, name: &str) {
+    let done =
+        std::process::Command::new("kill").args([name, &child.id().to_string()]).finish_status().unwrap();
     assert!(done.success());
 }
 
-fn ended(child: Child) -> Ran {
+fn ended(child: Running) -> Ran {
     Ran::of(child.wait_with_output().unwrap())
 }
 
@@ -92,7 +94,7 @@ fn a_signal_is_heard_while_a_further_try_is_waited_for() {
     super::configure(&world, json!([{ "name": "shot", "command": command }]));
     let args = ["--json", "gate", "run", "--tree", "main"];
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().unwrap();
     until("it was tried", || count.exists());
     signal(&child, "-TERM");
     assert_eq!(ended(child).exits(143).code(), "signal.terminated");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 use super::{configure, configure_with, log_of, optional, places, said, until, with_gates};
@@ -113,7 +114,7 @@ fn two_at_once_have_two_places() {
     configure(&world, json!([{ "name": "wait", "command": wait, "environment": { "SEEN": seen } }]));
     let start = || {
         let args = ["gate", "run", "--tree", "main", "--fresh"];
-        world.liza_command(&HUMAN, &world.root, &args).stdout(std::process::Stdio::null()).spawn().unwrap()
+        world.liza_command(&HUMAN, &world.root, &args).stdout(std::process::Stdio::null()).start().unwrap()
     };
     let mut both = [start(), start()];
     until("two gates run", || super::text_of(&seen).lines().count() == 2);

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{asked, ends, gate_with, integration, noting, status, team};
 use crate::merging::Team;
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran};
 use crate::team::until;
 
@@ -278,7 +279,7 @@ fn a_branch_that_moves_while_its_gates_run_is_not_approved() {
     world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
     let args = ["--json", "review", "approve", "t1", "--commit", &commit];
     let mut approve = world.liza_command(&team.reviewer, &world.path("."), &args);
-    let approve = approve.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let approve = approve.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started");
     until("the gate runs", || begun.exists());
     world.write_and_commit(&world.path(".worktrees/t1"), &[("a.sh", "echo something else\n")]);
     std::fs::write(&go, "").unwrap();

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{asked, gate_with, noting, status, team};
 use crate::merging::Team;
 use crate::support::HUMAN;
+use crate::support::process::Bounded as _;
 
 fn merged_order(team: &Team) -> Vec<String> {
     let subjects = team.world.git(&["log", "--first-parent", "--reverse", "--format=%s", "integration"]);
@@ -49,7 +50,7 @@ fn two_mergers_at_once_merge_everything_once() {
     gate_with(&team, &noting(&team, "g", "", "true"));
     let start = || {
         let mut command = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "--all"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started")
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started")
     };
     let both = [start(), start()];
     let mut merged = 0;
@@ -164,7 +165,7 @@ fn thirty_approved_tasks_end_where_they_belong() {
     world.git(&["worktree", "add", "-q", "--detach", &place.to_string_lossy(), &base]);
     for commit in commits {
         world.git_in(&place, &["checkout", "-q", "--detach", commit]);
-        let ran = world.command("sh", &place).args(["-c", check]).status().expect("ran");
+        let ran = world.command("sh", &place).args(["-c", check]).finish_status().expect("ran");
         assert!(ran.success(), "{commit} is red");
     }
     world.git(&["worktree", "remove", "--force", &place.to_string_lossy()]);

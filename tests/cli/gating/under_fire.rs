@@ -5,6 +5,7 @@ use std::process::Stdio;
 use super::{asked, gate_with, noting, status};
 use crate::merging::Team;
 use crate::support::Ran;
+use crate::support::process::Bounded as _;
 use crate::team::until;
 
 #[test]
@@ -16,7 +17,7 @@ fn a_merge_killed_around_its_gates_goes_on_with_what_was_said() {
         gate_with(&team, &noting(&team, "g", "", "true"));
         let mut killed = world.liza_command(&team.reviewer, &world.path("."), &["merge", "t1"]);
         killed.env("LIZA_CRASH_AT", point);
-        assert!(!killed.output().expect("ran").status.success(), "{point}");
+        assert!(!killed.finish().expect("ran").status.success(), "{point}");
         let ran = world.liza(&team.reviewer, &["merge", "t1"]);
         // Once the branch has moved, whoever comes next only puts it on record.
         assert!(ran.exit == 0 || point == "merge.moved", "{point}: {}", ran.stderr);
@@ -51,7 +52,7 @@ fn what_a_person_brings_in_while_gates_run_is_gated_and_then_merged_onto() {
     );
     gate_with(&team, &noting(&team, "g", "", &wait));
     let mut merge = world.liza_command(&team.reviewer, &world.path("."), &["--json", "merge", "t1"]);
-    let merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let merge = merge.stdout(Stdio::piped()).stderr(Stdio::piped()).start().expect("started");
     until("the gate runs", || begun.exists());
     world.human(&["integration", "advance", "by-hand", "--reason", "upstream"]).ok();
     std::fs::write(&go, "").unwrap();

@@ -2,10 +2,14 @@
 
 #![allow(dead_code, reason = "every module of the tests uses its own part")]
 
+pub mod process;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+
+use process::Bounded as _;
 
 /// A temporary home and repository; removed when dropped.
 pub struct World {
@@ -72,17 +76,7 @@ pub const HUMAN: Who = Who { id: None, token: None };
 impl World {
     /// A repository with one commit on `main`; no git identity is configured anywhere.
     pub fn bare_repo() -> Self {
-        Self::bare_repo_in(tempfile::tempdir().expect("a temporary directory"))
-    }
-
-    /// The same in memory where the machine has such a place, for tests that commit thousands of times: what is
-    /// proved there does not depend on how fast a disk syncs.
-    pub fn bare_repo_in_memory() -> Self {
-        let home = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-        Self::bare_repo_in(home.expect("a temporary directory"))
-    }
-
-    fn bare_repo_in(home: tempfile::TempDir) -> Self {
+        let home = temporary_home();
         let root = home.path().join("repo");
         std::fs::create_dir(&root).expect("a directory");
         std::fs::create_dir(home.path().join("tmp")).expect("a directory");
@@ -103,12 +97,6 @@ impl World {
     /// The same with a board.
     pub fn new() -> Self {
         let world = Self::bare_repo();
-        world.human(&["init", "A greeting program"]).ok();
-        world
-    }
-
-    pub fn in_memory() -> Self {
-        let world = Self::bare_repo_in_memory();
         world.human(&["init", "A greeting program"]).ok();
         world
     }
@@ -174,7 +162,7 @@ impl World {
         for (name, value) in env {
             command.env(name, value);
         }
-        Ran::of(command.output().expect("git runs"))
+        Ran::of(command.finish().expect("git runs"))
     }
 
     #[track_caller]
@@ -202,7 +190,7 @@ impl World {
     }
 
     pub fn liza_in(&self, who: &Who, dir: &Path, args: &[&str]) -> Ran {
-        Ran::of(self.liza_command(who, dir, args).output().expect("liza runs"))
+        Ran::of(self.liza_command(who, dir, args).finish().expect("liza runs"))
     }
 
     pub fn liza(&self, who: &Who, args: &[&str]) -> Ran {
@@ -306,7 +294,7 @@ impl World {
         for (name, value) in env {
             command.env(name, value);
         }
-        let mut child = command.spawn().expect("liza starts");
+        let mut child = command.start().expect("liza starts");
         // A command that does not read its input may be gone already.
         let _ = child.stdin.take().expect("a pipe").write_all(stdin);
         Ran::of(child.wait_with_output().expect("liza ends"))
@@ -445,6 +433,18 @@ impl World {
         self.human(&["validate"]).ok();
         self.human(&["verify"]).ok();
     }
+}
+
+/// In memory where the machine has room there: what the tests prove does not depend on how long a disk takes to sync.
+/// `LIZA_TEST_ON_DISK` chooses the disk.
+fn temporary_home() -> tempfile::TempDir {
+    const ROOM: u64 = 1 << 30;
+    let memory = Path::new("/dev/shm");
+    let free = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));
+    let in_memory = (free >= ROOM && std::env::var_os("LIZA_TEST_ON_DISK").is_none())
+        .then(|| tempfile::tempdir_in(memory).ok())
+        .flatten();
+    in_memory.unwrap_or_else(|| tempfile::tempdir().expect("a temporary directory"))
 }
 
 /// The command line of a good checkpoint.

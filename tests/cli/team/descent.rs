@@ -1,6 +1,7 @@
 //! A descendant of a runner is that agent, whatever its environment says.
 
 use super::*;
+use crate::support::process::Bounded as _;
 
 #[test]
 fn no_way_of_starting_a_command_makes_a_coder_somebody_else() {
@@ -117,7 +118,7 @@ mkdir -p tests; echo hello > t1.txt; echo true > tests/test_t1.sh; git add -A; g
     add(&world, "t1");
     let mut command = world.liza_command(&HUMAN, &world.root, &["agent", "run", "--role", "coder", "--once"]);
     command.env("SOMEBODYS_SECRET", "canary-0123456789");
-    Ran::of(command.output().expect("liza runs")).ok();
+    Ran::of(command.finish().expect("liza runs")).ok();
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
     assert!(
         out(&world, "env").contains("PATH=") && !out(&world, "env").contains("canary"),

@@ -1,6 +1,7 @@
 //! Kills, floods, daemons and agents that misbehave.
 
 use super::*;
+use crate::support::process::Bounded as _;
 
 #[test]
 fn a_killed_runner_takes_its_agent_with_it_and_its_next_one_goes_on() {
@@ -178,7 +179,7 @@ fn secrets_reach_neither_agents_that_need_none_nor_any_log() {
     for number in 0..30 {
         command.env(format!("SECRET_{number}_TOKEN"), format!("canary-{number}-0123456789"));
     }
-    Ran::of(command.output().expect("liza runs")).ok();
+    Ran::of(command.finish().expect("liza runs")).ok();
     let token = world.read(".liza/tokens/coder-1");
     for path in walk(&world.path(".liza")) {
         if path.starts_with(world.path(".liza/tokens")) {

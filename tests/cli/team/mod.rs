@@ -12,11 +12,12 @@ mod stubborn;
 mod switched;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::process::{Bounded as _, Running};
 use crate::support::{HUMAN, Ran, World};
 
 /// How a well-behaved agent of each role acts; tests put their own words before or instead of it.
@@ -107,12 +108,12 @@ pub fn answer(ran: &Ran) -> Value {
 }
 
 /// A command that goes on in the background.
-pub fn start(world: &World, args: &[&str]) -> Child {
+pub fn start(world: &World, args: &[&str]) -> Running {
     world
         .liza_command(&HUMAN, &world.root, args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .start()
         .expect("liza starts")
 }
 
@@ -127,7 +128,7 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 pub fn signal(pid: u32, signal: &str) {
-    let _ = std::process::Command::new("kill").arg(signal).arg(pid.to_string()).status();
+    let _ = std::process::Command::new("kill").arg(signal).arg(pid.to_string()).finish_status();
 }
 
 /// Living processes whose environment or command line holds this text.

@@ -4,6 +4,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::support::process::Bounded as _;
 
 /// What an agent of Claude's kind prints: one answer with one call of a tool.
 const SAYS: &str = r#"
@@ -260,7 +261,7 @@ fn what_a_watcher_that_was_killed_had_decided_is_told_by_the_next() {
     let mut runner = start(&world, &["agent", "run", "--role", "coder"]);
     let mut watch = world.liza_command(&HUMAN, &world.root, &["watch"]);
     watch.env("LIZA_CRASH_AT", "overseer.ordered").stdout(Stdio::null()).stderr(Stdio::null());
-    let status = watch.spawn().expect("liza starts").wait().expect("it ends");
+    let status = watch.start().expect("liza starts").wait().expect("it ends");
     assert!(!status.success(), "it was killed");
     assert!(!world.path(".liza/ESCALATION").exists());
     let done = done_about(&world, "coder-1");

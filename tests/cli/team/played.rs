@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::providers::{CANARIES, EXPECTED, Fake, KEY};
+use crate::support::process::Bounded as _;
 
 #[test]
 fn a_runner_starts_every_provider_as_its_entry_says_and_reads_what_it_used() {
@@ -16,7 +17,7 @@ fn a_runner_starts_every_provider_as_its_entry_says_and_reads_what_it_used() {
 
 fn one(name: &str) {
     let expected = EXPECTED.iter().find(|expected| expected.name == name).expect("an entry");
-    let world = World::in_memory();
+    let world = World::new();
     let last = "liza task block t1 --reason 'no more to say' --question 'What next?' >/dev/null";
     let own = own_key(name);
     let fake = Fake::ending_with(&world, name, own, last);
@@ -34,7 +35,7 @@ fn one(name: &str) {
     if let Some(own) = own {
         command.env(own, format!("{KEY}-{own}"));
     }
-    let ran = Ran::of(command.output().expect("liza runs")).ok();
+    let ran = Ran::of(command.finish().expect("liza runs")).ok();
 
     // How it was started.
     let words = fake.words();

@@ -6,12 +6,13 @@ use std::process::ChildStdout;
 use serde_json::json;
 
 use super::*;
+use crate::support::process::Bounded as _;
 
 /// What a run of one coder and one reviewer is started with.
 const PAIR: [&str; 6] = ["--json", "run", "--team", "coder", "--team", "code_reviewer"];
 
 /// What a run says, as it says it.
-fn hear(child: &mut Child) -> Lines<BufReader<ChildStdout>> {
+fn hear(child: &mut Running) -> Lines<BufReader<ChildStdout>> {
     BufReader::new(child.stdout.take().expect("a pipe")).lines()
 }
 
@@ -30,7 +31,7 @@ fn until_said(lines: &mut Lines<BufReader<ChildStdout>>, text: &str) {
 }
 
 /// The rest of what it says.
-fn to_the_end(child: &mut Child, lines: Lines<BufReader<ChildStdout>>) -> (Option<i32>, String) {
+fn to_the_end(child: &mut Running, lines: Lines<BufReader<ChildStdout>>) -> (Option<i32>, String) {
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     (child.wait().expect("it ends").code(), rest.join("\n"))
 }
@@ -77,7 +78,7 @@ fn what_was_there_before_a_run_is_spared() {
             None => command.env_remove(name),
         };
     }
-    let ran = Ran::of(command.output().expect("it runs"));
+    let ran = Ran::of(command.finish().expect("it runs"));
     let left = processes_with(&format!("CANARY={}", canary.display()));
     for pid in &left {
         signal(*pid, "-KILL");

@@ -1,0 +1,208 @@
+//! Starts the processes of tests, each with a deadline. When it passes, the process, its descendants and everything
+//! that was started with the same HOME are killed, and the test fails with what the process had printed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Result;
+use std::ops::{Deref, DerefMut};
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Far longer than any process of the suite takes, also on a busy machine.
+pub const DEADLINE: Duration = Duration::from_secs(240);
+
+/// The ways in which tests start processes; `tests/architecture.rs` keeps the others out.
+pub trait Bounded {
+    /// Runs the process to its end and captures what it prints.
+    fn finish(&mut self) -> Result<Output>;
+
+    /// Runs the process to its end, with its output as it was set.
+    fn finish_status(&mut self) -> Result<ExitStatus>;
+
+    /// Starts the process with its output as it was set.
+    fn start(&mut self) -> Result<Running>;
+
+    fn start_within(&mut self, deadline: Duration) -> Result<Running>;
+}
+
+impl Bounded for Command {
+    fn finish(&mut self) -> Result<Output> {
+        self.stdout(Stdio::piped()).stderr(Stdio::piped()).start()?.wait_with_output()
+    }
+
+    fn finish_status(&mut self) -> Result<ExitStatus> {
+        self.start()?.wait()
+    }
+
+    fn start(&mut self) -> Result<Running> {
+        self.start_within(DEADLINE)
+    }
+
+    fn start_within(&mut self, deadline: Duration) -> Result<Running> {
+        let what = format!("{self:?}");
+        let child = self.spawn()?;
+        let home = home_of(self);
+        let watch = Watch::over(child.id(), home.clone(), deadline);
+        Ok(Running { child: Some(child), home, watch, what })
+    }
+}
+
+/// A process that has not been waited for. It is killed when this is dropped.
+pub struct Running {
+    child: Option<Child>,
+    home: Option<OsString>,
+    watch: Watch,
+    what: String,
+}
+
+impl Running {
+    /// Waits for the end; fails the test if the deadline passes first.
+    #[track_caller]
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let status = self.deref_mut().wait();
+        self.watch.end();
+        assert!(!self.watch.expired(), "killed after its deadline: {}", self.what);
+        status
+    }
+
+    /// Waits for the end and for everything that was printed; fails the test if the deadline passes first.
+    #[track_caller]
+    pub fn wait_with_output(mut self) -> Result<Output> {
+        let child = self.child.take().expect("a process is waited for once");
+        let output = child.wait_with_output()?;
+        self.watch.end();
+        assert!(
+            !self.watch.expired(),
+            "killed after its deadline: {}\nstdout: {}\nstderr: {}",
+            self.what,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Ok(output)
+    }
+
+    /// Lets the process go on after the test has forgotten it, until its deadline.
+    pub fn leave(mut self) {
+        self.child = None;
+        self.watch.leave();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.child else { return };
+        if let Ok(None) = child.try_wait() {
+            kill_family(child.id(), self.home.as_ref());
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+    fn deref(&self) -> &Child {
+        self.child.as_ref().expect("a process is waited for once")
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.child.as_mut().expect("a process is waited for once")
+    }
+}
+
+/// A thread that kills a process and what belongs to it at the deadline, unless it is ended before.
+struct Watch {
+    ended: Option<Sender<()>>,
+    expired: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn over(pid: u32, home: Option<OsString>, deadline: Duration) -> Self {
+        let (ended, ending) = channel::<()>();
+        let expired = Arc::new(AtomicBool::new(false));
+        let watched = Arc::clone(&expired);
+        std::thread::spawn(move || {
+            if ending.recv_timeout(deadline).is_err_and(|why| why == RecvTimeoutError::Timeout) {
+                watched.store(true, Ordering::SeqCst);
+                kill_family(pid, home.as_ref());
+            }
+        });
+        Self { ended: Some(ended), expired }
+    }
+
+    fn end(&mut self) {
+        self.ended = None;
+    }
+
+    fn leave(&mut self) {
+        std::mem::forget(self.ended.take());
+    }
+
+    fn expired(&self) -> bool {
+        self.expired.load(Ordering::SeqCst)
+    }
+}
+
+fn home_of(command: &Command) -> Option<OsString> {
+    command.get_envs().find(|(name, _)| *name == "HOME").and_then(|(_, value)| value.map(OsString::from))
+}
+
+/// Kills a process, its descendants and all processes with this HOME, until none is left.
+fn kill_family(pid: u32, home: Option<&OsString>) {
+    for _ in 0..100 {
+        let family = family(pid, home);
+        for member in &family {
+            if let Some(pid) = i32::try_from(*member).ok().and_then(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        if family.is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn family(pid: u32, home: Option<&OsString>) -> BTreeSet<u32> {
+    let home = home.map(|home| [b"HOME=", home.as_bytes()].concat());
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let living: Vec<(u32, u32)> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter_map(|pid: u32| Some((pid, parent_of_living(pid)?)))
+        .collect();
+    let has_home = |pid: u32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        home.as_ref().is_some_and(|home| environment.split(|byte| *byte == 0).any(|one| one == home))
+    };
+    let member = |(one, _): &&(u32, u32)| *one == pid || has_home(*one);
+    let mut family: BTreeSet<u32> = living.iter().filter(member).map(|(one, _)| *one).collect();
+    loop {
+        let known = family.len();
+        family.extend(
+            living
+                .iter()
+                .filter(|(_, parent)| family.contains(parent))
+                .map(|(one, _)| *one)
+                .collect::<Vec<_>>(),
+        );
+        if family.len() == known {
+            family.remove(&std::process::id());
+            return family;
+        }
+    }
+}
+
+/// None for a process that has ended and was not waited for.
+fn parent_of_living(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program stands in brackets and may contain anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(parent)
+}
