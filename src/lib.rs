@@ -11,6 +11,8 @@ pub mod prompt;
 pub mod provider;
 pub mod store;
 pub mod supervise;
+#[cfg(test)]
+mod testing;
 pub mod text;
 pub mod watch;
 pub mod wire;

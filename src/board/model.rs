@@ -22,6 +22,8 @@ use super::task::Status;
 use super::testing::{Bench, LEASE, id, new_task, patterns, plan_of};
 use super::{Actor, Board, TaskId, Transition, apply};
 
+use crate::testing::sweep;
+
 use acts::Act;
 
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
@@ -366,10 +368,14 @@ fn approved(next: &mut State, task: &TaskId, by: &Actor) {
 
 #[test]
 fn no_reachable_board_breaks_a_rule() {
-    let walk = walk(Guards::ALL, 120_000);
+    let states = sweep(20_000, 120_000);
+    let walk = walk(Guards::ALL, states);
     assert!(walk.found.is_none(), "{}", walk.found.unwrap_or_default());
-    assert!(walk.states >= 100_000, "only {walk:?}");
-    assert!(walk.disturbances >= 1, "not even the undisturbed boards were all reached: {walk:?}");
+    assert!(walk.states >= states, "only {walk:?}");
+    let disturbances = sweep(0, 1);
+    assert!(walk.disturbances >= disturbances, "the walk saw too few disturbances: {walk:?}");
+    // The short walk ends before anything has gone wrong twice.
+    let too_late_for_it: &[&str] = sweep(&["void_approval"], &[]);
     for verb in [
         "begin_claim",
         "finish_claim",
@@ -402,7 +408,8 @@ fn no_reachable_board_breaks_a_rule() {
         "register_agent",
         "retire_agent",
     ] {
-        assert!(walk.verbs.contains(verb), "{verb} was never accepted");
+        let reached = walk.verbs.contains(verb) || too_late_for_it.contains(&verb);
+        assert!(reached, "{verb} was never accepted; of all: {:?}", walk.verbs);
     }
     for status in Status::ALL.into_iter().filter(|status| *status != Status::Draft) {
         assert!(walk.statuses.contains(&status), "no task was ever {status}");
@@ -413,13 +420,14 @@ fn no_reachable_board_breaks_a_rule() {
 #[test]
 fn no_long_story_breaks_a_rule() {
     let mut steps = 0;
-    for seed in 1..=800 {
+    let seeds = sweep(120, 800);
+    for seed in 1..=seeds {
         match wander(seed * 0x9e37_79b9, 120) {
             Ok(length) => steps += length,
             Err(wrong) => panic!("seed {seed}: {wrong}"),
         }
     }
-    assert!(steps > 50_000, "the stories are short: {steps} steps");
+    assert!(steps > 60 * seeds as usize, "the stories are short: {steps} steps");
 }
 
 /// The walk is worth something only if it notices a guard that is missing.

@@ -11,6 +11,8 @@ use crate::board::{Applied, Needs, Status, Transition, apply, bodies_needed};
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::{Decoded, encode_content};
 
+use crate::testing::sweep;
+
 use super::rebuild::replay;
 
 const TASKS: [&str; 3] = ["t1", "t2", "t3"];
@@ -177,7 +179,7 @@ fn commit_one(disk: &mut Decoded, bench: &mut Bench, attempt: &Attempt) -> Optio
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(sweep(16, 96)))]
 
     #[test]
     fn boards_survive_writing_and_the_log_makes_them_again(attempts in attempts()) {
@@ -218,7 +220,7 @@ fn random_sequences_reach_the_end_of_tasks() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut seen: Vec<Status> = Vec::new();
     let mut archived = 0;
-    for _ in 0..60 {
+    for _ in 0..sweep(30, 60) {
         let Ok(tree) = attempts().new_tree(&mut runner) else { continue };
         let mut bench = Bench::with_tasks(&TASKS);
         let mut disk = written(&bench);

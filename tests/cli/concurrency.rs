@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::process::{Bounded as _, Running};
-use crate::support::{HUMAN, Ran, Who, World, write};
+use crate::support::{HUMAN, Ran, Who, World, sweep, write};
 
 /// Waits for a condition; a generous deadline only keeps a broken test from hanging for ever.
 #[track_caller]
@@ -121,12 +121,12 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
 
 #[test]
 fn sixteen_processes_lose_nothing() {
-    notes_at_once(&World::new(), 16, 50);
+    notes_at_once(&World::new(), 16, sweep(5, 50));
 }
 
 #[test]
 fn thirty_two_processes_lose_nothing() {
-    notes_at_once(&World::new(), 32, 20);
+    notes_at_once(&World::new(), 32, sweep(2, 20));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn readers_see_whole_boards_that_never_go_back() {
     use liza::store::{Proposal, Store};
 
     // The board grows with every one of them, and four readers read all of it all the time.
-    const COMMITS: u64 = 600;
+    let commits: u64 = sweep(120, 600);
     const READERS: usize = 4;
     let world = World::new();
     let dir = world.path(".liza");
@@ -236,14 +236,14 @@ fn readers_see_whole_boards_that_never_go_back() {
             });
         }
         let store = Store::new(&dir);
-        for number in 0..COMMITS {
+        for number in 0..commits {
             let what: Transition = AddNote { text: format!("note {number}"), task: None }.into();
             let proposal = Proposal { credentials: &Credentials::Human, what, request: None };
             store.commit(proposal, &liza::host::now()).expect("a commit");
         }
         done.store(true, Ordering::Relaxed);
     });
-    assert_eq!(world.revision(), COMMITS + 1);
+    assert_eq!(world.revision(), commits + 1);
     assert!(reads.load(Ordering::Relaxed) >= READERS as u64);
     world.revisions_are_contiguous();
     world.human(&["validate"]).ok();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::concurrency::{go_on, make_executable, signal, wait_for};
 use crate::store::Chance;
 use crate::support::process::Bounded as _;
-use crate::support::{HUMAN, Ran, Who, World, write};
+use crate::support::{HUMAN, Ran, Who, World, sweep, write};
 
 /// The numbered steps of one commit.
 const COMMIT: [&str; 9] = [
@@ -24,9 +24,14 @@ const COMMIT: [&str; 9] = [
     "commit.8",
 ];
 
-/// The points of one operation: its own, and every step of each of its commits.
+/// The points of one operation: its own, and the steps of each of its commits; in the short version every third step,
+/// other ones for each commit.
 fn points(own: &[&str], commits: usize) -> Vec<String> {
-    let steps = (1..=commits).flat_map(|nth| COMMIT.iter().map(move |step| format!("{step}:{nth}")));
+    let every = sweep(3, 1);
+    let steps = (1..=commits).flat_map(|nth| {
+        let steps = COMMIT.iter().enumerate().filter(move |(at, _)| (at + nth) % every == 0);
+        steps.map(move |(_, step)| format!("{step}:{nth}"))
+    });
     own.iter().map(|point| (*point).to_owned()).chain(steps).collect()
 }
 

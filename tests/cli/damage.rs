@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::process::Bounded as _;
-use crate::support::{HUMAN, World};
+use crate::support::{HUMAN, World, sweep};
 
 fn board() -> World {
     let world = World::new();
@@ -37,13 +37,13 @@ fn a_cut_at_any_line_is_found() {
     let mut cuts: Vec<usize> = vec![0];
     cuts.extend(good.match_indices('\n').map(|(at, _)| at + 1));
     assert_eq!(cuts.pop(), Some(good.len()));
-    for (number, cut) in cuts.iter().enumerate() {
+    for (number, cut) in cuts.iter().enumerate().step_by(sweep(8, 1)) {
         put(&world, &good.as_bytes()[..*cut]);
         let ran = world.json(&HUMAN, &["note", "x"]);
         assert_eq!((ran.exit, ran.code().as_str()), (6, "board.invalid"), "cut at {cut}: {}", ran.stdout);
         assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("doctor --fix"), "{}", ran.stdout);
         assert_eq!(world.state(), good[..*cut], "left for doctor");
-        if number % 20 == 0 {
+        if number % 40 == 0 {
             world.human(&["status"]).exits(6);
             world.human(&["validate"]).exits(6);
             mended(&world, &good);
@@ -75,7 +75,7 @@ fn a_flipped_bit_never_passes_in_silence() {
         Command::new("cp").arg("-a").arg(world.path(".liza")).arg(&backup).finish_status().unwrap().success()
     );
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    for _ in 0..60 {
+    for _ in 0..sweep(20, 60) {
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;

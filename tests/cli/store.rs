@@ -48,7 +48,7 @@ fn transition(value: Value) -> Transition {
 
 impl Session {
     fn new() -> Self {
-        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory");
+        let dir = crate::support::temporary_home();
         let liza = dir.path().join(".liza");
         let store = Store::new(&liza);
         for dir in store.layout().directories() {
@@ -172,7 +172,7 @@ impl Session {
 #[test]
 fn any_board_is_made_again_from_any_image() {
     let mut chance = Chance::seeded(7);
-    for _ in 0..4 {
+    for _ in 0..crate::support::sweep(1, 4) {
         let mut session = Session::new();
         while session.revision() < 130 {
             session.something(&mut chance);

@@ -388,7 +388,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
         what.check(&board, &call).expect("it is allowed");
         what.change(&mut board, &call)
     };
-    for number in 1..=10_000u64 {
+    for number in 1..=crate::testing::sweep(1_000, 10_000u64) {
         let id = play("coder-1", &send("role:planner", MessageKind::TaskComplete))["id"].clone();
         assert_eq!(id, format!("message-{number}"));
         if number % 25 == 0 {

@@ -435,9 +435,14 @@ impl World {
     }
 }
 
+/// How far a sweep goes: a short way in the suite, the whole way with `LIZA_SWEEP=full` (`scripts/torture suite`).
+pub fn sweep<T>(short: T, full: T) -> T {
+    if std::env::var_os("LIZA_SWEEP").is_some_and(|value| value == "full") { full } else { short }
+}
+
 /// In memory where the machine has room there: what the tests prove does not depend on how long a disk takes to sync.
 /// `LIZA_TEST_ON_DISK` chooses the disk.
-fn temporary_home() -> tempfile::TempDir {
+pub fn temporary_home() -> tempfile::TempDir {
     const ROOM: u64 = 1 << 30;
     let memory = Path::new("/dev/shm");
     let free = rustix::fs::statvfs(memory).map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));

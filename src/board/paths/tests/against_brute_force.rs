@@ -151,7 +151,7 @@ fn some_path() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::testing::sweep(1_000, 10_000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn overlap_of_deep_patterns_is_exact(a in some_pattern(), b in some_pattern()) {
