@@ -10,6 +10,7 @@ use crate::board::records::next_number;
 use crate::board::state::{Goal, Integration, JournalMark, Request, Rest, Sprint, VERSION};
 use crate::board::{AgentId, Board, Config, Stamp, Task, TaskId};
 
+use super::graft::Graft;
 use super::{ForeignError, Limits, read_foreign};
 
 /// Keys of a task that belong to its head; a test compares them with the struct.
@@ -172,8 +173,8 @@ impl<'de> Deserialize<'de> for Flat {
                     let half = if HEAD_KEYS.contains(&key.as_str()) { &mut head } else { &mut body };
                     half.insert(key, value);
                 }
-                let head = serde_json::from_value(Value::Object(head)).map_err(A::Error::custom)?;
-                let body = serde_json::from_value(Value::Object(body)).map_err(A::Error::custom)?;
+                let head = Deserialize::deserialize(Graft(&Value::Object(head))).map_err(A::Error::custom)?;
+                let body = Deserialize::deserialize(Graft(&Value::Object(body))).map_err(A::Error::custom)?;
                 Ok(Flat(Task::new(head, body)))
             }
         }
@@ -215,7 +216,7 @@ impl<'de> Deserialize<'de> for HandNote {
             Value::String(text) => Ok(Self::Text(text)),
             other => {
                 let Fields { id, time, by, task_id, text, processed_by } =
-                    serde_json::from_value(other).map_err(D::Error::custom)?;
+                    Fields::deserialize(Graft(&other)).map_err(D::Error::custom)?;
                 Ok(Self::Fields { id, time, by, task_id, text, processed_by })
             }
         }

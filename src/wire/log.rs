@@ -9,6 +9,7 @@ use crate::board::intent::RequestKey;
 use crate::board::rules::RefoundLog;
 use crate::board::{Stamp, Transition};
 
+use super::graft::Graft;
 use super::state::hash;
 
 /// What a record chains to when there is none before it.
@@ -69,7 +70,10 @@ impl Record {
             number,
             message: "it does not begin with `- `".to_owned(),
         })?;
-        serde_json::from_str(json).map_err(|error| LogError::Malformed { number, message: error.to_string() })
+        let malformed = |message: String| LogError::Malformed { number, message };
+        let tree: Value = serde_json::from_str(json).map_err(|error| malformed(error.to_string()))?;
+        // The same way as foreign input takes: board types are compiled for one reader of trees, not for three.
+        Self::deserialize(Graft(&tree)).map_err(|misfit| malformed(misfit.message))
     }
 }
 

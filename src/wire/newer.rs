@@ -64,7 +64,7 @@ fn rest(top: Map<String, Value>, nothing: Rest) -> Rest {
             known = fits;
         }
     }
-    serde_json::from_value(Value::Object(known)).unwrap_or(nothing)
+    Rest::deserialize(Graft(&Value::Object(known))).unwrap_or(nothing)
 }
 
 fn task(value: Value, remarks: &mut Vec<String>) -> Option<Task> {
