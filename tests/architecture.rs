@@ -121,6 +121,26 @@ fn pure_rooms_have_no_door_to_the_world() {
     }
 }
 
+/// A process without a deadline can keep the suite from ending.
+#[test]
+fn tests_start_processes_with_a_deadline() {
+    let unbounded = [".output()", ".spawn()", ".status()"];
+    for path in sources(&root().join("tests/cli")) {
+        if path.ends_with("support/process.rs") {
+            continue;
+        }
+        for (number, line) in read(&path).lines().enumerate() {
+            let found = unbounded.iter().find(|call| line.contains(**call));
+            assert!(
+                found.is_none(),
+                "{}:{}: use `finish`, `finish_status` or `start` of tests/cli/support/process.rs",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+}
+
 #[test]
 fn files_stay_small() {
     for path in sources(&root().join("src")) {

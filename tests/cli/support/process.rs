@@ -206,3 +206,32 @@ fn parent_of_living(pid: u32) -> Option<u32> {
     let parent = fields.next()?.parse().ok()?;
     (!matches!(state, "Z" | "X")).then_some(parent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shell ends only when its child does, which keeps its output open and has left its process group.
+    #[test]
+    fn deadline_kills_process_and_descendants() {
+        let home = super::super::temporary_home();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo begun; setsid sleep 600 & wait"]).env("HOME", home.path());
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let running = shell.start_within(Duration::from_millis(300)).expect("a shell");
+        let pid = running.id();
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| running.wait_with_output()));
+        let why = ended.err().and_then(|why| why.downcast::<String>().ok()).expect("the test fails");
+        assert!(why.contains("killed after its deadline") && why.contains("begun"), "{why}");
+        assert_eq!(family(pid, Some(&home.path().into())), BTreeSet::new());
+    }
+
+    #[test]
+    fn dropped_process_is_killed() {
+        let mut sleep = Command::new("sleep");
+        let running = sleep.arg("600").start().expect("sleep");
+        let pid = running.id();
+        drop(running);
+        assert_eq!(family(pid, None), BTreeSet::new());
+    }
+}
