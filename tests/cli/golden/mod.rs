@@ -1,7 +1,11 @@
 //! Golden files: what liza prints, recorded under `tests/golden`. A change of words or structure fails here until its
 //! golden files are accepted, so the diff of a commit shows it. See `tests/golden/README.md`.
 
+mod examples;
 mod help;
+mod normalise;
+mod pretty;
+mod record;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +15,7 @@ const VARIABLE: &str = "LIZA_GOLDEN";
 const ACCEPT: &str = "LIZA_GOLDEN=write cargo test --test cli golden";
 
 /// The folders under `tests/golden`; each belongs to one test.
-const FOLDERS: [&str; 1] = ["help"];
+const FOLDERS: [&str; 2] = ["examples", "help"];
 /// What may stand beside the folders.
 const OTHERS: [&str; 2] = [".gitattributes", "README.md"];
 
