@@ -6,6 +6,7 @@ mod help;
 mod normalise;
 mod pretty;
 mod record;
+mod tour;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ const VARIABLE: &str = "LIZA_GOLDEN";
 const ACCEPT: &str = "LIZA_GOLDEN=write cargo test --test cli golden";
 
 /// The folders under `tests/golden`; each belongs to one test.
-const FOLDERS: [&str; 2] = ["examples", "help"];
+const FOLDERS: [&str; 3] = ["examples", "help", "tour"];
 /// What may stand beside the folders.
 const OTHERS: [&str; 2] = [".gitattributes", "README.md"];
 
