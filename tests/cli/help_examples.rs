@@ -1,23 +1,33 @@
-//! Every command's help has an example, and every example does what it says: each is run in a shell, in a scene that
-//! this table sets for it.
+//! Every command's help has an example. `golden::examples` runs each in a shell, in a scene that this table sets for it,
+//! and compares what it prints with its golden file.
 
-use crate::shells::shell;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World};
 
 /// Who types the example.
-#[derive(Clone, Copy)]
-enum Me {
+#[derive(Debug, Clone, Copy)]
+pub enum Me {
     Human,
     Coder,
     Reviewer,
 }
 
-/// How the repository stands when it is typed.
-type Scene = fn() -> Stage;
+/// In which scene, and by whom, the examples that contain `start` are typed.
+pub struct Scene {
+    pub start: &'static str,
+    pub me: Me,
+    pub name: &'static str,
+    pub set: fn() -> Stage,
+}
+
+macro_rules! scenes {
+    ($(($start:literal, $me:expr, $set:ident)),* $(,)?) => {
+        &[$(Scene { start: $start, me: $me, name: stringify!($set), set: $set }),*]
+    };
+}
 
 /// One line an example, or one for several that begin alike; the longest beginning that fits counts.
-const SCENES: &[(&str, Me, Scene)] = &[
+pub const SCENES: &[Scene] = scenes![
     ("liza abort", Me::Human, board),
     ("liza agent heartbeat", Me::Coder, board),
     ("liza agent list", Me::Human, board),
@@ -109,10 +119,20 @@ const SCENES: &[(&str, Me, Scene)] = &[
 ];
 
 /// A repository, and who acts in it once there is a board.
-struct Stage {
-    world: World,
-    coder: Who,
-    reviewer: Who,
+pub struct Stage {
+    pub world: World,
+    pub coder: Who,
+    pub reviewer: Who,
+}
+
+impl Stage {
+    pub fn who(&self, me: Me) -> &Who {
+        match me {
+            Me::Human => &HUMAN,
+            Me::Coder => &self.coder,
+            Me::Reviewer => &self.reviewer,
+        }
+    }
 }
 
 fn bare() -> Stage {
@@ -348,7 +368,7 @@ pub fn visible(command: &clap::Command, name: &str, see: &mut dyn FnMut(&str, &c
 }
 
 /// The examples in a command's long help.
-fn examples_of(command: &clap::Command) -> Vec<String> {
+pub fn examples_of(command: &clap::Command) -> Vec<String> {
     let text = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     text.lines().filter_map(|line| line.trim().strip_prefix("Example: ")).map(str::to_owned).collect()
 }
@@ -363,56 +383,4 @@ fn every_command_has_an_example_with_its_own_name() {
         }
     });
     assert!(missing.is_empty(), "no example of its own in the help of: {}", missing.join(", "));
-}
-
-#[test]
-fn every_example_works() {
-    let mut examples: Vec<String> = Vec::new();
-    visible(&liza::cli::command_line(), "liza", &mut |_, command| {
-        for example in examples_of(command) {
-            if !examples.contains(&example) {
-                examples.push(example);
-            }
-        }
-    });
-    assert!(examples.len() > 45, "{examples:?}");
-    let unused: Vec<&str> = SCENES
-        .iter()
-        .map(|(start, ..)| *start)
-        .filter(|start| !examples.iter().any(|example| example.contains(start)))
-        .collect();
-    assert!(unused.is_empty(), "no example begins with {unused:?}");
-    let next = std::sync::Mutex::new(examples.iter());
-    let failures = std::sync::Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                loop {
-                    let Some(example) = next.lock().expect("the list").next() else { return };
-                    if let Err(why) = tried(example) {
-                        failures.lock().expect("the list").push(why);
-                    }
-                }
-            });
-        }
-    });
-    let failures = failures.into_inner().expect("the list");
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-}
-
-fn tried(example: &str) -> Result<(), String> {
-    let scene =
-        SCENES.iter().filter(|(start, ..)| example.contains(start)).max_by_key(|(start, ..)| start.len());
-    let Some((_, me, set)) = scene else { return Err(format!("no scene is set for: {example}")) };
-    let stage = set();
-    let who = match me {
-        Me::Human => &HUMAN,
-        Me::Coder => &stage.coder,
-        Me::Reviewer => &stage.reviewer,
-    };
-    let ran = shell(&stage.world, who, &stage.world.root, example);
-    if ran.exit == 0 {
-        return Ok(());
-    }
-    Err(format!("{example}\nexit {}\n{}{}", ran.exit, ran.stdout, ran.stderr))
 }

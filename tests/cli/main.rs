@@ -21,6 +21,7 @@ mod gate_setup;
 mod gates;
 mod gating;
 mod gc;
+mod golden;
 mod help_examples;
 mod hooks;
 mod hostile;
