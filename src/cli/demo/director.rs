@@ -2,6 +2,7 @@
 //! what happens. It waits for conditions, never for time to pass.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -133,6 +134,8 @@ impl Run {
             .arg("--")
             .arg(&liza)
             .args(["--json", "run"])
+            // The holder leaves signals to the command it holds, so they go to the group of both.
+            .process_group(0)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -147,7 +150,7 @@ impl Run {
     fn end(&mut self) {
         let deadline = Instant::now() + GRACE;
         if let Ok(None) = self.child.try_wait() {
-            signal(self.child.id(), Signal::TERM);
+            signal_group(self.child.id(), Signal::TERM);
         }
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > deadline {
@@ -184,9 +187,19 @@ fn gate_ran(event: &Event) -> bool {
 }
 
 fn signal(pid: u32, what: Signal) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+    if let Some(pid) = pid_of(pid) {
         let _ = rustix::process::kill_process(pid, what);
     }
+}
+
+fn signal_group(leader: u32, what: Signal) {
+    if let Some(leader) = pid_of(leader) {
+        let _ = rustix::process::kill_process_group(leader, what);
+    }
+}
+
+fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
 impl Director<'_> {
