@@ -6,7 +6,7 @@ use super::refusal::{Code, Refusal};
 use super::state::Board;
 
 /// A move of the integration branch that somebody is about to make, as git tells it and as it was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct BranchUpdate {
     pub old: Wanted,
     pub new: Wanted,

@@ -115,7 +115,7 @@ pub struct Repeated {
 }
 
 /// What a review brings.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Taken {
     /// Ids of the issues that are new.
     pub raised: Vec<String>,

@@ -60,7 +60,7 @@ pub struct Positions {
 }
 
 /// What was found, in words, and what to ask.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Assessment {
     pub class: Disagreement,
     pub why: String,

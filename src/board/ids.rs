@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 /// Why a string cannot be the name of something.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum IdError {
     #[error("it is empty")]
     Empty,

@@ -9,7 +9,7 @@ use crate::board::records::MessageKind;
 use crate::board::{Board, Status};
 
 /// One thing that could be typed, and a word about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Candidate {
     pub value: String,
     pub about: String,
@@ -22,7 +22,7 @@ impl Candidate {
 }
 
 /// What fits.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Offer {
     Candidates(Vec<Candidate>),
     /// Names of files, which the shell knows best.

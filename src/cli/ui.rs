@@ -10,7 +10,7 @@ use crate::wire::to_json_line;
 
 use super::exit;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub enum ColorChoice {
     #[default]
     Auto,

@@ -29,7 +29,7 @@ pub struct GcOptions {
 }
 
 /// What became of one branch or ref, and by what right.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct RefDecision {
     #[serde(rename = "ref")]
     pub name: String,

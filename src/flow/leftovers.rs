@@ -17,7 +17,7 @@ use super::failure::Failure;
 const LONGEST_LEFT_OUT: usize = 500;
 
 /// What stands in the worktree of a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Leftovers {
     /// Commits beyond what was handed out.
     pub committed: bool,

@@ -62,7 +62,7 @@ pub fn make_checkout(ctx: &Context, task: &TaskId, commit: &CommitId) -> Result<
     Ok(path)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum VerdictKind {
     Approve,
     Reject,

@@ -220,7 +220,7 @@ fn end_strays(spared: &BTreeSet<u32>) -> bool {
 }
 
 /// How a shell command ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Ran {
     pub exit: Option<i32>,
     /// Why it does not count as having run: not started, killed, out of time, interrupted.

@@ -28,7 +28,7 @@ impl Adapter for Coverage {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 enum Reached {
     Lines {
         found: u64,

@@ -12,7 +12,7 @@ use super::command::GitError;
 use super::repo::{Repo, read_git_file, read_link_file};
 
 /// A linked worktree as git has it on record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Checkout {
     /// The name of the record under `worktrees/` in the common directory.
     pub name: String,
@@ -38,7 +38,7 @@ impl Checkout {
 }
 
 /// Why a directory is not the worktree it should be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum WorktreeFault {
     #[error("`{}` does not exist", path.display())]
     Missing { path: PathBuf },

@@ -34,7 +34,7 @@ pub struct Signature {
 }
 
 /// Everything a commit object is made of.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct NewCommit<'a> {
     pub tree: &'a CommitId,
     pub parents: &'a [CommitId],

@@ -15,7 +15,7 @@ mod whitespace;
 use language::Language;
 
 /// The verdict on a conflicting merge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Class {
     /// Every file, with the text that keeps both sides.
     Trivial(Vec<Resolution>),
@@ -30,7 +30,7 @@ pub struct Resolution {
 }
 
 /// The first thing found that needs somebody's judgement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Reason {
     pub path: String,
     /// The line of the hunk, where it is one.

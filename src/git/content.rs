@@ -42,14 +42,14 @@ pub enum DirtyKind {
 }
 
 /// A path that is not as in the commit checked out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct DirtyPath {
     pub path: String,
     pub kind: DirtyKind,
 }
 
 /// A commit of work in progress that no branch knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub commit: CommitId,
     /// What git said about files it could not read, and repositories inside, of which it keeps no more than the name
@@ -247,7 +247,7 @@ pub(super) fn git_dir(worktree: &Path) -> Result<PathBuf, GitError> {
 }
 
 /// Where the objects made on the way go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Objects {
     /// Into the scratch directory, gone with it.
     Throwaway,

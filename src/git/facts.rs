@@ -35,7 +35,7 @@ impl std::fmt::Display for GitVersion {
 }
 
 /// What is special about a repository. A bare one never gets this far: it is not found by discovery.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct RepoFacts {
     /// No commit yet: there is nothing a task could start from.
     pub unborn: bool,

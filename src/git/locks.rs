@@ -12,7 +12,7 @@ use super::checkouts::Checkout;
 use super::repo::Repo;
 
 /// A lock file that stands there now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LockFile {
     pub path: PathBuf,
     /// How long it has stood; none if its time lies in the future.

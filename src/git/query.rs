@@ -39,7 +39,7 @@ impl QueryError {
 }
 
 /// A commit, as much of it as reports and checks need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct CommitInfo {
     pub id: CommitId,
     pub parents: Vec<CommitId>,
@@ -49,7 +49,7 @@ pub struct CommitInfo {
 }
 
 /// Whether a text for people has terminal colours in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Color {
     Always,
     Never,

@@ -9,7 +9,7 @@ use super::command::{Git, GitError, failed};
 use super::repo::Repo;
 
 /// What stands there now, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub struct Settings(BTreeMap<String, Vec<u8>>);
 
 impl Settings {

@@ -27,7 +27,7 @@ pub enum Entry {
 }
 
 /// One path that two commits differ by, renames found as git finds them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Difference {
     pub path: String,
     pub renamed_from: Option<String>,
@@ -36,7 +36,7 @@ pub struct Difference {
 }
 
 /// One path of a new tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Edit<'e> {
     Write { path: &'e str, bytes: &'e [u8], executable: bool },
     Remove { path: &'e str },

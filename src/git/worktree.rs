@@ -39,7 +39,7 @@ pub enum WorktreeError {
 }
 
 /// A half-made record of a worktree that was put out of git's way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Healed {
     pub name: String,
     /// Where the worktree was going to be, if the record got that far.

@@ -38,7 +38,7 @@ pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Cl
 }
 
 /// What became of a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reviewed {
     Approved,

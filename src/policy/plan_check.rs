@@ -88,7 +88,7 @@ pub struct Around<'a> {
     pub as_graph: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug)]
 pub struct Checked {
     /// The worst first.
     pub findings: Vec<Finding>,

@@ -16,7 +16,7 @@ pub enum AfterCrash {
 }
 
 /// The crashes of one agent, by the moment they happened (any clock that only goes forward).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Crashes {
     at: Vec<Duration>,
 }

@@ -98,7 +98,7 @@ pub enum State {
     Stuck(Vec<Cause>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Next {
     pub starts: Vec<Start>,
     pub state: State,

@@ -261,7 +261,7 @@ const COUNTS: &[&str] = &[
 ];
 
 /// What a criterion has to show for itself, and against itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Weighed {
     /// Commands, numbers, names of files and things, quoted text.
     pub measurable: usize,

@@ -6,7 +6,7 @@
 use crate::text::{fence, shown};
 
 /// How much of a text is shown, and where the rest can be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Bound {
     pub bytes: usize,
     pub whole: String,

@@ -39,7 +39,7 @@ impl Plain for &'static str {
 }
 
 /// A path, branch or other short name between backticks, on one line, which it cannot leave.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Quoted(String);
 
 impl Quoted {
@@ -58,7 +58,7 @@ impl Quoted {
 }
 
 /// ` --prior i1=… --prior i2=…`: the flags a verdict needs, one for each open issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct PriorFlags(String);
 
 impl PriorFlags {
@@ -75,7 +75,7 @@ impl PriorFlags {
 }
 
 /// ` --answer "1=…" --answer "2=…"`: the flags a verdict needs, one for each item of the checklist.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct AnswerFlags(String);
 
 impl AnswerFlags {
@@ -89,7 +89,7 @@ impl AnswerFlags {
 }
 
 /// One reason for the planner to act.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct WakeFacts {
     /// In words.
     pub trigger: &'static str,
@@ -100,7 +100,7 @@ pub struct WakeFacts {
 }
 
 /// Everything one template may name.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Facts {
     values: BTreeMap<&'static str, Value>,
     /// The blocks among them, and the pieces, for measuring.

@@ -35,7 +35,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
     })
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Template {
     /// The file, as a person knows it.
     pub name: String,
@@ -48,7 +48,7 @@ impl Template {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 #[error("{file}{}: {why}", line.map_or_else(String::new, |line| format!(":{line}")))]
 pub struct TemplateError {
     pub file: String,
@@ -56,7 +56,7 @@ pub struct TemplateError {
     pub why: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Rendered {
     pub text: String,
     /// Every part that is in it and how many bytes it has; what is left are the template's own words.

@@ -10,7 +10,7 @@ use crate::policy::team::Limits;
 const LONGEST_ARGUMENT: usize = 96 * 1024;
 
 /// What is to be done, and where.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Job {
     pub prompt: String,
     /// A file that holds the prompt.
@@ -34,7 +34,7 @@ pub struct Job {
 }
 
 /// What is started.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Invocation {
     pub program: String,
     pub args: Vec<String>,

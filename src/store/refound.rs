@@ -28,7 +28,7 @@ use super::read::{Found, invalid};
 const LARGEST_LOG: u64 = 1 << 40;
 
 /// What is wrong with the log of a board that is whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LogDamage {
     pub what: String,
     /// Records are missing at its end, or all of them are.

@@ -23,7 +23,7 @@ pub const RECORD: &str = "record";
 const GOING: &str = ".going-";
 
 /// One removed thing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Removed {
     pub name: String,
     pub path: PathBuf,

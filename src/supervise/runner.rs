@@ -37,7 +37,7 @@ const TICK: Duration = Duration::from_secs(5);
 /// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
 const GATES_REST: Duration = Duration::from_secs(600);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Options {
     pub role: Role,
     pub id: Option<AgentId>,

@@ -26,7 +26,7 @@ const COMMON_WEIGHT: f64 = 0.15;
 const CONTAINED_WEIGHT: f64 = 0.775;
 
 /// The words of a text that tell what it is about, prepared for many comparisons.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Topic {
     /// Sorted, each once.
     words: Vec<String>,

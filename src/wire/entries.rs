@@ -7,7 +7,7 @@ use super::lines::{Lines, Margin};
 use super::parse::{ParseError, Place, Value};
 
 /// Where the first entry of a collection begins.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(super) enum First {
     OnItsLine,
     Here,

@@ -138,7 +138,7 @@ pub fn check_chain(text: &str, mut prev: String, mut revision: Option<u64>) -> R
 }
 
 /// A line of a log as far as this program understands it: of a newer liza, or of the older shell implementation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct LooseRecord {
     pub revision: Option<u64>,
     pub time: String,

@@ -22,7 +22,7 @@ pub struct Plan {
 }
 
 /// What a plan file asks for.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default)]
 pub struct Planned {
     pub tasks: Vec<NewTask>,
     /// It is written as a work graph: nodes that lack something become drafts.

@@ -29,7 +29,7 @@ const TASK_START: &str = "  - id: ";
 const BODY_START: &str = "\n    title: ";
 
 /// Why bytes are not a board that liza wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum StateError {
     #[error("it is not valid UTF-8")]
     NotText,

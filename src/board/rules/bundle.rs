@@ -47,7 +47,7 @@ pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[Str
 }
 
 /// A bundle about to be applied to the branch of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct BundleEntry {
     pub task: TaskId,
     /// The claim the caller was started with, if it says so.

@@ -23,7 +23,7 @@ use super::reject::Rejection;
 const POSITION_CHARS: usize = 600;
 
 /// What one reviewer says about the commit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Position {
     pub reviewer: AgentId,
     pub verdict: Verdict,

@@ -47,7 +47,7 @@ pub struct RunArgs {
     pub kind: SingleKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum SingleKind {
     Code,
     Docs,

@@ -22,7 +22,7 @@ pub struct Done {
     pub what: String,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Installed {
     pub done: Vec<Done>,
     /// Somebody else owns the hooks: what a person has to add there.

@@ -13,14 +13,14 @@ pub const KEPT: &str = ".before-liza";
 pub const ALIASES: &str = "before-liza";
 
 /// What the block goes on to, beside the rest of its own file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Then {
     Rest,
     Kept,
 }
 
 /// What the block needs to know when liza itself cannot be asked.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Facts<'a> {
     /// The program to ask, absolute.
     pub program: &'a str,

@@ -44,7 +44,7 @@ const TRIES: usize = 8;
 /// How long to wait for another's merge: its gates may take their time.
 const MERGE_PATIENCE: Duration = Duration::from_secs(3600);
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct MergeOptions {
     pub resolve_trivial: bool,
     pub resolved: Option<CommitId>,

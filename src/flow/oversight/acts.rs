@@ -12,7 +12,7 @@ use super::super::context::Context;
 use super::super::failure::Failure;
 
 /// What is to be done about whom, and why.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Word {
     pub agent: AgentId,
     pub incarnation: u64,
@@ -32,7 +32,7 @@ pub struct Word {
 }
 
 /// What was put on record.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub struct Ordered {
     pub data: serde_json::Value,
     pub revision: u64,

@@ -15,7 +15,7 @@ use super::super::failure::Failure;
 use super::ring;
 
 /// One agent at this moment.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Seen {
     pub agent: AgentId,
     pub roles: Vec<Role>,
@@ -50,7 +50,7 @@ pub fn picture(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<See
 }
 
 /// The numbers behind one agent's line.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Explained {
     #[serde(flatten)]
     pub seen: Seen,

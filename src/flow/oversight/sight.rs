@@ -42,7 +42,7 @@ pub struct Place {
     allowed: Vec<PathPattern>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct InWorktree {
     pub tree: Option<String>,
     pub modified: u64,

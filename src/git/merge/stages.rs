@@ -232,7 +232,6 @@ fn longest_marker(text: &[u8]) -> usize {
 }
 
 fn cut(text: &[u8], size: usize) -> Vec<Segment> {
-    #[derive(PartialEq)]
     enum In {
         Merged,
         Ours,

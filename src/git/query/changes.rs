@@ -43,7 +43,7 @@ pub enum ChangeStatus {
 }
 
 /// One path that differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct ChangedPath {
     /// Relative to the root. Bytes that are no UTF-8 are shown as U+FFFD, the directory they are in stays readable.
     pub path: String,

@@ -15,7 +15,7 @@ use super::limits::{APPROVAL_PERCENT, STAMP_APPROVALS, STAMP_FILES, STAMP_SECOND
 use super::situation::Situation;
 
 /// What one reviewer's verdicts on the board come to; archived tasks have taken theirs along.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 struct Tally {
     verdicts: u64,
     approvals: u64,

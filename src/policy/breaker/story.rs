@@ -16,7 +16,7 @@ const COMPARED: usize = 200;
 const KEY_CHARS: usize = 120;
 
 /// What makes two stories of one pattern the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Sameness {
     /// There is one at a time.
     Whole,

@@ -7,7 +7,7 @@ use crate::board::history::{Event, HistoryEntry};
 use crate::board::{Status, Task, Wall};
 
 /// Seconds, one figure for each time it happened.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Journey {
     /// From its creation until it was merged.
     pub lead: Option<u64>,

@@ -3,7 +3,7 @@
 use super::Hunk;
 
 /// A text file. A line does not hold its line feed; a carriage return before it stays.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub struct Lines<'t> {
     pub lines: Vec<&'t str>,
     /// The last line has no line feed.

@@ -142,7 +142,7 @@ impl Fields {
 }
 
 /// What has no place on the board.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Extras(BTreeMap<String, Value>);
 
 impl Extras {

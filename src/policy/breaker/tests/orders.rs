@@ -23,7 +23,7 @@ const TEXTS: [&str; 8] = [
     "\u{202e}缺少 \0 | `x`\n- [ ] all",
 ];
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Happened {
     what: usize,
     task: usize,
