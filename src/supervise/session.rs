@@ -131,7 +131,11 @@ impl Halting {
         let Some(sight) = sight else { return false };
         let ring = sight.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let config = ctx.project_config().map_or_else(|_| self.config.clone(), |config| config.overseer);
-        halting::is_borne_out(ring.session(), &config)
+        if halting::is_borne_out(ring.session(), &config) {
+            return true;
+        }
+        let board = ctx.store.read(&Needs::Nothing).map(|snapshot| snapshot.board);
+        board.is_ok_and(|board| halting::follows_question(&board, halt, ring.session(), &config))
     }
 }
 

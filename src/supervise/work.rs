@@ -354,7 +354,7 @@ impl Runner {
             },
             limits: self.limits,
             every: oversight::interval(config),
-            size: oversight::kept(config),
+            config: config.clone(),
         })
     }
 

@@ -7,7 +7,8 @@ use crate::board::rules::*;
 use crate::board::task::Status;
 use crate::board::testing::*;
 
-const BOUNDS: Bounds = Bounds { cooldown_seconds: 60, max_nudges: 2 };
+const BOUNDS: Bounds =
+    Bounds { cooldown_seconds: 60, max_nudges: 2, answer_seconds: Some(300), decided_after: None };
 
 /// About coder-1 at `t`, as a watcher does it.
 fn about(bench: &Bench, action: Action, behaviour: Behaviour) -> Intervene {
