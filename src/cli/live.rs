@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::board::{Board, Status};
+use crate::policy::overseer::Question;
 use crate::supervise::Event;
 use crate::supervise::team::{Row, Stage};
 use crate::text::{pad_to, shown, shown_line};
@@ -68,6 +69,9 @@ impl Stage for Live {
                 pad_to(&shown_line(&row.doing), 12),
             ));
         }
+        for question in rows.iter().filter_map(|row| row.question.as_ref()) {
+            text.push_str(&asked(question));
+        }
         // A line that wraps would be two, and the table could not be taken away again.
         let width = self.ui.width();
         let text: String = shown(&text)
@@ -81,6 +85,19 @@ impl Stage for Live {
         *self.last.borrow_mut() = text;
         self.draw();
     }
+}
+
+/// A question on lines of its own: what, since when, what to type, and what happens without an answer.
+fn asked(question: &Question) -> String {
+    let (agent, behaviour) = (&question.agent, question.behaviour.as_str());
+    format!(
+        "{agent} waits for an answer since {}: {behaviour}, {}\n  halt it:      {}\n  let it go on: {}\n  {}\n",
+        question.asked,
+        shown_line(&question.seen),
+        question.yes,
+        question.no,
+        question.otherwise()
+    )
 }
 
 fn counts(board: &Board) -> String {

@@ -1,6 +1,7 @@
 //! What runners see of their agents, and who may look at it. What is kept is disposable: without it nothing is judged.
 
 mod acts;
+mod answers;
 mod picture;
 mod sight;
 
@@ -16,6 +17,7 @@ use crate::wire::{Limits, read_foreign, to_json_line};
 use super::context::Context;
 
 pub use acts::{Ordered, Word, order, would_allow};
+pub use answers::{let_go_on, waiting};
 pub use picture::{Explained, Seen, explain, looked_at, picture};
 pub use sight::{InWorktree, OnBoard, Place, Subject, in_worktree, on_board};
 

@@ -2,6 +2,9 @@
 
 use super::simulated::overseen_by;
 use super::*;
+use crate::board::rules::{Intervene, Release};
+use crate::board::testing::{Bench, agent, id};
+use crate::policy::halting::{follows_question, is_borne_out};
 
 const LOOPED: Behaviour = Behaviour::InfiniteLoop;
 
@@ -282,4 +285,108 @@ fn question_says_who_when_and_what_to_type() {
     }
     let asked = ask(&OverseerConfig { halt_on_critical: false, ..settings() });
     assert!(asked.contains("is asked again at ") && asked.contains(&due), "{asked}");
+}
+
+fn numbered(number: u64, one: Intervention) -> Intervention {
+    Intervention { id: format!("intervention-{number}"), ..one }
+}
+
+/// Nudge, question and halt on the board, with these seconds for the last two.
+fn halted(asked: i64, halted: i64) -> (Bench, Intervention) {
+    let mut bench = Bench::new();
+    let halt = numbered(3, done(Action::Halt, LOOPED, BEGAN + halted));
+    bench.board.rest.interventions = vec![
+        numbered(1, done(Action::Nudge, LOOPED, BEGAN + 50)),
+        numbered(2, done(Action::Escalate, LOOPED, BEGAN + asked)),
+        halt.clone(),
+    ];
+    (bench, halt)
+}
+
+#[test]
+fn runner_obeys_the_halt_after_a_question_it_saw_too() {
+    let config = settings();
+    let seen = film(40, waits);
+    assert!(!is_borne_out(&seen, &config), "what it sees is not enough by itself");
+    let (bench, halt) = halted(100, 400);
+    assert!(follows_question(&bench.board, &halt, &seen, &config));
+    // The person had less time than promised.
+    let (early, halt_early) = halted(100, 399);
+    assert!(!follows_question(&early.board, &halt_early, &seen, &config));
+    // The project wants no automatic halt.
+    let careful = OverseerConfig { halt_on_critical: false, ..settings() };
+    assert!(!follows_question(&bench.board, &halt, &seen, &careful));
+    // The question is about another agent, or another behaviour.
+    for change in [
+        |one: &mut Intervention| one.agent = agent("coder-2"),
+        |one: &mut Intervention| one.behaviour = Behaviour::Stagnation,
+        |one: &mut Intervention| one.incarnation += 1,
+        |one: &mut Intervention| one.task_id = Some(id("t2")),
+        |one: &mut Intervention| one.action = Action::Nudge,
+    ] {
+        let (mut other, halt) = halted(100, 400);
+        change(&mut other.board.rest.interventions[1]);
+        assert!(!follows_question(&other.board, &halt, &seen, &config));
+    }
+    // A person answered.
+    let (mut answered, _) = halted(100, 400);
+    let halt = numbered(4, done(Action::Halt, LOOPED, BEGAN + 400));
+    answered.board.rest.interventions[2] = numbered(3, said_no(BEGAN + 200));
+    answered.board.rest.interventions.push(halt.clone());
+    assert!(!follows_question(&answered.board, &halt, &seen, &config));
+}
+
+#[test]
+fn forged_question_halts_no_agent_that_works() {
+    let config = settings();
+    let (bench, halt) = halted(100, 400);
+    // Its runner saw nothing of it.
+    assert!(!follows_question(&bench.board, &halt, &[], &config));
+    let works = film(40, |at, look| look.tree = Some(format!("t{at}")));
+    assert!(!follows_question(&bench.board, &halt, &works, &config));
+    // It shows the behaviour by now, but did not when the question was asked.
+    let lately = film(40, |at, look| {
+        waits(at, look);
+        look.tree = Some(format!("t{}", at.min(30)));
+    });
+    assert!(!detect(&lately, &config).is_empty());
+    assert!(!follows_question(&bench.board, &halt, &lately, &config));
+}
+
+#[test]
+fn open_questions_are_those_no_person_answered() {
+    let mut bench = Bench::with_tasks(&["t"]);
+    bench.claim("coder-1", "t");
+    let act = |bench: &Bench, action: Action, by_hand: bool| Intervene {
+        agent: agent("coder-1"),
+        incarnation: bench.board.agent(&agent("coder-1")).expect("an agent").incarnation,
+        task: Some(id("t")),
+        epoch: Some(bench.task("t").epoch),
+        behaviour: LOOPED,
+        action,
+        severity: Gravity::Warning,
+        confidence: if by_hand { 1.0 } else { 0.7 },
+        evidence: vec!["called 9 times".to_owned()],
+        bounds: None,
+        messages: Vec::new(),
+    };
+    let open = |bench: &Bench| {
+        let all = open_questions(&bench.board, &settings());
+        all.into_iter().map(|one| (one.id, one.due.since(one.asked), one.halts)).collect::<Vec<_>>()
+    };
+    assert_eq!(open(&bench), []);
+    let question = act(&bench, Action::Escalate, false);
+    bench.ok("human", question.clone());
+    assert_eq!(open(&bench), [("intervention-1".to_owned(), 300, true)]);
+    // Asked again, it is one question.
+    bench.ok("human", question.clone());
+    assert_eq!(open(&bench), [("intervention-2".to_owned(), 300, true)]);
+    let mut answered = bench.clone();
+    answered.ok("human", act(&bench, Action::Nudge, true));
+    assert_eq!(open(&answered), []);
+    let mut halted = bench.clone();
+    halted.ok("human", act(&bench, Action::Halt, false));
+    assert_eq!(open(&halted), []);
+    bench.ok("coder-1", Release { task: id("t"), epoch: None, reason: "enough".to_owned() });
+    assert_eq!(open(&bench), [], "what it was about has ended");
 }
