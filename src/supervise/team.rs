@@ -35,7 +35,7 @@ use super::listen::listen;
 use super::oversight::Oversight;
 use super::runner::said;
 use super::tally::Tally;
-use super::waits::{back_off, tick};
+use super::waits::{back_off, grace, tick};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
 pub use seats::Checked;
@@ -169,7 +169,7 @@ impl<'a> TeamRun<'a> {
             stopping: None,
             signals: 0,
             kill_at: None,
-            grace: Duration::from_secs(config.run.grace_seconds),
+            grace: grace(config.run.grace_seconds),
             halted_rest: Duration::from_secs(config.overseer.nudge_cooldown_seconds),
             orphans,
             told: String::new(),

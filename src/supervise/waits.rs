@@ -24,3 +24,13 @@ pub fn at_once() -> Duration {
 pub fn breaker_rest() -> Duration {
     waiting_time("LIZA_TEST_BREAKER_REST_MS", Duration::from_secs(3))
 }
+
+/// The time an agent has to end by itself after it was asked to: `run.grace_seconds`.
+pub fn grace(seconds: u64) -> Duration {
+    waiting_time("LIZA_TEST_GRACE_MS", Duration::from_secs(seconds))
+}
+
+/// Where something is capped, what is used is put on the board at least this often.
+pub fn book_every() -> Duration {
+    waiting_time("LIZA_TEST_BOOK_MS", Duration::from_secs(5))
+}

@@ -27,7 +27,7 @@ use super::output::Bounds;
 use super::pulse::Sitter;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
-use super::waits::tick;
+use super::waits::{grace, tick};
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
@@ -400,7 +400,7 @@ impl Runner {
             heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
             ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
-            grace: Duration::from_secs(self.config.run.grace_seconds),
+            grace: grace(self.config.run.grace_seconds),
             files: files.clone(),
             secrets: self.secrets(&env),
             tx: &self.tx,
