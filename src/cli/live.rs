@@ -110,3 +110,29 @@ fn counts(board: &Board) -> String {
         .collect();
     if parts.is_empty() { "no tasks yet".to_owned() } else { parts.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_says_what_to_type_and_when_the_halt_follows() {
+        let question: Question = serde_json::from_value(serde_json::json!({
+            "id": "intervention-3", "agent": "coder-1", "task": "t1", "behaviour": "stagnation",
+            "seen": "12000 tokens\u{1b}[2J", "asked": "2026-01-02T03:04:05Z", "due": "2026-01-02T03:09:05Z",
+            "halts": true, "yes": "liza overseer halt coder-1 --reason stagnation", "no": "liza resume",
+        }))
+        .expect("a question");
+        let text = asked(&question);
+        assert_eq!(text.lines().count(), 4, "{text}");
+        for part in [
+            "coder-1 waits for an answer since 2026-01-02T03:04:05Z: stagnation, 12000 tokens",
+            "halt it:      liza overseer halt coder-1 --reason stagnation\n",
+            "let it go on: liza resume\n",
+            "is halted at 2026-01-02T03:09:05Z",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+}

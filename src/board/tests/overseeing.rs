@@ -152,7 +152,7 @@ fn a_halt_makes_the_block_a_failure_and_exhaustion_does_not() {
 }
 
 #[test]
-fn halt_after_a_question_need_not_wait_for_the_cooldown() {
+fn halt_after_a_question_skips_the_cooldown() {
     let mut bench = claimed();
     let question = about(&bench, Action::Escalate, Behaviour::Stagnation);
     bench.ok("human", question.clone());

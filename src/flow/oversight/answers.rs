@@ -20,7 +20,7 @@ pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Que
     open_questions(board, config).into_iter().filter(of_session).collect()
 }
 
-/// Answers these questions with "no": the agents go on, and are told so.
+/// Answers these questions with "no": the agents go on, and each gets a message that says so.
 pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<(), Failure> {
     for question in questions {
         let Some(known) = board.agent(&question.agent) else { continue };

@@ -14,7 +14,7 @@ use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 
 use super::config::OverseerConfig;
 use super::detection::Detection;
-use super::question::{Question, is_answer};
+use super::question::{Question, answers, is_answer};
 use super::words;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -194,9 +194,12 @@ impl<'p> Account<'p> {
 
     /// A person was asked about it in this session and lets the agent go on.
     fn is_allowed(&self, behaviour: Behaviour) -> bool {
-        let asked =
-            self.session.iter().position(|one| one.action == Action::Escalate && one.behaviour == behaviour);
-        asked.is_some_and(|at| self.session[at..].iter().any(|one| is_answer(one)))
+        let is_answered = |(at, asked): (usize, &&Intervention)| {
+            asked.action == Action::Escalate
+                && asked.behaviour == behaviour
+                && self.session[at..].iter().any(|one| answers(one, asked, self.config))
+        };
+        self.session.iter().enumerate().any(is_answered)
     }
 
     /// No answer came so far, and the behaviour goes on.

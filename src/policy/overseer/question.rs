@@ -78,9 +78,16 @@ impl Question {
     }
 }
 
-/// Whether a person, asked about an agent, has said that it may go on: a nudge by hand.
+/// Whether a person, asked about an agent, may have said by this that it may go on: a nudge by hand.
 pub fn is_answer(one: &Intervention) -> bool {
     one.action == Action::Nudge && is_by_hand(one) && one.by.is_human()
+}
+
+/// Whether it answers this question, which came before it. By twice the time for an answer the question was settled
+/// otherwise, and the nudge is about something else.
+pub(super) fn answers(one: &Intervention, asked: &Intervention, config: &OverseerConfig) -> bool {
+    let seconds = i64::try_from(config.answer_seconds).unwrap_or(i64::MAX);
+    is_answer(one) && one.time.since(asked.time) < seconds.saturating_mul(2)
 }
 
 /// As sure as a detector can be; only a person or an overseer who orders something is surer, and that tells the two apart.
@@ -98,7 +105,7 @@ pub fn open_questions(board: &Board, config: &OverseerConfig) -> Vec<Question> {
         let later = || all[at + 1..].iter().filter(|one| is_about_same(asked, one));
         asked.action == Action::Escalate
             && claim_stands(board, asked)
-            && !later().any(|one| one.action == Action::Halt || is_answer(one))
+            && !later().any(|one| one.action == Action::Halt || answers(one, asked, config))
             && !later().any(|one| one.action == Action::Escalate && one.behaviour == asked.behaviour)
     };
     let open = all.iter().enumerate().filter(|(at, one)| is_open(*at, one));
@@ -114,7 +121,7 @@ pub fn unanswered_before<'b>(
     let all = &board.rest.interventions;
     let earlier = || all.iter().filter(|one| is_about_same(halt, one) && one.number() < halt.number());
     let asked = earlier().rfind(|one| one.action == Action::Escalate && one.behaviour == halt.behaviour)?;
-    let answered = earlier().any(|one| one.number() > asked.number() && is_answer(one));
+    let answered = earlier().any(|one| one.number() > asked.number() && answers(one, asked, config));
     let seconds = i64::try_from(config.answer_seconds).unwrap_or(i64::MAX);
     (!answered && halt.time.since(asked.time) >= seconds).then_some(asked)
 }

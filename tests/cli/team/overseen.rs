@@ -145,9 +145,9 @@ fn heartbeats_and_tokens_without_progress_are_stagnation_and_a_person_is_asked()
     assert_eq!(world.row("t1")["status"], "MERGED");
     let done = done_about(&world, "coder-1");
     assert_eq!(actions(&done), [("nudge", "stagnation"), ("escalate", "stagnation")], "once each");
-    let told = events(&ran);
+    let all = events(&ran);
     let said = |kind: &str, part: &str| {
-        named(&told, kind).iter().any(|event| event["text"].as_str().is_some_and(|text| text.contains(part)))
+        named(&all, kind).iter().any(|event| event["text"].as_str().is_some_and(|text| text.contains(part)))
     };
     assert!(said("notice", "is put before a person") && said("question", "Shall"), "{}", ran.stdout);
     let alerts = world.read(".liza/alerts.log");

@@ -184,6 +184,26 @@ fn answer_no_holds_for_the_session() {
 }
 
 #[test]
+fn late_nudge_is_no_answer() {
+    // It is asked about at look 10, works from look 12 on, gets a word about something else, and hangs at last.
+    let hangs_again = |at: u64, look: &mut AgentSnapshot| {
+        waits(at, look);
+        if (12..100).contains(&at) {
+            (look.tree, look.last_call) = (Some(format!("t{at}")), Some(format!("Edit#{at}")));
+            look.repeated_calls = 1;
+        } else if at >= 100 {
+            (look.tree, look.last_call) = (Some("t99".to_owned()), Some("Bash#other".to_owned()));
+            (look.tool_calls, look.repeated_calls) = (9 + at, at - 99);
+            look.processes = 1;
+        }
+    };
+    let ends =
+        |said: u64| overseen_by(&settings(), 200, hangs_again, |at| at == said).last().map(|act| act.1);
+    assert_eq!(ends(90), Some(Action::Halt));
+    assert_eq!(ends(20), Some(Action::Escalate), "in time it is an answer, for all of the session");
+}
+
+#[test]
 fn only_a_person_can_answer() {
     let answer = |one: Intervention| {
         let past = [done(Action::Nudge, LOOPED, BEGAN), done(Action::Escalate, LOOPED, BEGAN + 60), one];

@@ -119,7 +119,7 @@ fn stagnation_is_told_within_one_window_and_halted_when_it_goes_on() {
 }
 
 #[test]
-fn endless_reading_of_a_reviewer_ends_after_a_question() {
+fn endless_review_reading_ends_after_a_question() {
     let acts = overseen(200, |at, look| {
         look.role = Role::code_reviewer();
         (look.tree, look.files_modified, look.last_file_modified) = (None, 0, None);
