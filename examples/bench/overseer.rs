@@ -54,8 +54,9 @@ fn look(ring: &Ring, past: &[Intervention], now: Wall, config: &OverseerConfig) 
 
 fn ring(number: u64, looping: bool) -> Ring {
     let mut ring = Ring::default();
+    let config = OverseerConfig { snapshot_history_size: SNAPSHOTS as usize, ..OverseerConfig::default() };
     for at in 1..=SNAPSHOTS {
-        ring.push(snapshot(number, at, looping), SNAPSHOTS as usize);
+        ring.push(snapshot(number, at, looping), &config);
     }
     ring
 }
@@ -96,6 +97,7 @@ fn snapshot(number: u64, at: u64, looping: bool) -> AgentSnapshot {
         has_checkpoint: true,
         still_seconds: 0,
         fewest_processes: 0,
+        episodes: Vec::new(),
     }
 }
 

@@ -73,6 +73,15 @@ impl Action {
             Self::Escalate => "escalate",
         }
     }
+
+    /// A halt is the strongest answer: it follows a question that no person answered.
+    pub fn strength(self) -> u8 {
+        match self {
+            Self::Nudge => 0,
+            Self::Escalate => 1,
+            Self::Halt => 2,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use crate::board::{Board, Status};
+use crate::policy::overseer::Question;
 use crate::supervise::Event;
 use crate::supervise::team::{Row, Stage};
 use crate::text::{pad_to, shown, shown_line};
@@ -68,6 +69,9 @@ impl Stage for Live {
                 pad_to(&shown_line(&row.doing), 12),
             ));
         }
+        for question in rows.iter().filter_map(|row| row.question.as_ref()) {
+            text.push_str(&asked(question));
+        }
         // A line that wraps would be two, and the table could not be taken away again.
         let width = self.ui.width();
         let text: String = shown(&text)
@@ -83,6 +87,19 @@ impl Stage for Live {
     }
 }
 
+/// A question on lines of its own: what, since when, what to type, and what happens without an answer.
+fn asked(question: &Question) -> String {
+    let (agent, behaviour) = (&question.agent, question.behaviour.as_str());
+    format!(
+        "{agent} waits for an answer since {}: {behaviour}, {}\n  halt it:      {}\n  let it go on: {}\n  {}\n",
+        question.asked,
+        shown_line(&question.seen),
+        question.yes,
+        question.no,
+        question.otherwise()
+    )
+}
+
 fn counts(board: &Board) -> String {
     let parts: Vec<String> = Status::ALL
         .into_iter()
@@ -92,4 +109,30 @@ fn counts(board: &Board) -> String {
         })
         .collect();
     if parts.is_empty() { "no tasks yet".to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_says_what_to_type_and_when_the_halt_follows() {
+        let question: Question = serde_json::from_value(serde_json::json!({
+            "id": "intervention-3", "agent": "coder-1", "task": "t1", "behaviour": "stagnation",
+            "seen": "12000 tokens\u{1b}[2J", "asked": "2026-01-02T03:04:05Z", "due": "2026-01-02T03:09:05Z",
+            "halts": true, "yes": "liza overseer halt coder-1 --reason stagnation", "no": "liza resume",
+        }))
+        .expect("a question");
+        let text = asked(&question);
+        assert_eq!(text.lines().count(), 4, "{text}");
+        for part in [
+            "coder-1 waits for an answer since 2026-01-02T03:04:05Z: stagnation, 12000 tokens",
+            "halt it:      liza overseer halt coder-1 --reason stagnation\n",
+            "let it go on: liza resume\n",
+            "is halted at 2026-01-02T03:09:05Z",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The time, read once per command.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::board::{Stamp, Wall};
 
@@ -26,6 +26,18 @@ pub(super) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|text| text.trim().to_owned())
         .unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// How long something is waited for. In debug builds a test may set another time, in milliseconds.
+#[cfg(debug_assertions)]
+pub fn waiting_time(variable: &str, usual: Duration) -> Duration {
+    let set = std::env::var(variable).ok().and_then(|text| text.parse().ok());
+    set.map_or(usual, Duration::from_millis)
+}
+
+#[cfg(not(debug_assertions))]
+pub fn waiting_time(_: &str, usual: Duration) -> Duration {
+    usual
 }
 
 #[cfg(debug_assertions)]

@@ -8,7 +8,7 @@ mod filesystem;
 mod process;
 mod random;
 
-pub use clock::now;
+pub use clock::{now, waiting_time};
 pub use filesystem::{network_file_system, room};
 pub use process::{
     Burden, HOLD, HOLD_GATE, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,

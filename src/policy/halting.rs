@@ -3,10 +3,8 @@
 use crate::board::oversight::{Action, Behaviour, Intervention};
 use crate::board::{AgentId, Board, TaskId};
 
-use super::overseer::{AgentSnapshot, OverseerConfig, detect};
-
-/// As sure as a detector can be; only somebody who says so is surer, and by that the two are told apart.
-pub const SUREST_DETECTION: f64 = 0.99;
+use super::overseer::{AgentSnapshot, Detection, OverseerConfig, claim_stands, detect, unanswered_before};
+pub use super::overseer::{SUREST_DETECTION, is_by_hand};
 
 /// The last thing that was done about anybody: what comes later has a higher number.
 pub fn last_number(board: &Board) -> u64 {
@@ -20,35 +18,46 @@ pub fn ordered<'b>(
     incarnation: u64,
     after: u64,
 ) -> Option<&'b Intervention> {
-    let stands = |one: &Intervention| match &one.task_id {
-        None => true,
-        Some(id) => board.task(id).is_some_and(|task| {
-            let mut leases = [&task.lease, &task.review_lease].into_iter().flatten();
-            one.epoch.is_none_or(|epoch| epoch == task.epoch)
-                && leases.any(|lease| &lease.agent == agent && lease.incarnation == incarnation)
-        }),
-    };
     board.rest.interventions.iter().rev().find(|one| {
         one.action == Action::Halt
             && one.number() > after
             && one.concerns(agent, incarnation, one.task_id.as_ref())
-            && stands(one)
+            && claim_stands(board, one)
     })
-}
-
-/// Whether a person, or an agent that oversees, has ordered it: nothing is to be seen of their reasons.
-pub fn is_by_hand(one: &Intervention) -> bool {
-    one.confidence > SUREST_DETECTION
 }
 
 /// Whoever judged may have read what was seen so many looks ago.
 const LOOKS_BEHIND: usize = 2;
 
-/// Whether somebody of whom this was seen may be halted without a person's word.
+/// Whether an agent of which this was seen may be halted without a person's word.
 pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
+    any_lately(history, config, |found| found.suggested == Action::Halt)
+}
+
+/// Whether an agent of which this was seen may be halted because no person answered the question about it: the session has
+/// shown the behaviour since before the question, and shows it still. Anyone could have made the overseer ask.
+pub fn follows_question(
+    board: &Board,
+    halt: &Intervention,
+    history: &[AgentSnapshot],
+    config: &OverseerConfig,
+) -> bool {
+    config.halt_on_critical
+        && unanswered_before(board, halt, config).is_some_and(|asked| {
+            any_lately(history, config, |found| {
+                found.behaviour == asked.behaviour && found.episode_began <= asked.time
+            })
+        })
+}
+
+fn any_lately(
+    history: &[AgentSnapshot],
+    config: &OverseerConfig,
+    wanted: impl Fn(&Detection) -> bool,
+) -> bool {
     (0..=LOOKS_BEHIND).any(|behind| {
         let seen = &history[..history.len().saturating_sub(behind)];
-        detect(seen, config).iter().any(|found| found.suggested == Action::Halt)
+        detect(seen, config).iter().any(&wanted)
     })
 }
 

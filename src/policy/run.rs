@@ -12,6 +12,7 @@ use crate::board::quorum::approvers;
 use crate::board::rules::{check_claimable, check_reviewable, lease_over};
 use crate::board::{Actor, AgentId, Board, Call, Role, Stamp, Status, Task, TaskId, any_overlap};
 
+use super::overseer::Question;
 use super::schedule::merge_order;
 use super::spend::SpendConfig;
 use super::view::Scene;
@@ -43,6 +44,8 @@ pub struct Team {
     /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
+    /// What a person was asked and has not answered.
+    pub questions: Vec<Question>,
     /// What may be spent.
     pub caps: SpendConfig,
     /// Only this task matters.
@@ -510,6 +513,13 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         && !lease_over(board, lease, now)
     {
         let of_team = team.seats.iter().any(|seat| seat.agent == lease.agent);
+        if let Some(question) = team.questions.iter().find(|one| one.agent == lease.agent) {
+            return made(
+                CauseKind::Elsewhere,
+                unanswered(question),
+                format!("yes: `{}`; no: `{}`", question.yes, question.no),
+            );
+        }
         if !of_team || team.elsewhere.contains(&lease.agent) {
             let why = format!("{} has it until {}", lease.agent, lease.expires.at);
             return made(CauseKind::Elsewhere, why, format!("`liza task show {id}`"));
@@ -603,6 +613,18 @@ fn cause(board: &Board, world: &World, now: &Stamp, team: &Team, scene: &Scene<'
         })
         .map(|refusal| refusal.message);
     made(CauseKind::Person, limit.unwrap_or(why), format!("`liza task show {id}`"))
+}
+
+/// That a person was asked about an agent, and what happens without an answer.
+fn unanswered(question: &Question) -> String {
+    format!(
+        "a person was asked at {} about {}, which shows {} ({}). {}",
+        question.asked,
+        question.agent,
+        question.behaviour.as_str(),
+        question.seen,
+        question.otherwise()
+    )
 }
 
 /// Nobody of the role may spend anything on this: the cap that is used up.

@@ -72,6 +72,12 @@ impl Store {
         replace(&path, &[&stands, between, more.as_bytes()].concat())
     }
 
+    /// What waits for a person; nothing, if it cannot be read.
+    pub fn escalation(&self) -> String {
+        let read = read_whole(&self.layout().escalation(), LARGEST_KEPT);
+        read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
     /// A person has come. What stood there is moved to the trash, in case it is more than ours.
     pub fn end_escalation(&self, stamp: u64) -> Result<(), StoreError> {
         let (path, trash) = (self.layout().escalation(), self.layout().trash());

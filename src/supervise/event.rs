@@ -5,6 +5,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use crate::board::Wall;
+use crate::policy::overseer::Question;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -35,6 +36,8 @@ pub enum Kind {
     Spend,
     /// Nothing can be begun now, but it goes on by itself.
     Waiting,
+    /// A person is asked about an agent, and the run waits for the answer.
+    Question,
     Aborted,
     /// A runner ends, and why.
     Stopped,
@@ -65,6 +68,7 @@ impl Kind {
             Self::Resumed => "resumed",
             Self::Spend => "spend",
             Self::Waiting => "waiting",
+            Self::Question => "question",
             Self::Aborted => "aborted",
             Self::Stopped => "stopped",
             Self::Board => "board",
@@ -85,6 +89,9 @@ pub struct Event {
     /// What a session used, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<crate::provider::Usage>,
+    /// What a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
 }
 
 impl Event {
@@ -96,6 +103,18 @@ impl Event {
             task: None,
             text: text.into(),
             usage: None,
+            question: None,
+        }
+    }
+
+    /// A person is asked this.
+    pub fn asking(question: &Question) -> Self {
+        let event = Self::new(Kind::Question, format!("waits for an answer: {}", question.text()));
+        Self {
+            agent: question.agent.to_string(),
+            task: question.task.as_ref().map(ToString::to_string),
+            question: Some(question.clone()),
+            ..event
         }
     }
 

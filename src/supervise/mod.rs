@@ -20,6 +20,7 @@ mod session;
 pub mod signals;
 pub mod tally;
 pub mod team;
+mod waits;
 pub mod watcher;
 mod work;
 

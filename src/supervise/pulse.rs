@@ -12,7 +12,7 @@ use crate::flow::context::Caller;
 use crate::flow::oversight::{self, InWorktree, OnBoard, Subject};
 use crate::flow::{Context, Failure};
 use crate::host::Burden;
-use crate::policy::overseer::{AgentSnapshot, Ring};
+use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Ring};
 use crate::policy::team::Limits;
 use crate::store::lock::LockNote;
 
@@ -36,8 +36,7 @@ pub struct Sitter {
     pub subject: Subject,
     pub limits: Limits,
     pub every: Duration,
-    /// How many looks are kept.
-    pub size: usize,
+    pub config: OverseerConfig,
 }
 
 /// How long a session was held up by switches; shared with whoever waits for its end.
@@ -181,7 +180,7 @@ impl Eye {
             let Some(snapshot) = self.look(paused) else { continue };
             let ring = {
                 let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-                ring.push(snapshot, self.sitter.size);
+                ring.push(snapshot, &self.sitter.config);
                 ring.clone()
             };
             let over = over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,6 +237,7 @@ impl Eye {
             no_wall_limit: sitter.limits.wall_seconds.is_none(),
             still_seconds: 0,
             fewest_processes: 0,
+            episodes: Vec::new(),
         })
     }
 

@@ -31,9 +31,8 @@ use super::child;
 use super::event::{Event, Kind, Sink};
 use super::listen::listen;
 use super::session::{Wake, reason, stopping};
+use super::waits::{back_off, tick};
 
-/// How long a runner sleeps at most before it looks again: leases and reservations end without a file changing.
-const TICK: Duration = Duration::from_secs(5);
 /// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
 const GATES_REST: Duration = Duration::from_secs(600);
 
@@ -189,7 +188,7 @@ impl Runner {
             limits,
             config,
             token,
-            crashes: Crashes::default(),
+            crashes: Crashes::pausing(back_off()),
             sessions: 0,
             resume: None,
             cut_reviews: HashMap::new(),
@@ -263,7 +262,7 @@ impl Runner {
                 self.heed_checkpoint(switch.kind);
                 self.tell_once(Kind::Paused, reason(&switch));
                 self.paused = true;
-                if let Some(left) = self.wait(TICK) {
+                if let Some(left) = self.wait(tick()) {
                     return Ok(left);
                 }
                 continue;
@@ -293,7 +292,7 @@ impl Runner {
                 Some(Found::Merge) => self.merge(),
                 None if self.options.once => return Ok(Left::NothingToDo),
                 None => {
-                    if let Some(left) = self.wait(TICK) {
+                    if let Some(left) = self.wait(tick()) {
                         return Ok(left);
                     }
                     continue;
@@ -366,7 +365,7 @@ impl Runner {
     }
 
     pub(super) fn not_now(&mut self, key: String) {
-        self.rest_from(key, TICK);
+        self.rest_from(key, tick());
     }
 
     pub(super) fn rest_from(&mut self, key: String, rest: Duration) {
@@ -500,7 +499,7 @@ impl Runner {
             Err(failure) => {
                 self.tell_once(Kind::Notice, format!("nothing is merged: {}", said(&failure)));
                 // A signal that comes meanwhile is not lost.
-                return self.wait(TICK).map_or(After::GoOn, After::Leave);
+                return self.wait(tick()).map_or(After::GoOn, After::Leave);
             }
         };
         match merged {
@@ -518,7 +517,7 @@ impl Runner {
             }
             Err(failure) => {
                 // Gates that said no about integration itself say so again until it stands elsewhere.
-                let rest = if failure.code.starts_with("gate.") { GATES_REST } else { TICK };
+                let rest = if failure.code.starts_with("gate.") { GATES_REST } else { tick() };
                 self.not_before.insert(merging(&board, &task), Instant::now() + rest);
                 if !failure.code.starts_with("stale.") && !failure.code.starts_with("refused.transition") {
                     self.tell_once(Kind::Notice, format!("{task} is not merged: {}", said(&failure)));

@@ -21,12 +21,10 @@ use super::heart::{Beat, Heart, HeartParts};
 use super::ledger::{Booking, Ledger};
 use super::output::{self, Bounds, Gauge};
 use super::pulse::{self, Pauses, Pulse, Sight, Sitter};
+use super::waits::book_every;
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
-
-/// Where something is capped, what is used is put on the board at least this often.
-const BOOK_EVERY: Duration = Duration::from_secs(5);
 
 /// What may happen while a runner waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +129,11 @@ impl Halting {
         let Some(sight) = sight else { return false };
         let ring = sight.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let config = ctx.project_config().map_or_else(|_| self.config.clone(), |config| config.overseer);
-        halting::is_borne_out(ring.session(), &config)
+        if halting::is_borne_out(ring.session(), &config) {
+            return true;
+        }
+        let board = ctx.store.read(&Needs::Nothing).map(|snapshot| snapshot.board);
+        board.is_ok_and(|board| halting::follows_question(&board, halt, ring.session(), &config))
     }
 }
 
@@ -198,7 +200,11 @@ pub fn run(
         ledger: frame.ledger.clone(),
         gauge: gauge.clone(),
         began,
-        every: if frame.bounds.are_capped() { BOOK_EVERY.min(frame.heart.every) } else { frame.heart.every },
+        every: if frame.bounds.are_capped() {
+            book_every().min(frame.heart.every)
+        } else {
+            frame.heart.every
+        },
     };
     let heart = Heart::start(frame.heart, frame.beat.clone(), running.process.clone(), booking, move |why| {
         let _ = tx.send(Wake::Lost(number, why));

@@ -7,6 +7,7 @@ mod ending;
 mod flight;
 mod orphans;
 mod planning;
+mod questions;
 mod seats;
 mod spending;
 
@@ -21,6 +22,7 @@ use crate::board::{AgentId, Board, Needs, Status, SwitchKind, TaskId, Transition
 use crate::flow::spend::KnownCaps;
 use crate::flow::views::Keeper;
 use crate::flow::{Context, Failure, leftovers};
+use crate::policy::overseer::Question;
 use crate::policy::restart::{AfterCrash, Crashes};
 use crate::policy::run::{self, Cause, CauseKind, Start, State, Team};
 use crate::policy::team::TeamMember;
@@ -33,13 +35,11 @@ use super::listen::listen;
 use super::oversight::Oversight;
 use super::runner::said;
 use super::tally::Tally;
+use super::waits::{back_off, grace, tick};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
 pub use seats::Checked;
 
-const TICK: Duration = Duration::from_secs(5);
-/// What was asked twice to end has so long for it, and so long again when it was killed.
-const AT_ONCE: Duration = Duration::from_secs(5);
 /// A planner that was cut off is woken so many times more for the same.
 const WOKEN_AGAIN: u32 = 2;
 /// A run that has passed on so many different remarks passes on no more.
@@ -67,6 +67,8 @@ pub struct Row {
     pub doing: String,
     pub task: Option<String>,
     pub since: Option<Duration>,
+    /// What a person is asked about it, while there is no answer.
+    pub question: Option<Question>,
 }
 
 /// How a run ended.
@@ -167,7 +169,7 @@ impl<'a> TeamRun<'a> {
             stopping: None,
             signals: 0,
             kill_at: None,
-            grace: Duration::from_secs(config.run.grace_seconds),
+            grace: grace(config.run.grace_seconds),
             halted_rest: Duration::from_secs(config.overseer.nudge_cooldown_seconds),
             orphans,
             told: String::new(),
@@ -295,6 +297,7 @@ impl<'a> TeamRun<'a> {
         self.team.handled.extend(self.planning.given_up(&board, self.ctx.now.wall));
         self.team.caps = self.caps.holding(&board);
         self.warn_of_spending(&board);
+        self.tell_questions(&board);
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| Found::of(&board, task));
@@ -333,7 +336,7 @@ impl<'a> TeamRun<'a> {
         let paused = self.ctx.store.switches().is_ok_and(|switches| switches.global().is_some());
         // With the board gone there is nothing to wait for.
         let gone = !self.ctx.store.dir().exists();
-        let over = self.flights.is_empty() && (gone || !paused && since.elapsed() >= 2 * TICK);
+        let over = self.flights.is_empty() && (gone || !paused && since.elapsed() >= 2 * tick());
         over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
     }
 
@@ -417,7 +420,7 @@ impl<'a> TeamRun<'a> {
         let resting =
             self.resting_until.values().min().map(|at| at.saturating_duration_since(Instant::now()));
         let oversee = self.oversee_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let mut most = resting.into_iter().chain(oversee).fold(TICK, Duration::min);
+        let mut most = resting.into_iter().chain(oversee).fold(tick(), Duration::min);
         if let Some(at) = self.kill_at {
             let until = at.saturating_duration_since(Instant::now());
             most = most.min(until.max(Duration::from_millis(100)));
@@ -555,7 +558,7 @@ impl<'a> TeamRun<'a> {
         let known = self.futile.entry(task.clone()).or_insert((found, 0));
         known.1 += 1;
         let times = known.1;
-        self.resting_until.insert(flight.start.agent.clone(), Instant::now() + Duration::from_secs(1));
+        self.resting_until.insert(flight.start.agent.clone(), Instant::now() + back_off());
         if times >= FUTILE_STARTS {
             let why = match (failure, flight.notice.as_str()) {
                 (Some((_, message)), _) => message.clone(),
@@ -594,7 +597,8 @@ impl<'a> TeamRun<'a> {
 
     /// Not at once again: it just failed. Too often, and not at all.
     fn rest(&mut self, agent: &AgentId, why: String, log: Option<PathBuf>) {
-        match self.crashes.entry(agent.clone()).or_default().note(self.began.elapsed()) {
+        let crashes = self.crashes.entry(agent.clone()).or_insert_with(|| Crashes::pausing(back_off()));
+        match crashes.note(self.began.elapsed()) {
             AfterCrash::Restart(pause) => {
                 self.resting_until.insert(agent.clone(), Instant::now() + pause);
                 self.tell(
@@ -615,7 +619,9 @@ impl<'a> TeamRun<'a> {
             .iter()
             .map(|seat| {
                 let flight = self.flights.get(&seat.agent);
+                let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
                 let doing = match (flight, self.team.out.get(&seat.agent)) {
+                    _ if question.is_some() => "waits for an answer".to_owned(),
                     (Some(flight), _) => flight.doing.clone(),
                     (None, Some(why)) => format!("stopped: {why}"),
                     (None, None) => "idle".to_owned(),
@@ -626,6 +632,7 @@ impl<'a> TeamRun<'a> {
                     doing,
                     task: flight.and_then(|flight| flight.start.task.as_ref().map(TaskId::to_string)),
                     since: flight.map(|flight| flight.since.elapsed()),
+                    question: question.cloned(),
                 }
             })
             .collect();

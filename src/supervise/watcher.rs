@@ -228,7 +228,7 @@ impl<'c> Watcher<'c> {
     fn oversee(&mut self) -> Option<Duration> {
         let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
         let looked = self.oversight.look(self.ctx, revision);
-        looked.done.iter().for_each(|line| self.ctx.narrate(line));
+        looked.done.iter().chain(&looked.questions).for_each(|line| self.ctx.narrate(line));
         looked.troubles.iter().for_each(|trouble| self.say(trouble));
         looked.again_in
     }

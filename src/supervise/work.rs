@@ -1,5 +1,6 @@
 //! One piece of work: sessions of the agent until it is finished, let go, or cannot go on.
 
+mod crashes;
 mod ends;
 mod spending;
 
@@ -17,7 +18,6 @@ use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::Ending;
 use crate::policy::registry::Registry;
-use crate::policy::restart::AfterCrash;
 use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
 
 use super::event::{Event, Kind};
@@ -27,6 +27,7 @@ use super::output::Bounds;
 use super::pulse::Sitter;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
+use super::waits::{grace, tick};
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
@@ -34,8 +35,6 @@ const EMPTY_SESSIONS: u32 = 3;
 const MOST_SESSIONS: u32 = 20;
 /// So many handoffs because of a limit, and the task is too large for its agents.
 const LIMIT_HANDOFFS: usize = 3;
-/// How the reason begins for which a crashing agent's task is let go.
-const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
 /// How the summary of a handoff begins that a runner wrote because of a limit.
 const LIMIT_MARK: &str = "limit reached: ";
 
@@ -153,25 +152,12 @@ impl Runner {
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => continue,
-                Ending::Restart | Ending::Crash => match self.crashes.note(self.began.elapsed()) {
-                    AfterCrash::Restart(pause) => {
-                        self.tell_crash(
-                            &ended,
-                            task.as_ref(),
-                            &format!("started again in {} s", pause.as_secs()),
-                        );
-                        if let Some(left) = self.pause(task.as_ref(), pause) {
-                            return Ok(After::Leave(left));
-                        }
-                        continue;
+                Ending::Restart | Ending::Crash => {
+                    match self.after_crash(&assignment, &ended, task.as_ref()) {
+                        Some(after) => return Ok(after),
+                        None => continue,
                     }
-                    AfterCrash::GiveUp => {
-                        let why = format!("{CRASH_MARK}, last with {}", ended.words());
-                        self.tell_crash(&ended, task.as_ref(), "not started again");
-                        self.let_go_after_crashes(&assignment, &why);
-                        return Ok(After::Leave(Left::GaveUp(why)));
-                    }
-                },
+                }
             }
             if empty >= EMPTY_SESSIONS {
                 let left = if matches!(assignment, Assignment::Review { .. }) {
@@ -215,7 +201,7 @@ impl Runner {
                 told = true;
                 self.tell(Event::new(Kind::Paused, reason(&switch)));
             }
-            if let Some(left) = self.wait(Duration::from_secs(5)) {
+            if let Some(left) = self.wait(tick()) {
                 return Some(left);
             }
         }
@@ -354,7 +340,7 @@ impl Runner {
             },
             limits: self.limits,
             every: oversight::interval(config),
-            size: oversight::kept(config),
+            config: config.clone(),
         })
     }
 
@@ -414,7 +400,7 @@ impl Runner {
             heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
             ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
-            grace: Duration::from_secs(self.config.run.grace_seconds),
+            grace: grace(self.config.run.grace_seconds),
             files: files.clone(),
             secrets: self.secrets(&env),
             tx: &self.tx,
@@ -535,13 +521,6 @@ impl Runner {
         }
         let mut event = Event::new(Kind::Ended, text).usage(ended.usage.clone());
         event.task = task_of(assignment).map(TaskId::to_string);
-        self.tell(event);
-    }
-
-    fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
-        self.record_crash(ended, task);
-        let mut event = Event::new(Kind::Crashed, format!("{}; {what}", ended.words()));
-        event.task = task.map(TaskId::to_string);
         self.tell(event);
     }
 

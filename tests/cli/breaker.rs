@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::{HUMAN, Who, World};
-use crate::team::{EVERY_ROLE, add, agent_run, scripted, start};
+use crate::team::{EVERY_ROLE, add, quickly, scripted, start};
 
 /// Three agents, and a task each.
 fn team() -> (World, [Who; 3]) {
@@ -265,21 +265,28 @@ fn a_kill_between_trip_report_and_switch_is_completed_by_the_next_look() {
 }
 
 #[test]
-fn crashes_of_two_agents_are_put_on_record_and_trip() {
-    let world = scripted("exit 9");
+fn crashes_of_two_agents_on_two_tasks_trip() {
+    // Every crash ends otherwise, so that none is taken for another.
+    let world = scripted("echo x >> $OUT/crashes; exit $(wc -l < $OUT/crashes)");
     add(&world, "t1");
     add(&world, "t2");
-    agent_run(&world, &["--role", "coder", "--id", "coder-1"]).exits(1);
-    look(&world);
+    let crash = |agent: &str, task: &str| {
+        let runs = ["--json", "agent", "run", "--role", "coder", "--id", agent, "--task", task];
+        quickly(&world, &runs).exits(1);
+        look(&world);
+    };
+    crash("coder-1", "t1");
     assert_eq!(trips(&world), Vec::<String>::new(), "one agent alone is its runner's business");
-    agent_run(&world, &["--role", "coder", "--id", "coder-2"]).exits(1);
-    look(&world);
+    crash("coder-2", "t2");
     let open = breaker(&world)["open"][0].clone();
     assert_eq!(open["pattern"], "crash_loop", "{open}");
-    let agents: std::collections::BTreeSet<&str> =
-        open["evidence"].as_array().unwrap().iter().map(|row| row["agent"].as_str().unwrap()).collect();
-    assert_eq!(agents.into_iter().collect::<Vec<_>>(), ["coder-1", "coder-2"], "{open}");
-    assert!(open["evidence"][0]["text"].as_str().unwrap().starts_with("exit 9"), "{open}");
+    let of = |key: &str| -> std::collections::BTreeSet<String> {
+        let rows = open["evidence"].as_array().unwrap();
+        rows.iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(of("agent").into_iter().eq(["coder-1", "coder-2"]), "{open}");
+    assert!(of("task_id").into_iter().eq(["t1", "t2"]), "{open}");
+    assert!(open["evidence"][0]["text"].as_str().unwrap().starts_with("exit 1"), "{open}");
     assert_eq!(switch(&world), "CHECKPOINT");
 }
 

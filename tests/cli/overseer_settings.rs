@@ -9,6 +9,7 @@ fn an_overseer_that_cannot_be_meant_is_refused_by_name() {
         ("check_interval_seconds: 0", "`overseer.check_interval_seconds` is 0"),
         ("snapshot_history_size: 1", "`overseer.snapshot_history_size` is 1"),
         ("loop_detection_window: 21", "`overseer.loop_detection_window` is 21"),
+        ("answer_seconds: 0", "`overseer.answer_seconds` is 0"),
         ("max_nudges: 3", "unknown field `max_nudges`"),
         ("halt_on_critical: perhaps", "halt_on_critical"),
     ] {

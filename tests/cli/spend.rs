@@ -96,7 +96,7 @@ fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
     let world = world(script, "spend: { task: { tokens: 1000 } }\n");
     add(&world, "t1");
     let args = ["--json", "agent", "run", "--role", "coder", "--id", "coder-1", "--once"];
-    let mut child = crate::team::start(&world, &args);
+    let mut child = crate::team::start_quickly(&world, &args);
     crate::team::until("it is on the board", || world.show("t1")["spent"]["input_tokens"] == 900);
     crate::team::signal(child.id(), "-KILL");
     child.wait().expect("it ends");

@@ -500,7 +500,7 @@ fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
 fn a_watcher_that_runs_lets_the_breaker_trip() {
     let world = tasks(&["t1"]);
     let agents = ["coder-1", "coder-2"].map(|name| world.register("coder", name));
-    let watching = Watching::start(&world, &[], &[]);
+    let watching = Watching::start(&world, &[], &[("LIZA_TEST_BREAKER_REST_MS", "100")]);
     for (who, words) in agents.iter().zip(["GitHub API unavailable", "github is down"]) {
         let detail = format!("blocker_service={words}");
         world.liza(who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();

@@ -53,6 +53,13 @@ pub struct Intervene {
 pub struct Bounds {
     pub cooldown_seconds: u64,
     pub max_nudges: u32,
+    /// A question is not repeated before; without it the cooldown holds for questions as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_seconds: Option<u64>,
+    /// The number of the last intervention about this agent and work that the decision rests on: a person may have
+    /// answered meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_after: Option<u64>,
 }
 
 impl Intervene {
@@ -129,10 +136,19 @@ impl Intervene {
                 .err();
         }
         let Some(bounds) = self.bounds else { return Ok(()) };
-        let cooldown = i64::try_from(bounds.cooldown_seconds).unwrap_or(i64::MAX);
+        if bounds.decided_after.is_some_and(|last| past().any(|one| one.number() > last)) {
+            return Refusal::new(Code::Limit, format!("`{}` was dealt with meanwhile", self.agent))
+                .hint(again)
+                .err();
+        }
+        let cooldown = match (self.action, bounds.answer_seconds) {
+            (Action::Escalate, Some(seconds)) => seconds,
+            _ => bounds.cooldown_seconds,
+        };
+        let cooldown = i64::try_from(cooldown).unwrap_or(i64::MAX);
         let recent = past().find(|one| {
             one.behaviour == self.behaviour
-                && one.action >= self.action
+                && one.action.strength() >= self.action.strength()
                 && (0..cooldown).contains(&call.now.wall.since(one.time))
         });
         if let Some(recent) = recent {

@@ -362,7 +362,12 @@ fn what_liza_does_by_itself_is_not_said_by_a_person() {
         )
     };
     assert_eq!(
-        intervene(Some(Bounds { cooldown_seconds: 60, max_nudges: 3 })),
+        intervene(Some(Bounds {
+            cooldown_seconds: 60,
+            max_nudges: 3,
+            answer_seconds: None,
+            decided_after: None
+        })),
         (agent("overseer"), agent("human"))
     );
     assert_eq!(intervene(None), (agent("human"), agent("human")));

@@ -7,7 +7,8 @@ use crate::board::rules::*;
 use crate::board::task::Status;
 use crate::board::testing::*;
 
-const BOUNDS: Bounds = Bounds { cooldown_seconds: 60, max_nudges: 2 };
+const BOUNDS: Bounds =
+    Bounds { cooldown_seconds: 60, max_nudges: 2, answer_seconds: Some(300), decided_after: None };
 
 /// About coder-1 at `t`, as a watcher does it.
 fn about(bench: &Bench, action: Action, behaviour: Behaviour) -> Intervene {
@@ -148,4 +149,35 @@ fn a_halt_makes_the_block_a_failure_and_exhaustion_does_not() {
     bench.ok("human", nudge);
     bench.ok("coder-1", bench.block("t"));
     assert!(bench.task("t").failed_by.is_empty());
+}
+
+#[test]
+fn halt_after_a_question_skips_the_cooldown() {
+    let mut bench = claimed();
+    let question = about(&bench, Action::Escalate, Behaviour::Stagnation);
+    bench.ok("human", question.clone());
+    // The same question comes again when its time is over, not before, whatever the cooldown is.
+    bench.tick(299);
+    assert_eq!(bench.refused("human", question.clone()), Code::Limit);
+    let nudge = about(&bench, Action::Nudge, Behaviour::Stagnation);
+    bench.tick(1);
+    bench.ok("human", question);
+    bench.tick(1);
+    assert_eq!(bench.refused("human", nudge), Code::Limit, "a person was asked a second ago");
+    let halt = about(&bench, Action::Halt, Behaviour::Stagnation);
+    bench.ok("human", halt);
+}
+
+#[test]
+fn decision_that_missed_an_answer_is_refused() {
+    let mut bench = claimed();
+    let question = about(&bench, Action::Escalate, Behaviour::Stagnation);
+    bench.ok("human", question);
+    let bounds = |last| Some(Bounds { decided_after: Some(last), ..BOUNDS });
+    let halt = Intervene { bounds: bounds(1), ..about(&bench, Action::Halt, Behaviour::Stagnation) };
+    // A person says no between the decision and the halt.
+    let no = Intervene { bounds: None, confidence: 1.0, ..about(&bench, Action::Nudge, Behaviour::Reported) };
+    bench.ok("human", no);
+    assert_eq!(bench.refused("human", halt.clone()), Code::Limit);
+    bench.ok("human", Intervene { bounds: bounds(2), ..halt });
 }

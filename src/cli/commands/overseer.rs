@@ -4,9 +4,9 @@ use serde_json::json;
 use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use crate::board::rules::lease_over;
 use crate::board::{AgentId, Board, Needs, Role, Wall};
-use crate::flow::oversight::{Explained, Seen, Word, explain, order, picture, would_allow};
+use crate::flow::oversight::{Explained, Seen, Word, explain, order, picture, waiting, would_allow};
 use crate::flow::{Context, Failure};
-use crate::policy::overseer::{AgentSnapshot, OverseerConfig};
+use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question, open_questions};
 use crate::store::StoreError;
 use crate::store::lock::SideLock;
 use crate::text::{ago, pad_to, shown_line};
@@ -97,8 +97,10 @@ fn shown(session: &Session) -> Result<Answer, Failure> {
     let agents = picture(&session.ctx, &board, &config);
     let now = session.ctx.now.wall;
     let mut text = String::new();
+    let questions = waiting(&session.ctx, &board, &config);
     for seen in &agents {
         text.push_str(&lines(seen, now));
+        questions.iter().filter(|one| one.agent == seen.agent).for_each(|one| text.push_str(&asked(one)));
     }
     if agents.is_empty() {
         text.push_str("no agent is registered; `liza run` starts a team");
@@ -109,7 +111,9 @@ fn shown(session: &Session) -> Result<Answer, Failure> {
     } else if !agents.is_empty() && !watched {
         text.push_str("nobody does anything about it now: `liza watch` or `liza run` would\n");
     }
-    let data = json!({ "enabled": config.enabled, "watched": watched, "agents": agents });
+    let data = json!({
+        "enabled": config.enabled, "watched": watched, "agents": agents, "questions": questions,
+    });
     Ok(Answer::new(data, text).at(board.revision))
 }
 
@@ -162,6 +166,11 @@ fn lines(seen: &Seen, now: Wall) -> String {
         text.push_str(&format!("    last: {}\n", intervention(one, now)));
     }
     text
+}
+
+/// A question that waits for an answer.
+fn asked(question: &Question) -> String {
+    format!("    ?? {} ({}): {}\n", question.id, question.asked, shown_line(&question.text()))
 }
 
 /// Names as the JSON has them.
@@ -330,6 +339,9 @@ fn act(
             None => "`liza overseer` shows who is at work".to_owned(),
         }));
     }
+    let config = session.ctx.project_config().map(|config| config.overseer).unwrap_or_default();
+    let mut asked = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
+    asked.retain(|question| question.agent == agent && question.task == word.task);
     let ordered = order(&session.ctx, &word)?;
     let text = match action {
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
@@ -341,5 +353,9 @@ fn act(
             "no runner runs {agent}: it hears of it with its next liza command, if it is at work at all"
         ),
     };
+    let answer = if action == Action::Halt { "yes" } else { "no, it goes on" };
+    let answered: String =
+        asked.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
+    let text = format!("{text}{answered}");
     Ok(Answer::new(ordered.data, text).at(ordered.revision))
 }

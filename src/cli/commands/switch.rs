@@ -4,7 +4,8 @@ use serde_json::json;
 use crate::board::grants::{Stopped, check_switch};
 use crate::board::rules::ExtendLeases;
 use crate::board::{AgentId, Board, Needs, SwitchKind};
-use crate::flow::{Failure, breaker, summary};
+use crate::flow::{Context, Failure, breaker, oversight, summary};
+use crate::policy::overseer::Question;
 
 use super::super::Session;
 use super::super::ui::Answer;
@@ -30,6 +31,8 @@ pub struct SwitchArgs {
 }
 
 /// Take every kill switch away and give leases the paused time back
+///
+/// It also answers "no" to the questions about agents in .liza/ESCALATION: those agents go on.
 ///
 /// Example: liza resume
 #[derive(Args)]
@@ -124,6 +127,8 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
         if cleared.is_empty() { None } else { Some(ctx.commit(ExtendLeases { seconds: paused })?) };
     crate::host::crash::point("resume.extended");
     breaker::note_resumed(ctx, &chosen.iter().collect::<Vec<_>>())?;
+    // Before the switches go: an agent that is let go on must not be halted in between.
+    let answered = answer_questions(ctx, wanted.as_deref())?;
     for switch in &chosen {
         ctx.store.clear_switch(switch.kind, switch.subject.as_deref())?;
     }
@@ -131,10 +136,49 @@ pub fn resume(session: &mut Session, args: &ResumeArgs) -> Result<Answer, Failur
         ctx.store.refused_edits_seen()?;
         ctx.store.end_escalation(ctx.now.monotonic)?;
     }
+    let go_on: Vec<String> = answered
+        .iter()
+        .map(|question| format!("\n{} goes on ({} is answered: no)", question.agent, question.id))
+        .collect();
+    let go_on = go_on.concat();
+    let ids: Vec<&str> = answered.iter().map(|question| question.id.as_str()).collect();
     let Some(committed) = committed else {
-        return Ok(Answer::new(json!({ "cleared": [] }), "no switch is set"));
+        return Ok(Answer::new(
+            json!({ "cleared": [], "answered": ids }),
+            format!("no switch is set{go_on}"),
+        ));
     };
-    let text = format!("taken away: {}; leases extended by {paused} s", cleared.join(", "));
-    let data = json!({ "cleared": cleared, "extended_by": paused, "tasks": committed.outcome["tasks"] });
+    let text = format!("taken away: {}; leases extended by {paused} s{go_on}", cleared.join(", "));
+    let data = json!({
+        "cleared": cleared, "extended_by": paused, "tasks": committed.outcome["tasks"], "answered": ids,
+    });
     Ok(Answer::new(data, text).at(committed.board.revision))
+}
+
+/// Answers "no" to what a person was asked: everything that stands in `.liza/ESCALATION`, or what is about this task or
+/// agent.
+fn answer_questions(ctx: &Context, wanted: Option<&str>) -> Result<Vec<Question>, Failure> {
+    let board = ctx.read(&Needs::Nothing)?.board;
+    if board.rest.interventions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let config = ctx.project_config().map(|config| config.overseer).unwrap_or_default();
+    let mut questions = oversight::waiting(ctx, &board, &config);
+    match wanted {
+        Some(wanted) => {
+            let is = |id: &str| id.eq_ignore_ascii_case(wanted);
+            questions.retain(|question| {
+                is(question.agent.as_str()) || question.task.as_ref().is_some_and(|task| is(task.as_str()))
+            });
+        }
+        None => {
+            let asked = ctx.store.escalation();
+            let stands = |question: &Question| {
+                asked.lines().any(|line| line.starts_with(&format!("{}: ", question.id)))
+            };
+            questions.retain(stands);
+        }
+    }
+    oversight::let_go_on(ctx, &board, &questions)?;
+    Ok(questions)
 }

@@ -1,6 +1,7 @@
 //! What runners see of their agents, and who may look at it. What is kept is disposable: without it nothing is judged.
 
 mod acts;
+mod answers;
 mod picture;
 mod sight;
 
@@ -16,23 +17,17 @@ use crate::wire::{Limits, read_foreign, to_json_line};
 use super::context::Context;
 
 pub use acts::{Ordered, Word, order, would_allow};
+pub use answers::{let_go_on, waiting};
 pub use picture::{Explained, Seen, explain, looked_at, picture};
 pub use sight::{InWorktree, OnBoard, Place, Subject, in_worktree, on_board};
 
 /// More than a thousand snapshots of an agent with long names.
 const LARGEST_RING: usize = 2 * 1024 * 1024;
-/// More snapshots of one agent than this are nobody's intention.
-const MOST_SNAPSHOTS: usize = 1000;
 
 /// How often agents are looked at, whatever somebody wrote.
 pub fn interval(config: &OverseerConfig) -> Duration {
     let seconds = config.check_interval_seconds;
     Duration::from_secs_f64(if seconds.is_finite() { seconds.clamp(0.05, 3600.0) } else { 10.0 })
-}
-
-/// How many looks are kept.
-pub fn kept(config: &OverseerConfig) -> usize {
-    config.snapshot_history_size.clamp(2, MOST_SNAPSHOTS)
 }
 
 fn path_of(layout: &Layout, agent: &AgentId) -> PathBuf {

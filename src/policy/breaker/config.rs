@@ -38,10 +38,11 @@ pub struct BreakerConfig {
     /// `blocked_replacement_chain`: so many tasks in a row that were blocked and replaced, the last of which is blocked. Two: the
     /// new cut did not help.
     pub chain_depth: u32,
-    /// `crash_loop`: so many crashes within `crash_seconds`, of at least `crash_agents` different agents. One agent alone is
-    /// stopped by its runner.
+    /// `crash_loop`: so many crashes within `crash_seconds`, of at least `crash_agents` different agents on at least
+    /// `crash_tasks` different tasks. One agent alone is stopped by its runner, and crashes on one task block that task.
     pub crash_count: u32,
     pub crash_agents: u32,
+    pub crash_tasks: u32,
     pub crash_seconds: u32,
     /// `same_failure`: so many tasks whose gates are red or whose merges fail for the same reason; a warning, if rejections that
     /// nobody has mended yet make up the number.
@@ -80,6 +81,7 @@ impl Default for BreakerConfig {
             chain_depth: 2,
             crash_count: 3,
             crash_agents: 2,
+            crash_tasks: 2,
             crash_seconds: 300,
             failure_tasks: 3,
             responses: BTreeMap::new(),

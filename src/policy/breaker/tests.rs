@@ -45,7 +45,11 @@ impl Desk {
     }
 
     fn crash(&mut self, by: &str, text: &str) -> &mut Self {
-        self.bench.ok(by, RecordCrash { task: None, text: text.to_owned() });
+        self.crash_at(by, None, text)
+    }
+
+    fn crash_at(&mut self, by: &str, task: Option<&str>, text: &str) -> &mut Self {
+        self.bench.ok(by, RecordCrash { task: task.map(id), text: text.to_owned() });
         self.bench.tick(10);
         self
     }
@@ -158,7 +162,7 @@ fn thresholds_of_zero_need_something_to_have_happened() {
     desk.config = serde_json::from_value(serde_json::json!({
         "window_hours": 0, "retry_tasks": 0, "debt_records": 0, "debt_per_merged": -1.0, "assumption_tasks": 0, "workaround_tasks": 0,
         "spec_gap_tasks": 0, "outage_agents": 0, "outage_hours": 0, "churn_superseded": 0, "churn_again": 0, "chain_depth": 0,
-        "crash_count": 0, "crash_agents": 0, "crash_seconds": 0, "failure_tasks": 0,
+        "crash_count": 0, "crash_agents": 0, "crash_tasks": 0, "crash_seconds": 0, "failure_tasks": 0,
     }))
     .expect("settings");
     assert_eq!(desk.trip(), []);

@@ -32,7 +32,7 @@ pub fn meaning(pattern: Pattern) -> &'static str {
             "A task was blocked and cut anew, and what replaced it is blocked again. The new cut did not touch what stands in the way."
         }
         Pattern::CrashLoop => {
-            "The commands of several agents end badly one after the other. What they share is broken: the provider, its key, the network, the disk."
+            "The commands of several agents end badly one after the other, on different tasks. What they share is broken: the provider, its key, the network, the disk."
         }
         Pattern::SameFailure => {
             "Work on different tasks is rejected, or its gates are red, for the same reason, and nobody has mended it yet. Liza saw this itself. The reason is probably not in any of the tasks."

@@ -22,6 +22,9 @@ pub struct OverseerConfig {
     pub max_nudges_per_agent: u32,
     /// Without it, what would halt an agent is put before a person.
     pub halt_on_critical: bool,
+    /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
+    /// without `halt_on_critical` the question is asked again.
+    pub answer_seconds: u64,
     /// So many looks in a row at the same thing are a loop.
     pub loop_detection_window: usize,
     pub stagnation_token_threshold: u64,
@@ -42,6 +45,7 @@ impl Default for OverseerConfig {
             nudge_cooldown_seconds: 60,
             max_nudges_per_agent: 5,
             halt_on_critical: true,
+            answer_seconds: 300,
             loop_detection_window: 5,
             stagnation_token_threshold: 10_000,
             failure_increase_threshold: 5,
@@ -52,6 +56,8 @@ impl Default for OverseerConfig {
 
 const INTERVALS: std::ops::RangeInclusive<f64> = 0.05..=3600.0;
 const RINGS: std::ops::RangeInclusive<usize> = 2..=1000;
+/// At most a week: a project that wants no automatic halt sets `halt_on_critical: false`.
+const ANSWERS: std::ops::RangeInclusive<u64> = 1..=604_800;
 
 impl OverseerConfig {
     /// What of it cannot be meant.
@@ -79,7 +85,20 @@ impl OverseerConfig {
                 self.loop_detection_window, self.snapshot_history_size
             ));
         }
+        if !ANSWERS.contains(&self.answer_seconds) {
+            return Err(format!(
+                "`overseer.answer_seconds` is {}; it has to be from {} to {}",
+                self.answer_seconds,
+                ANSWERS.start(),
+                ANSWERS.end()
+            ));
+        }
         Ok(())
+    }
+
+    /// How many looks the ring keeps.
+    pub(super) fn kept(&self) -> usize {
+        self.snapshot_history_size.clamp(*RINGS.start(), *RINGS.end())
     }
 
     pub(super) fn interval(&self) -> f64 {
@@ -115,6 +134,7 @@ mod tests {
         assert_eq!((config.timeout_seconds, config.suspect_after_seconds), (1800, 900));
         assert_eq!((config.nudge_cooldown_seconds, config.max_nudges_per_agent), (60, 5));
         assert!(config.enabled && config.halt_on_critical);
+        assert_eq!(config.answer_seconds, 300);
         assert_eq!((config.loop_detection_window, config.stagnation_token_threshold), (5, 10_000));
         assert_eq!((config.failure_increase_threshold, config.patience_seconds()), (5, 50));
     }
@@ -131,5 +151,7 @@ mod tests {
         assert!(wrong(&|config| config.snapshot_history_size = 1).contains("snapshot_history_size"));
         assert!(wrong(&|config| config.loop_detection_window = 21).contains("loop_detection_window"));
         assert!(wrong(&|config| config.loop_detection_window = 0).contains("loop_detection_window"));
+        assert!(wrong(&|config| config.answer_seconds = 0).contains("answer_seconds"));
+        assert!(wrong(&|config| config.answer_seconds = 604_801).contains("answer_seconds"));
     }
 }

@@ -3,6 +3,9 @@
 //! A word comes before a deed: an agent is halted for something only after it was told about just that, had a window's
 //! time to change it, and did not. A word to an earlier session is none to this one. That what it may use comes to an end
 //! is the exception, since nothing can be changed there: of each grade of that it is told once.
+//!
+//! Where the evidence is not enough for that, a person is asked. The answer "no" holds for the session; without an answer in
+//! time the halt follows, so that no question is the last thing that happens.
 
 use serde::Serialize;
 
@@ -11,6 +14,7 @@ use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 
 use super::config::OverseerConfig;
 use super::detection::Detection;
+use super::question::{Question, answers, is_answer};
 use super::words;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -37,33 +41,38 @@ pub fn decide(
     }
     // The strongest answer; of two halts, the one that says more than that something came to its end.
     let weight = |action: Action, detection: &Detection| {
-        let action = match action {
-            Action::Nudge => 0,
-            Action::Escalate => 1,
-            Action::Halt => 2,
-        };
         let per_cent = (detection.confidence.clamp(0.0, 1.0) * 100.0) as u8;
-        (action, detection.severity, !detection.behaviour.is_exhaustion(), per_cent)
+        (action.strength(), detection.severity, !detection.behaviour.is_exhaustion(), per_cent)
     };
     let (action, detection) = detections
         .iter()
         .filter_map(|detection| account.answer(detection).map(|action| (action, detection)))
         .max_by_key(|(action, detection)| weight(*action, detection))?;
+    let mut detection = detection.clone();
+    if action == Action::Halt
+        && let Some(asked) = account.question(&detection)
+    {
+        let waited = now.since(asked.time);
+        detection
+            .evidence
+            .push(format!("a person was asked at {} and gave no answer in {waited} s", asked.time));
+    }
     Some(Decision {
         action,
         text: match action {
-            Action::Nudge | Action::Escalate => words::nudge(detection),
-            Action::Halt => words::halt(detection),
+            Action::Nudge | Action::Escalate => words::nudge(&detection),
+            Action::Halt => words::halt(&detection),
         },
-        question: (action == Action::Escalate).then(|| words::question(detection, account.nudges())),
-        detection: detection.clone(),
+        question: (action == Action::Escalate)
+            .then(|| words::question(&Question::about(&detection, now, config), Some(account.nudges()))),
+        detection,
     })
 }
 
 struct Account<'p> {
     past: &'p [&'p Intervention],
     /// Since it was last halted and the session began: what came before was another session's.
-    session: Vec<&'p Intervention>,
+    session: &'p [&'p Intervention],
     now: Wall,
     config: &'p OverseerConfig,
 }
@@ -71,8 +80,10 @@ struct Account<'p> {
 impl<'p> Account<'p> {
     fn of(past: &'p [&'p Intervention], began: Wall, now: Wall, config: &'p OverseerConfig) -> Self {
         let halted = past.iter().rposition(|one| one.action == Action::Halt);
-        let since = past[halted.map_or(0, |at| at + 1)..].iter().copied();
-        Self { past, session: since.filter(|one| one.time >= began).collect(), now, config }
+        let since = &past[halted.map_or(0, |at| at + 1)..];
+        // By their order, once the session has any: a clock that was set back makes nothing an earlier session's.
+        let first = since.iter().position(|one| one.time >= began).unwrap_or(since.len());
+        Self { past, session: &since[first..], now, config }
     }
 
     /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
@@ -91,6 +102,19 @@ impl<'p> Account<'p> {
     }
 
     fn answer(&self, detection: &Detection) -> Option<Action> {
+        if self.is_allowed(detection.behaviour) {
+            return None;
+        }
+        let usual = self.without_question(detection);
+        match self.question(detection) {
+            // What is certain need not wait for an answer.
+            Some(asked) if usual != Some(Action::Halt) => self.after_question(asked),
+            _ => usual,
+        }
+    }
+
+    /// What follows from the detection and the nudges alone.
+    fn without_question(&self, detection: &Detection) -> Option<Action> {
         let behaviour = detection.behaviour;
         let critical = detection.severity == Gravity::Critical;
         if behaviour.is_exhaustion() {
@@ -127,7 +151,7 @@ impl<'p> Account<'p> {
     }
 
     fn nudge(&self, detection: &Detection) -> Option<Action> {
-        if self.escalated(detection.behaviour) {
+        if self.question(detection).is_some() {
             // A person was asked and has the word.
             return None;
         }
@@ -143,19 +167,51 @@ impl<'p> Account<'p> {
         if detection.severity == Gravity::Critical && self.told_about(detection.behaviour).next().is_some() {
             return self.stop(detection);
         }
-        // One question for all of it.
-        let asked = self.session.iter().any(|one| one.action == Action::Escalate);
-        (!asked).then_some(Action::Escalate)
+        // One question at a time.
+        let waits =
+            self.session.iter().rev().take_while(|one| !is_answer(one)).any(|one| {
+                one.action == Action::Escalate && self.within(one.time, self.config.answer_seconds)
+            });
+        (!waits).then_some(Action::Escalate)
     }
 
     fn stop(&self, detection: &Detection) -> Option<Action> {
         if detection.suggested == Action::Halt && self.config.halt_on_critical {
             return Some(Action::Halt);
         }
-        (!self.escalated(detection.behaviour)).then_some(Action::Escalate)
+        self.question(detection).is_none().then_some(Action::Escalate)
     }
 
-    fn escalated(&self, behaviour: Behaviour) -> bool {
-        self.session.iter().any(|one| one.action == Action::Escalate && one.behaviour == behaviour)
+    /// What a person was asked about this behaviour since it goes on.
+    fn question(&self, detection: &Detection) -> Option<&'p Intervention> {
+        let about = |one: &&&Intervention| {
+            one.action == Action::Escalate
+                && one.behaviour == detection.behaviour
+                && one.time >= detection.episode_began
+        };
+        self.session.iter().rev().find(about).copied()
+    }
+
+    /// A person was asked about it in this session and lets the agent go on.
+    fn is_allowed(&self, behaviour: Behaviour) -> bool {
+        let is_answered = |(at, asked): (usize, &&Intervention)| {
+            asked.action == Action::Escalate
+                && asked.behaviour == behaviour
+                && self.session[at..].iter().any(|one| answers(one, asked, self.config))
+        };
+        self.session.iter().enumerate().any(is_answered)
+    }
+
+    /// No answer came so far, and the behaviour goes on.
+    fn after_question(&self, asked: &Intervention) -> Option<Action> {
+        let seconds = i64::try_from(self.config.answer_seconds).unwrap_or(i64::MAX);
+        let age = self.now.since(asked.time);
+        if (-seconds..seconds).contains(&age) {
+            // A clock that was set back a little only makes it wait longer.
+            return None;
+        }
+        // How old a question from the future is cannot be known: it is asked anew, by the clock as it is now.
+        let over = age >= seconds;
+        Some(if over && self.config.halt_on_critical { Action::Halt } else { Action::Escalate })
     }
 }

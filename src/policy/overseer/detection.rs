@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::board::oversight::{Action, Behaviour, Gravity};
 use crate::board::{AgentId, Role, TaskId, Wall};
 
+use super::episode::Episode;
 use super::snapshot::AgentSnapshot;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +22,9 @@ pub struct Detection {
     /// When the session began of which it is said: what was done before was about another one.
     #[serde(skip)]
     pub session_began: Wall,
+    /// When the session began to show it without interruption: an older question was about something else.
+    #[serde(skip)]
+    pub episode_began: Wall,
 }
 
 impl Detection {
@@ -40,6 +44,8 @@ impl Detection {
             evidence,
             suggested: Action::Nudge,
             session_began: of.started_at,
+            // Where no ring has reckoned it, all of the session.
+            episode_began: of.started_at,
         }
     }
 
@@ -51,5 +57,17 @@ impl Detection {
     ) -> Self {
         let warning = Self::warning(behaviour, of, confidence, evidence);
         Self { severity: Gravity::Critical, suggested: Action::Halt, ..warning }
+    }
+
+    /// One weaker look does not lower a grade that the episode has reached.
+    pub(super) fn keep_grade(&mut self, episode: &Episode) {
+        self.episode_began = episode.since;
+        if episode.critical && self.suggested != Action::Halt {
+            (self.severity, self.suggested) = (Gravity::Critical, Action::Halt);
+            self.evidence.push(format!(
+                "an earlier look since {} was critical, and the work has not moved since",
+                episode.since
+            ));
+        }
     }
 }

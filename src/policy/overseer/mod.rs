@@ -5,7 +5,9 @@ mod config;
 mod decision;
 mod detect;
 mod detection;
+mod episode;
 mod liveness;
+mod question;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -15,5 +17,9 @@ pub use config::OverseerConfig;
 pub use decision::{Decision, decide};
 pub use detect::{Measure, detect, measures};
 pub use detection::Detection;
+pub use episode::Episode;
 pub use liveness::{Grade, Liveness, Signals, liveness};
+pub use question::{
+    Question, SUREST_DETECTION, claim_stands, is_answer, is_by_hand, open_questions, unanswered_before,
+};
 pub use snapshot::{AgentSnapshot, Ring};

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::board::{AgentId, Role, TaskId, Wall};
 
+use super::config::OverseerConfig;
+use super::detect::at_this_look;
+use super::episode::{self, Episode};
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentSnapshot {
     pub agent: AgentId,
@@ -85,6 +89,9 @@ pub struct AgentSnapshot {
     /// The fewest processes it had so far: some providers are two or three by themselves. Likewise.
     #[serde(default)]
     pub fewest_processes: u64,
+    /// Behaviours that go on at this look, each since its first one. Likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub episodes: Vec<Episode>,
 }
 
 /// Somebody who waits for an answer still turns over now and then; below so many milliseconds of processor time in a
@@ -110,10 +117,19 @@ impl AgentSnapshot {
 
     /// Something came of it since `before`: another tree, a step or a finding on the board, a message.
     pub(super) fn progress_since(&self, before: &Self) -> bool {
-        self.tree != before.tree
-            || self.files_modified != before.files_modified
-            || self.board_mark != before.board_mark
-            || self.messages_sent != before.messages_sent
+        self.tree != before.tree || self.files_modified != before.files_modified || self.stepped_since(before)
+    }
+
+    /// A step or a finding on the board, or a message, since `before`.
+    pub(super) fn stepped_since(&self, before: &Self) -> bool {
+        self.board_mark != before.board_mark || self.messages_sent != before.messages_sent
+    }
+
+    /// Another call than the one that is made again and again, since `before`.
+    pub(super) fn other_call_since(&self, before: &Self) -> bool {
+        self.last_call != before.last_call
+            || self.tool_calls.saturating_sub(before.tool_calls)
+                != self.repeated_calls.saturating_sub(before.repeated_calls)
     }
 
     /// Its processes did more than wait since `before`.
@@ -147,14 +163,20 @@ pub struct Ring {
 }
 
 impl Ring {
-    pub fn push(&mut self, mut snapshot: AgentSnapshot, size: usize) {
-        let before = self.snapshots.last().filter(|before| before.same_session(&snapshot));
-        let fewest = before.map_or(snapshot.processes, |before| before.fewest_processes);
+    /// Adds a look, with what has to be known for longer than the ring remembers.
+    pub fn push(&mut self, mut snapshot: AgentSnapshot, config: &OverseerConfig) {
+        let before = self.snapshots.last().filter(|before| before.same_session(&snapshot)).cloned();
+        let fewest = before.as_ref().map_or(snapshot.processes, |before| before.fewest_processes);
         snapshot.fewest_processes = fewest.min(snapshot.processes);
-        snapshot.still_seconds = before.map_or(0, |before| snapshot.still_after(before));
+        snapshot.still_seconds = before.as_ref().map_or(0, |before| snapshot.still_after(before));
+        snapshot.episodes = Vec::new();
         self.snapshots.push(snapshot);
-        let too_many = self.snapshots.len().saturating_sub(size.max(1));
+        let too_many = self.snapshots.len().saturating_sub(config.kept());
         self.snapshots.drain(..too_many);
+        let found = at_this_look(&self.snapshots, config);
+        if let Some(latest) = self.snapshots.last_mut() {
+            latest.episodes = episode::at_look(before.as_ref(), latest, &found);
+        }
     }
 
     /// Those of the present session.

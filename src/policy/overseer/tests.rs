@@ -4,6 +4,7 @@ mod any;
 mod decisions;
 mod detectors;
 mod liveness;
+mod questions;
 mod settings;
 mod simulated;
 
@@ -51,6 +52,7 @@ fn look(at: u64) -> AgentSnapshot {
         no_wall_limit: false,
         still_seconds: 0,
         fewest_processes: 0,
+        episodes: Vec::new(),
     }
 }
 
@@ -60,7 +62,7 @@ fn film(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<AgentSnapsh
     for at in 1..=count {
         let mut one = look(at);
         change(at, &mut one);
-        ring.push(one, 100);
+        ring.push(one, &OverseerConfig { snapshot_history_size: 100, ..settings() });
     }
     ring.snapshots
 }
@@ -69,9 +71,17 @@ fn settings() -> OverseerConfig {
     OverseerConfig::default()
 }
 
+/// A history that a test has changed, as the ring would have reckoned it.
+fn reckoned(history: &[AgentSnapshot]) -> Vec<AgentSnapshot> {
+    let mut ring = Ring::default();
+    let config = OverseerConfig { snapshot_history_size: 100, ..settings() };
+    history.iter().for_each(|look| ring.push(look.clone(), &config));
+    ring.snapshots
+}
+
 /// What is the matter, and how bad.
 fn found(history: &[AgentSnapshot]) -> Vec<(Behaviour, Gravity)> {
-    let found = detect(history, &settings());
+    let found = detect(&reckoned(history), &settings());
     for one in &found {
         assert!((0.0..=1.0).contains(&one.confidence) && !one.evidence.is_empty());
         assert!(one.evidence[0].chars().any(|c| c.is_ascii_digit()), "a number to check: {:?}", one.evidence);
@@ -103,4 +113,9 @@ fn done(action: Action, behaviour: Behaviour, at: i64) -> Intervention {
         evidence: vec!["5 of them".to_owned()],
         by: AgentId::new("human").expect("an id"),
     }
+}
+
+/// A person's nudge by hand: the answer "no, it may go on".
+fn said_no(at: i64) -> Intervention {
+    Intervention { confidence: 1.0, ..done(Action::Nudge, Behaviour::Reported, at) }
 }

@@ -3,6 +3,7 @@
 use crate::board::oversight::Behaviour;
 
 use super::detection::Detection;
+use super::question::Question;
 
 /// What an agent calls its task in a command; it may have none.
 fn task(detection: &Detection) -> &str {
@@ -112,22 +113,37 @@ pub fn halt(detection: &Detection) -> String {
     format!("You are stopped. {}. {after}", name(detection.behaviour))
 }
 
-/// One question that is answered with yes or no, and for both the command.
-pub fn question(detection: &Detection, nudges: usize) -> String {
-    let agent = &detection.agent;
-    let behaviour = detection.behaviour.as_str();
-    let told = match nudges {
-        0 => "was not told".to_owned(),
-        1 => "was told once".to_owned(),
-        times => format!("was told {times} times"),
-    };
-    let why = detection.evidence.first().map_or("", String::as_str);
-    let what = match &detection.task {
+/// One question that is answered with yes or no, the command for both, and what follows without an answer.
+pub fn question(question: &Question, nudges: Option<usize>) -> String {
+    let agent = &question.agent;
+    let behaviour = question.behaviour.as_str();
+    let what = match &question.task {
         Some(task) => format!("Shall `{agent}` be halted and `{task}` taken from it?"),
         None => format!("Shall `{agent}` be halted?"),
     };
+    let nudged = match nudges {
+        None => "",
+        Some(0) => " and was not nudged",
+        Some(1) => " and was nudged once",
+        Some(times) => &format!(" and was nudged {times} times"),
+    };
     format!(
-        "{what} It shows {behaviour} ({why}) and {told}. Yes: `liza overseer halt {agent} --reason {behaviour}`. No: \
-         `liza overseer nudge {agent} --reason \"how to go on\"`."
+        "{what} It shows {behaviour} ({}){nudged}. Yes: `{}`. No: `{}`, or `liza resume`. {}.",
+        question.seen,
+        question.yes,
+        question.no,
+        otherwise(question)
     )
+}
+
+/// What happens without an answer.
+pub fn otherwise(question: &Question) -> String {
+    let (agent, due) = (&question.agent, question.due);
+    if question.halts {
+        format!("Without an answer `{agent}` is halted at {due} if it still does so")
+    } else {
+        format!(
+            "Without an answer the question is asked again at {due}: `overseer.halt_on_critical` is false"
+        )
+    }
 }

@@ -3,11 +3,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use crate::board::rules::{
     Abandon, Block, HandOff, Release, ReleaseReview, check_claimable, check_reviewable,
 };
 use crate::board::testing::*;
 use crate::board::{Role, Status};
+use crate::policy::overseer::{OverseerConfig, Question};
 use crate::policy::run::{Cause, CauseKind, Next, Seat, State, Team, in_words, next};
 
 fn seats(names: &[&str]) -> Vec<Seat> {
@@ -214,6 +216,41 @@ fn what_came_to_nothing_is_not_complete() {
     team.only = None;
     bench.board.rest.archived = 1;
     assert_eq!(decide(&bench, &team).state, State::Complete);
+}
+
+/// What keeps a task from going on is that a person has not answered.
+#[test]
+fn unanswered_question_is_the_cause_of_a_standstill() {
+    let mut bench = Bench::with_tasks(&["a"]);
+    bench.claim("coder-1", "a");
+    let mut team = team(&["coder-1", "reviewer-1"], 4);
+    team.elsewhere.insert(agent("coder-1"));
+    let asked = Intervention {
+        id: "intervention-7".to_owned(),
+        time: bench.now.wall,
+        agent: agent("coder-1"),
+        incarnation: 1,
+        task_id: Some(id("a")),
+        epoch: Some(1),
+        behaviour: Behaviour::InfiniteLoop,
+        action: Action::Escalate,
+        severity: Gravity::Warning,
+        confidence: 0.7,
+        evidence: vec!["`Bash` was called 9 times".to_owned()],
+        by: agent("human"),
+    };
+    team.questions = vec![Question::of_record(&asked, &OverseerConfig::default())];
+    let State::Waiting(causes) = decide(&bench, &team).state else { panic!("it waits") };
+    let said = in_words(&causes).concat();
+    for part in [
+        "a person was asked at",
+        "about coder-1, which shows infinite_loop (`Bash` was called 9 times)",
+        "Without an answer `coder-1` is halted at",
+        "yes: `liza overseer halt coder-1 --reason infinite_loop`",
+        "no: `liza overseer nudge coder-1 --reason \"go on\"`",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::host::crash;
 use crate::policy::ProjectConfig;
 use crate::policy::alerts::{Alert, Kind, Severity};
 use crate::policy::halting::SUREST_DETECTION;
-use crate::policy::overseer::{AgentSnapshot, Decision, decide, detect};
+use crate::policy::overseer::{AgentSnapshot, Decision, Question, decide, detect};
 use crate::store::files::FileIdentity;
 
 use super::Looked;
@@ -113,10 +113,11 @@ impl Agents {
         }
         let detections = detect(history, &self.config.overseer);
         let Some(decision) = decide(&detections, &past, ctx.now.wall, &self.config.overseer) else { return };
-        let word = self.word(last, decision);
+        let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
         match oversight::order(ctx, &word) {
             Ok(ordered) => {
                 looked.done.push(line(&word));
+                looked.questions.extend(word.question.clone());
                 if needs_person(word.action, &word.role) {
                     crash::point("overseer.ordered");
                     let told = self.tell(ctx, ordered.id(), &Known::of_word(&word));
@@ -133,7 +134,7 @@ impl Agents {
         }
     }
 
-    fn word(&self, last: &AgentSnapshot, decision: Decision) -> Word {
+    fn word(&self, last: &AgentSnapshot, decision: Decision, decided_after: u64) -> Word {
         let config = &self.config.overseer;
         Word {
             agent: last.agent.clone(),
@@ -151,6 +152,8 @@ impl Agents {
             bounds: Some(Bounds {
                 cooldown_seconds: config.nudge_cooldown_seconds,
                 max_nudges: config.max_nudges_per_agent,
+                answer_seconds: Some(config.answer_seconds),
+                decided_after: Some(decided_after),
             }),
         }
     }
@@ -170,11 +173,13 @@ impl Agents {
             if !current || !needs_person(one.action, &role) || self.told.contains(&one.id) {
                 continue;
             }
-            if ctx.store.was_alerted(&alert_of(&one.id, &Known::of_record(one)).key) {
+            let question = Question::of_record(one, &self.config.overseer).text();
+            let known = Known::of_record(one, &question);
+            if ctx.store.was_alerted(&alert_of(&one.id, &known).key) {
                 self.told.insert(one.id.clone());
                 continue;
             }
-            if let Err(trouble) = self.tell(ctx, &one.id, &Known::of_record(one)) {
+            if let Err(trouble) = self.tell(ctx, &one.id, &known) {
                 all_told = false;
                 looked.troubles.push(trouble);
             }
@@ -188,7 +193,10 @@ impl Agents {
         let alert = alert_of(id, known);
         let seen: String = known.evidence.iter().map(|line| format!("  {line}\n")).collect();
         let waiting = (known.action == Action::Escalate).then(|| {
-            format!("{id}: {}\n{seen}{}. `liza resume` takes this file away.\n", alert.text, alert.hint)
+            format!(
+                "{id}: {}\n{seen}{}. `liza resume` answers no and removes this file.\n",
+                alert.text, alert.hint
+            )
         });
         let command = self.config.watch.notify.as_deref();
         self.person.tell(ctx, &alert, waiting.as_deref(), command)?;
@@ -221,7 +229,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn of_record(one: &'a Intervention) -> Self {
+    fn of_record(one: &'a Intervention, question: &'a str) -> Self {
         Self {
             agent: &one.agent,
             task: one.task_id.as_ref(),
@@ -229,7 +237,7 @@ impl<'a> Known<'a> {
             action: one.action,
             severity: one.severity,
             evidence: &one.evidence,
-            question: None,
+            question: Some(question),
         }
     }
 }
@@ -244,16 +252,7 @@ fn alert_of(id: &str, known: &Known<'_>) -> Alert {
     let agent = known.agent;
     let (what, hint) = match known.action {
         Action::Escalate => (
-            known.question.map_or_else(
-                || {
-                    format!(
-                        "Shall `{agent}`{on} be halted? It shows {}. Yes: `liza overseer halt {agent} --reason …`. \
-                         No: `liza overseer nudge {agent} --reason …`.",
-                        known.behaviour
-                    )
-                },
-                str::to_owned,
-            ),
+            known.question.unwrap_or_default().to_owned(),
             format!("`liza overseer --explain {agent}` shows the numbers"),
         ),
         _ => (
@@ -280,16 +279,5 @@ fn line(word: &Word) -> String {
         Action::Halt => "is halted",
         Action::Escalate => "is put before a person",
     };
-    let asked = match (&word.question, word.action) {
-        (Some(question), Action::Escalate) => {
-            format!(" {question} → `liza overseer halt {} --reason …`", word.agent)
-        }
-        _ => String::new(),
-    };
-    format!(
-        "overseer: {}{on} {done} ({}): {}{asked}",
-        word.agent,
-        word.behaviour.as_str(),
-        word.evidence.join("; ")
-    )
+    format!("overseer: {}{on} {done} ({}): {}", word.agent, word.behaviour.as_str(), word.evidence.join("; "))
 }

@@ -16,6 +16,8 @@ use crate::store::lock::SideLock;
 pub struct Looked {
     /// What was done, a line each.
     pub done: Vec<String>,
+    /// What a person was asked.
+    pub questions: Vec<String>,
     /// What could not be looked at or done.
     pub troubles: Vec<String>,
     /// When to look again although nothing changes.
@@ -25,6 +27,7 @@ pub struct Looked {
 impl Looked {
     fn and(mut self, other: Self) -> Self {
         self.done.extend(other.done);
+        self.questions.extend(other.questions);
         self.troubles.extend(other.troubles);
         self.again_in = self.again_in.into_iter().chain(other.again_in).min();
         self

@@ -7,10 +7,9 @@ use crate::board::{Board, Needs};
 use crate::flow::{Context, Failure, breaker};
 use crate::policy::breaker::BreakerConfig;
 
+use super::super::waits::breaker_rest;
 use super::Looked;
 
-/// Between two looks at a board that changes all the time. A pattern is hours in the making.
-const REST: Duration = Duration::from_secs(3);
 /// What the heads of tasks do not show, such as a red gate before a verdict, is looked at after this.
 const WHOLE: Duration = Duration::from_secs(60);
 
@@ -35,7 +34,7 @@ impl Patterns {
                 looked.again_in = due;
                 return looked;
             }
-            let rest = left(at, now, REST);
+            let rest = left(at, now, breaker_rest());
             if !rest.is_zero() {
                 looked.again_in = Some(rest);
                 return looked;
@@ -47,7 +46,7 @@ impl Patterns {
             Err(failure) => {
                 // Looked at again after the rest, whether or not the board has changed by then.
                 self.looked = Some((u64::MAX, now));
-                looked.again_in = Some(REST);
+                looked.again_in = Some(breaker_rest());
                 looked.troubles.push(format!("the breaker could not look: {}", failure.message));
             }
         }

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::super::event::{Event, Kind};
+use super::super::waits::at_once;
 use super::flight::Wake;
-use super::{AT_ONCE, Outcome, TeamRun};
+use super::{Outcome, TeamRun};
 
 impl TeamRun<'_> {
     /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
@@ -13,7 +14,7 @@ impl TeamRun<'_> {
         for flight in self.flights.values() {
             flight.kill();
         }
-        Instant::now() >= at + AT_ONCE
+        Instant::now() >= at + at_once()
     }
 
     /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
@@ -26,7 +27,7 @@ impl TeamRun<'_> {
         }
         self.kill_at = match self.signals {
             1 => None,
-            2 => Some(Instant::now() + AT_ONCE),
+            2 => Some(Instant::now() + at_once()),
             _ => self.kill_at.map(|at| at.min(Instant::now())),
         };
         if !self.flights.is_empty() {
@@ -62,7 +63,7 @@ impl Drop for TeamRun<'_> {
         if self.flights.is_empty() {
             return;
         }
-        let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + AT_ONCE };
+        let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + at_once() };
         for flight in self.flights.values() {
             flight.ask_to_end();
         }

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::board::history::Event as Past;
 use crate::board::oversight::Intervention;
-use crate::board::rules::{Block, HandOff, RecordCrash, Release, ReleaseReview};
+use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
 use crate::board::{TaskId, Transition};
 use crate::flow::briefing::Assignment;
 use crate::flow::leftovers::Leftovers;
@@ -14,8 +13,7 @@ use crate::text::clipped;
 use super::super::event::{Event, Kind};
 use super::super::output::CAP_MARK;
 use super::super::runner::{After, Runner, said};
-use super::super::session::Ended;
-use super::{CRASH_MARK, LIMIT_HANDOFFS, LIMIT_MARK, left_words};
+use super::{LIMIT_HANDOFFS, LIMIT_MARK, left_words};
 
 /// The log has all of the evidence.
 const LONGEST_REASON: usize = 2000;
@@ -124,56 +122,20 @@ impl Runner {
     /// Session after session came to nothing: somebody has to look at it.
     pub(super) fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
         let question = "What does it need to go on? Its output is under `.liza/runs`.".to_owned();
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let block =
-                    Block { task: task.clone(), epoch: Some(*epoch), reason: why, questions: vec![question] };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Review { task } => {
-                let block = Block { task: task.clone(), epoch: None, reason: why, questions: vec![question] };
-                self.end_claim(task, block.into())
-            }
+        self.block(assignment, why, vec![question])
+    }
+
+    /// Blocks what is worked on or reviewed; of a plan, what it was woken for counts as planned.
+    pub(super) fn block(&mut self, assignment: &Assignment, reason: String, questions: Vec<String>) -> After {
+        let (task, epoch) = match assignment {
+            Assignment::Task { task, epoch } => (task, Some(*epoch)),
+            Assignment::Review { task } => (task, None),
             Assignment::Plan { wakes } => {
                 self.planned(wakes);
-                After::GoOn
+                return After::GoOn;
             }
-        }
-    }
-
-    /// For the breaker, which sees the crashes of all agents. The runner goes on whether or not it can be put on record.
-    pub(super) fn record_crash(&self, ended: &Ended, task: Option<&TaskId>) {
-        let error = ended.usage.last_error.as_deref().map_or(String::new(), |error| format!(": {error}"));
-        let crash = RecordCrash { task: task.cloned(), text: format!("{}{error}", ended.words()) };
-        if let Err(failure) = self.ctx.commit(crash) {
-            self.tell(Event::new(Kind::Notice, format!("the crash is not on record: {}", said(&failure))));
-        }
-    }
-
-    /// What brought two agents down would bring down the next: somebody has to look at it first.
-    pub(super) fn let_go_after_crashes(&self, assignment: &Assignment, why: &str) {
-        let Assignment::Task { task, epoch } = assignment else {
-            return self.let_go(assignment, why);
         };
-        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
-            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
-            history
-                .iter()
-                .filter(|line| line.event == Past::Released && line.agent != self.agent)
-                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
-                .map(|line| line.agent.to_string())
-                .collect()
-        });
-        if others.is_empty() {
-            return self.let_go(assignment, why);
-        }
-        let block = Block {
-            task: task.clone(),
-            epoch: Some(*epoch),
-            reason: format!("{} and {} crashed on it again and again", others.join(", "), self.agent),
-            questions: vec!["What is it about this task? Their output is under `.liza/runs`.".to_owned()],
-        };
-        self.end_claim(task, block.into());
+        self.end_claim(task, Block { task: task.clone(), epoch, reason, questions }.into())
     }
 
     /// The agent is given up; others go on with what it leaves.
@@ -213,29 +175,6 @@ impl Runner {
     pub(super) fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
         let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
         self.tell(Event::new(Kind::Notice, text.clone()));
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: Some(*epoch),
-                    reason: text,
-                    questions: vec!["Can what is missing be supplied?".to_owned()],
-                };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Review { task } => {
-                let block = Block {
-                    task: task.clone(),
-                    epoch: None,
-                    reason: text,
-                    questions: vec!["Can what is missing be supplied?".to_owned()],
-                };
-                self.end_claim(task, block.into())
-            }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
-        }
+        self.block(assignment, text, vec!["Can what is missing be supplied?".to_owned()])
     }
 }

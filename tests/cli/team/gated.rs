@@ -98,7 +98,7 @@ fn a_run_whose_integration_is_red_says_so_and_ends() {
         &world,
         "run: { grace_seconds: 1 }\nteam:\n  - { role: coder, count: 1 }\n  - { role: code_reviewer, count: 1 }\ngates:\n  - { name: licence, command: 'test -f LICENCE' }\n",
     );
-    let ran = world.liza(&HUMAN, &["--json", "run"]);
+    let ran = quickly(&world, &["--json", "run"]);
     assert_ne!(ran.exit, 0);
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(said.contains("licence") && said.contains("integration advance"), "{said}");

@@ -1,6 +1,8 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
+mod asked;
 mod circling;
+mod crashing;
 mod descent;
 mod exits;
 mod fire;
@@ -107,10 +109,36 @@ pub fn answer(ran: &Ran) -> Value {
     serde_json::from_str(ran.stdout.lines().last().unwrap_or_default()).unwrap_or_default()
 }
 
+/// Short waits for runs and runners, so that no test waits for real seconds.
+pub const QUICK: [(&str, &str); 6] = [
+    ("LIZA_TEST_BACKOFF_MS", "20"),
+    ("LIZA_TEST_TICK_MS", "500"),
+    ("LIZA_TEST_AT_ONCE_MS", "300"),
+    ("LIZA_TEST_BREAKER_REST_MS", "100"),
+    ("LIZA_TEST_GRACE_MS", "300"),
+    ("LIZA_TEST_BOOK_MS", "200"),
+];
+
+/// A command of the human with short waits, to its end.
+pub fn quickly(world: &World, args: &[&str]) -> Ran {
+    world.liza_with(&HUMAN, args, b"", &QUICK)
+}
+
 /// A command that goes on in the background.
 pub fn start(world: &World, args: &[&str]) -> Running {
     world
         .liza_command(&HUMAN, &world.root, args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .start()
+        .expect("liza starts")
+}
+
+/// The same with short waits.
+pub fn start_quickly(world: &World, args: &[&str]) -> Running {
+    world
+        .liza_command(&HUMAN, &world.root, args)
+        .envs(QUICK)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .start()

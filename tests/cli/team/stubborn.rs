@@ -50,7 +50,7 @@ fn runner_of(world: &World, agent: &str) -> Option<u32> {
 fn a_second_signal_ends_a_run_whose_runner_does_not_answer() {
     let world = scripted("touch $OUT/up; sleep 600");
     add(&world, "t1");
-    let child = start(&world, &PAIR);
+    let child = start_quickly(&world, &PAIR);
     until("an agent works", || world.home().join("out/up").exists());
     let runner = runner_of(&world, "coder-1").expect("a runner");
     signal(runner, "-STOP");
@@ -204,7 +204,7 @@ fn a_board_that_breaks_and_stays_so_ends_the_run() {
     let me = world.register("coder", "me");
     add(&world, "t1");
     world.json(&me, &["task", "claim", "t1"]).ok();
-    let mut child = start(&world, &PAIR);
+    let mut child = start_quickly(&world, &PAIR);
     let mut lines = hear(&mut child);
     until_said(&mut lines, "\"waiting\"");
     let good = world.state();
@@ -222,7 +222,7 @@ fn a_checked_out_integration_branch_is_told_at_once_and_once() {
     let world = scripted("exit 9");
     add(&world, "t1");
     world.git(&["checkout", "-q", "integration"]);
-    let ran = world.json(&HUMAN, &["run", "--team", "coder"]).exits(1);
+    let ran = quickly(&world, &["--json", "run", "--team", "coder"]).exits(1);
     let all = events(&ran);
     assert!(all[0]["text"].as_str().unwrap().contains("is checked out in"), "{}", ran.stdout);
     let about = |event: &&&Value| event["text"].as_str().unwrap_or_default().contains("is checked out in");
@@ -251,7 +251,7 @@ fn where_to_read_why_everybody_stopped_is_said_once() {
     let world = scripted("echo the reason is this; exit 9");
     add(&world, "a");
     add(&world, "b");
-    let text = world.human(&["run", "--team", "coder"]).exits(1).stdout;
+    let text = quickly(&world, &["run", "--team", "coder"]).exits(1).stdout;
     let ending = text.split("nothing can go on by itself:").nth(1).expect("an ending");
     assert_eq!(ending.matches("has stopped").count(), 1, "{text}");
     assert!(ending.contains("a, b: ") && ending.contains(".out.log"), "{text}");

@@ -212,6 +212,38 @@ fn crashes_of_two_agents_in_five_minutes_are_a_loop() {
     assert_eq!(desk.trip(), [Pattern::CrashLoop]);
 }
 
+/// Four crashes by two agents on one task once paused a healthy team.
+#[test]
+fn crashes_on_one_task_never_trip() {
+    let mut desk = Desk::new();
+    for agent in ["coder-1", "coder-1", "coder-1", "coder-2", "coder-2", "both-1"] {
+        desk.crash_at(agent, Some("a"), "exit 9");
+    }
+    assert_eq!(desk.would_trip(), []);
+    assert_eq!(desk.gauge(Pattern::CrashLoop), (2, 3));
+    desk.crash_at("coder-2", Some("b"), "exit 9");
+    assert_eq!(desk.would_trip(), [Pattern::CrashLoop], "the second task");
+    // Crashes on a task that is blocked for them are explained.
+    desk.block("a");
+    assert_eq!(desk.would_trip(), []);
+    desk.crash_at("coder-1", Some("b"), "exit 9").crash_at("coder-1", Some("c"), "exit 9");
+    assert_eq!(desk.trip(), [Pattern::CrashLoop]);
+    let trip = &desk.bench.board.rest.circuit_breaker.trips[0];
+    assert_eq!(trip.summary, "3 crashes of 2 agents on 2 tasks within 300 s");
+}
+
+#[test]
+fn crash_tasks_says_how_many_tasks_it_takes() {
+    let mut desk = Desk::new();
+    desk.config.crash_tasks = 3;
+    for (agent, task) in [("coder-1", "a"), ("coder-2", "b"), ("coder-1", "a"), ("coder-2", "b")] {
+        desk.crash_at(agent, Some(task), "exit 9");
+    }
+    assert_eq!(desk.would_trip(), []);
+    desk.crash_at("coder-1", Some("c"), "exit 9");
+    assert_eq!(desk.would_trip(), [Pattern::CrashLoop]);
+}
+
 #[test]
 fn crashes_far_apart_or_long_ago_are_no_loop() {
     let mut desk = Desk::new();

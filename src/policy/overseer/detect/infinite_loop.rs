@@ -6,7 +6,7 @@ use crate::policy::overseer::detection::Detection;
 use crate::policy::overseer::snapshot::AgentSnapshot;
 use crate::text::{clipped, shown_line};
 
-use super::looks::{Looks, busy, children_stay, freshly_seen, grown, no_progress, span};
+use super::looks::{Looks, busy, children_stay, freshly_seen, grown, hammers, no_progress, span};
 use super::measure::Measure;
 
 pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
@@ -14,7 +14,7 @@ pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
         return None;
     }
     let window = looks.last(config.loop_window())?;
-    if same_file(window).is_some() { file_detection(window) } else { call_detection(window) }
+    if same_file(window).is_some() { file_detection(window) } else { call_detection(window, config) }
 }
 
 pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
@@ -55,7 +55,7 @@ fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
     Some(most as u64)
 }
 
-fn call_detection(window: &[&AgentSnapshot]) -> Option<Detection> {
+fn call_detection(window: &[&AgentSnapshot], config: &OverseerConfig) -> Option<Detection> {
     let latest = window.last()?;
     let repeated = grown(window, |look| look.repeated_calls);
     let tool = latest.last_tool.as_deref().unwrap_or("a tool");
@@ -68,8 +68,9 @@ fn call_detection(window: &[&AgentSnapshot]) -> Option<Detection> {
         ),
         "no other call, no change of the tree and no step on the board in that time".to_owned(),
     ];
-    // It may wait for something that itself waits, such as a download.
-    if children_stay(window) {
+    // It may wait for something that itself waits, such as a download. A child that is there while calls come many times a
+    // second is the call's own.
+    if children_stay(window) && !hammers(window, config) {
         evidence.push(format!("{} of what it started live and do not work", latest.children()));
         let warning = Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence);
         return Some(Detection { suggested: Action::Escalate, ..warning });

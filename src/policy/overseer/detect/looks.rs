@@ -91,16 +91,29 @@ const WORK_PER_CENT: u128 = 20;
 
 /// Whether its processes computed something in this time.
 pub fn busy(window: &[&AgentSnapshot], config: &OverseerConfig) -> bool {
+    u128::from(grown(window, |look| look.cpu_ms)) * 100 >= millis(window, config) * WORK_PER_CENT
+}
+
+/// How long these looks took, at least one millisecond.
+fn millis(window: &[&AgentSnapshot], config: &OverseerConfig) -> u128 {
     // The session's clock counts whole seconds: half of one more or less. Looks may be closer to each other.
     let planned = config.interval() * window.len().saturating_sub(1) as f64 * 1000.0;
     let passed = grown(window, |look| look.elapsed_seconds).saturating_mul(1000).saturating_sub(500);
-    let millis = u128::from(passed.max(planned as u64).max(1));
-    u128::from(grown(window, |look| look.cpu_ms)) * 100 >= millis * WORK_PER_CENT
+    u128::from(passed.max(planned as u64).max(1))
 }
 
-/// Whether something that the agent started was there at every look.
+/// An agent that waits asks, and waits before it asks again: never so many times in a second.
+const ASKS_PER_SECOND: u128 = 2;
+
+/// Whether the same call comes too fast to be a way of waiting for something.
+pub fn hammers(window: &[&AgentSnapshot], config: &OverseerConfig) -> bool {
+    let calls = u128::from(grown(window, |look| look.repeated_calls));
+    calls * 1000 > millis(window, config) * ASKS_PER_SECOND
+}
+
+/// Whether something that the agent started was there all the time. One look without it decides nothing.
 pub fn children_stay(window: &[&AgentSnapshot]) -> bool {
-    window.iter().all(|look| look.has_children())
+    window.iter().filter(|look| !look.has_children()).count() <= 1
 }
 
 /// How much a counter grew.

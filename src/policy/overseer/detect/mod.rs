@@ -17,11 +17,22 @@ use looks::Looks;
 
 use super::config::OverseerConfig;
 use super::detection::Detection;
+use super::episode::keep_grades;
 use super::snapshot::AgentSnapshot;
 
 /// Everything that is the matter with one session; `history` is of one agent, the oldest first. What is of an earlier
-/// session is passed over, and nothing is the matter with somebody who is paused.
+/// session is passed over, and nothing is the matter with an agent that is paused. A behaviour that was critical stays so
+/// until the work moves.
 pub fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
+    let mut found = at_this_look(history, config);
+    if let Some(latest) = history.last() {
+        keep_grades(&mut found, latest);
+    }
+    found
+}
+
+/// The same from the looks that are remembered alone.
+pub(super) fn at_this_look(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
     let Some(looks) = Looks::at(history) else { return Vec::new() };
     [
         infinite_loop::detect(&looks, config),

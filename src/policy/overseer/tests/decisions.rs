@@ -13,6 +13,7 @@ fn warning(behaviour: Behaviour) -> Detection {
         evidence: vec!["12000 tokens were used".to_owned()],
         suggested: Action::Nudge,
         session_began: Wall(BEGAN),
+        episode_began: Wall(BEGAN),
     }
 }
 
@@ -58,16 +59,17 @@ fn after_five_nudges_a_person_is_asked_once() {
         "`coder-1`",
         "stagnation",
         "12000 tokens",
-        "5 times",
+        "nudged 5 times",
         "`liza overseer halt coder-1 --reason stagnation`",
     ] {
         assert!(question.contains(part), "{part}: {question}");
     }
     past.push((Action::Escalate, Stagnation, 300));
-    for now in [310, 3600] {
+    for now in [310, 599] {
         assert_eq!(action(&[warning(Stagnation)], &past, now), None);
-        assert_eq!(action(&[warning(RepeatedFailures)], &past, now), None, "one question for all of it");
+        assert_eq!(action(&[warning(RepeatedFailures)], &past, now), None, "one question at a time");
     }
+    assert_eq!(action(&[warning(RepeatedFailures)], &past, 600), Some(Action::Escalate));
 }
 
 #[test]
@@ -148,12 +150,14 @@ fn where_a_person_is_asked_in_the_end_one_word_is_enough() {
     assert_eq!(action(&found, &[told], 49), None);
     for now in [50, 100, 3600] {
         assert_eq!(action(&found, &[told], now), Some(Action::Escalate));
+    }
+    for now in [50, 100, 349] {
         assert_eq!(action(&found, &[told, (Action::Escalate, Stagnation, 50)], now), None);
     }
 }
 
 #[test]
-fn without_halting_a_person_is_asked_and_not_twice() {
+fn without_halting_a_person_is_asked_again_and_again() {
     let careful = OverseerConfig { halt_on_critical: false, ..settings() };
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     let asked =
@@ -161,12 +165,19 @@ fn without_halting_a_person_is_asked_and_not_twice() {
     assert_eq!(asked(&[], 0), Some(Action::Nudge));
     assert_eq!(asked(&told, 60), Some(Action::Escalate));
     let past = [told[0], (Action::Escalate, InfiniteLoop, 60)];
-    for now in [70, 200, 4000] {
+    for now in [70, 200, 359] {
         assert_eq!(asked(&past, now), None, "{now}");
+    }
+    for now in [360, 4000] {
+        assert_eq!(
+            asked(&past, now),
+            Some(Action::Escalate),
+            "a project that halts nothing is never left in silence"
+        );
     }
     let at_once = answer(&[critical(Timeout)], &[], 0, &careful).expect("a decision");
     assert_eq!(at_once.action, Action::Escalate);
-    assert!(at_once.question.is_some_and(|question| question.contains("was not told")));
+    assert!(at_once.question.is_some_and(|question| question.contains("was not nudged")));
 }
 
 #[test]
@@ -177,7 +188,7 @@ fn a_reader_is_told_then_a_person_is_asked() {
     assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
     let asked = answer(&found, &[(Action::Nudge, Stagnation, 0)], 60, &settings()).expect("a decision");
     assert_eq!(asked.action, Action::Escalate);
-    assert!(asked.question.is_some_and(|question| question.contains("was told once")));
+    assert!(asked.question.is_some_and(|question| question.contains("was nudged once")));
 }
 
 #[test]

@@ -7,6 +7,10 @@ use Gravity::{Critical, Warning};
 
 use super::*;
 
+fn detect(history: &[AgentSnapshot], config: &OverseerConfig) -> Vec<Detection> {
+    super::detect(&reckoned(history), config)
+}
+
 /// The same call once more at every look.
 fn looping(count: u64) -> Vec<AgentSnapshot> {
     film(count, |at, look| {

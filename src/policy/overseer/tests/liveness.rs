@@ -56,7 +56,7 @@ fn without_any_sign_it_is_suspect_after_a_quarter_of_an_hour_and_never_dead() {
     assert_eq!(grade(&film(91, |_, look| look.processes = 2), &working()), Grade::Suspect);
     // The ring remembers less than that.
     let mut ring = Ring::default();
-    (1..=120).for_each(|at| ring.push(look(at), 20));
+    (1..=120).for_each(|at| ring.push(look(at), &settings()));
     assert_eq!(ring.snapshots.len(), 20);
     assert_eq!(grade(ring.session(), &working()), Grade::Suspect);
 }

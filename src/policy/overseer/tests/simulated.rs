@@ -2,9 +2,21 @@
 
 use super::*;
 
-/// Looks at it as the overseer does, until it is halted; what was done, with the number of the look.
-fn overseen(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<(u64, Action, Behaviour)> {
-    let config = settings();
+/// What was done, with the number of the look.
+type Acts = Vec<(u64, Action, Behaviour)>;
+
+/// Looks at it as the overseer does, until it is halted.
+fn overseen(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Acts {
+    overseen_by(&settings(), count, change, |_| false)
+}
+
+/// The same with these settings, and a person who answers "no" after some looks.
+pub fn overseen_by(
+    config: &OverseerConfig,
+    count: u64,
+    change: impl Fn(u64, &mut AgentSnapshot),
+    says_no: impl Fn(u64) -> bool,
+) -> Acts {
     let mut ring = Ring::default();
     let mut past: Vec<Intervention> = Vec::new();
     let mut acts = Vec::new();
@@ -12,17 +24,21 @@ fn overseen(count: u64, change: impl Fn(u64, &mut AgentSnapshot)) -> Vec<(u64, A
         let mut one = look(at);
         change(at, &mut one);
         let now = one.time;
-        ring.push(one, config.snapshot_history_size);
-        let found = detect(ring.session(), &config);
-        let Some(decision) = decide(&found, &past.iter().collect::<Vec<_>>(), now, &config) else { continue };
-        let behaviour = decision.detection.behaviour;
-        past.push(Intervention {
-            severity: decision.detection.severity,
-            ..done(decision.action, behaviour, now.0)
-        });
-        acts.push((at, decision.action, behaviour));
-        if decision.action == Action::Halt {
-            break;
+        ring.push(one, config);
+        let found = detect(ring.session(), config);
+        if let Some(decision) = decide(&found, &past.iter().collect::<Vec<_>>(), now, config) {
+            let behaviour = decision.detection.behaviour;
+            past.push(Intervention {
+                severity: decision.detection.severity,
+                ..done(decision.action, behaviour, now.0)
+            });
+            acts.push((at, decision.action, behaviour));
+            if decision.action == Action::Halt {
+                break;
+            }
+        }
+        if says_no(at) {
+            past.push(said_no(now.0));
         }
     }
     acts
@@ -103,14 +119,14 @@ fn stagnation_is_told_within_one_window_and_halted_when_it_goes_on() {
 }
 
 #[test]
-fn a_reviewer_that_reads_and_reads_is_told_and_then_a_person_is_asked_once() {
+fn endless_review_reading_ends_after_a_question() {
     let acts = overseen(200, |at, look| {
         look.role = Role::code_reviewer();
         (look.tree, look.files_modified, look.last_file_modified) = (None, 0, None);
         (look.tokens, look.token_limit) = (20_000 * at, Some(100_000_000));
     });
     let stuck = Behaviour::Stagnation;
-    assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
+    assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
 /// At the role's own limit the runner asks for a handoff; what only the overseer limits, it ends itself.
@@ -167,7 +183,7 @@ fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
     };
     assert_eq!(overseen(60, reads(2_700)), []);
     let stuck = Behaviour::Stagnation;
-    assert_eq!(overseen(400, reads(20_000)), [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
+    assert_eq!(overseen(38, reads(20_000)), [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
     // Whoever has said what it will do and does nothing is halted.
     let announced = overseen(60, |at, look| {
         reads(4_000)(at, look);
@@ -176,29 +192,32 @@ fn reading_up_is_not_touched_and_endless_reading_is_put_before_a_person() {
     assert_eq!(announced.last(), Some(&(16, Action::Halt, stuck)));
 }
 
-/// A provider that tells no tokens: what a test prints stands for them, which is too little to halt anybody for.
+/// A provider that tells no tokens: what a test prints stands for them, which is too little to halt without a question.
 #[test]
-fn output_alone_never_halts() {
+fn output_alone_halts_only_after_a_question() {
     let acts = overseen(200, |at, look| {
         (look.tokens, look.tool_calls, look.last_call, look.repeated_calls) = (0, 0, None, 0);
         look.output_bytes = 60_000 * at;
     });
     let stuck = Behaviour::Stagnation;
-    assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
+    assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// What it waits for lives and waits itself: a download. Nobody knows, so a person is asked.
+/// What it waits for lives and waits itself: a download. The looks do not tell, so a person is asked.
 #[test]
 fn polling_something_that_waits_is_put_before_a_person() {
-    let acts = overseen(200, |at, look| {
+    let polls = |at: u64, look: &mut AgentSnapshot| {
         (look.tool_calls, look.repeated_calls) = (9 + at, at);
         look.processes = if at == 1 { 1 } else { 2 };
-    });
+    };
     let looped = Behaviour::InfiniteLoop;
-    assert_eq!(acts, [(5, Action::Nudge, looped), (10, Action::Escalate, looped)]);
+    let asked = [(5, Action::Nudge, looped), (10, Action::Escalate, looped)];
+    assert_eq!(overseen(39, polls), asked);
+    // A person who knows of the download says so, and it goes on for as long as it takes.
+    assert_eq!(overseen_by(&settings(), 400, polls, |at| at == 20), asked);
 }
 
-/// Nothing but words can follow from a warning, and not more than five of them.
+/// Five nudges follow from a warning, then a question, and without an answer the halt.
 #[test]
 fn words_come_to_an_end() {
     let acts = overseen(400, |at, look| {
@@ -206,6 +225,7 @@ fn words_come_to_an_end() {
         (look.last_call, look.repeated_calls) = (None, 0);
     });
     let nudges = acts.iter().filter(|(_, action, _)| *action == Action::Nudge).count();
-    assert_eq!((nudges, acts.len()), (5, 6));
-    assert_eq!(acts[5].1, Action::Escalate);
+    assert_eq!((nudges, acts.len()), (5, 7));
+    assert_eq!((acts[5].1, acts[6].1), (Action::Escalate, Action::Halt));
+    assert_eq!(acts[6].0 - acts[5].0, 30, "a person had five minutes to answer");
 }

@@ -1,0 +1,51 @@
+//! Questions about agents that a person has not answered, and the answer that `liza resume` gives.
+
+use crate::board::Board;
+use crate::board::oversight::{Action, Gravity};
+use crate::policy::overseer::{OverseerConfig, Question, open_questions};
+
+use super::super::context::Context;
+use super::super::failure::Failure;
+use super::{Word, looked_at, order};
+
+/// The questions that wait for an answer, of sessions that still run.
+pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Question> {
+    let of_session = |question: &Question| {
+        let ring = looked_at(ctx, board, &question.agent);
+        ring.is_some_and(|ring| {
+            let last = ring.session().last();
+            last.is_some_and(|last| last.task == question.task && last.started_at <= question.asked)
+        })
+    };
+    open_questions(board, config).into_iter().filter(of_session).collect()
+}
+
+/// Answers these questions with "no": the agents go on, and each gets a message that says so.
+pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<(), Failure> {
+    for question in questions {
+        let Some(known) = board.agent(&question.agent) else { continue };
+        let role = known.roles.first().cloned().unwrap_or_else(crate::board::Role::coder);
+        let word = Word {
+            agent: question.agent.clone(),
+            incarnation: known.incarnation,
+            role,
+            task: question.task.clone(),
+            epoch: question.task.as_ref().and_then(|task| board.task(task)).map(|task| task.epoch),
+            behaviour: question.behaviour,
+            action: Action::Nudge,
+            severity: Gravity::Warning,
+            confidence: 1.0,
+            evidence: vec![format!("a person was asked ({}) and lets it go on", question.id)],
+            text: "A person was asked about you and lets you go on.".to_owned(),
+            question: None,
+            bounds: None,
+        };
+        match order(ctx, &word) {
+            Ok(_) => {}
+            // The claim has ended meanwhile, and the question with it.
+            Err(failure) if failure.code.starts_with("refused.") || failure.code.starts_with("stale.") => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! What a person was asked about an agent: said by the run while it waits for the answer.
+
+use crate::board::Board;
+use crate::board::oversight::Action;
+use crate::flow::oversight;
+use crate::policy::overseer::Question;
+
+use super::super::event::{Event, Kind};
+use super::TeamRun;
+
+impl TeamRun<'_> {
+    /// Each question once when it is asked, and once when it is settled, whichever process asked it.
+    pub(super) fn tell_questions(&mut self, board: &Board) {
+        let asked = board.rest.interventions.iter().any(|one| one.action == Action::Escalate);
+        if !asked && self.team.questions.is_empty() {
+            return;
+        }
+        // Where liza.yaml cannot be read, the run says so elsewhere.
+        let Ok(config) = self.ctx.project_config() else { return };
+        let waiting = oversight::waiting(self.ctx, board, &config.overseer);
+        let before = std::mem::replace(&mut self.team.questions, waiting.clone());
+        let is_in = |all: &[Question], id: &str| all.iter().any(|one| one.id == id);
+        for question in before.iter().filter(|one| !is_in(&waiting, &one.id)) {
+            let text = format!("no longer waits for an answer about {} ({})", question.agent, question.id);
+            self.tell(Event::new(Kind::Notice, text).agent(&question.agent));
+        }
+        for question in waiting.iter().filter(|one| !is_in(&before, &one.id)) {
+            self.tell(Event::asking(question));
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! An agent's command that ended badly: it is started again, its runner gives up, or its task is blocked.
+
+use crate::board::TaskId;
+use crate::board::history::Event as Past;
+use crate::board::rules::RecordCrash;
+use crate::flow::briefing::Assignment;
+use crate::policy::restart::{AfterCrash, questions_after_crashes, task_is_to_blame};
+use crate::text::list_words;
+
+use super::super::event::{Event, Kind};
+use super::super::runner::{After, Left, Runner, said};
+use super::super::session::Ended;
+
+/// How the reason begins for which a crashing agent's task is let go.
+const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
+
+impl Runner {
+    /// What follows a crash; nothing, if the agent is to be started again now.
+    pub(super) fn after_crash(
+        &mut self,
+        assignment: &Assignment,
+        ended: &Ended,
+        task: Option<&TaskId>,
+    ) -> Option<After> {
+        let after = self.crashes.note(self.began.elapsed());
+        self.record_crash(ended, task);
+        let gave_up = format!("{CRASH_MARK}, last with {}", ended.words());
+        if let Some((task, why)) = task.and_then(|task| Some((task, self.to_blame(task)?))) {
+            self.tell_crash(ended, Some(task), "its task is blocked");
+            self.block(assignment, why, questions_after_crashes(task));
+            let gives_up = after == AfterCrash::GiveUp;
+            return Some(if gives_up { After::Leave(Left::GaveUp(gave_up)) } else { After::GoOn });
+        }
+        match after {
+            AfterCrash::Restart(pause) => {
+                self.tell_crash(ended, task, &format!("started again in {} s", pause.as_secs()));
+                self.pause(task, pause).map(After::Leave)
+            }
+            AfterCrash::GiveUp => {
+                self.tell_crash(ended, task, "not started again");
+                self.let_go_after_crashes(assignment, &gave_up);
+                Some(After::Leave(Left::GaveUp(gave_up)))
+            }
+        }
+    }
+
+    /// Why the task is the cause, if it is.
+    fn to_blame(&self, task: &TaskId) -> Option<String> {
+        let board = self.board(Some(task)).ok()?;
+        task_is_to_blame(&board, task, self.ctx.now.wall)
+    }
+
+    fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
+        let mut event = Event::new(Kind::Crashed, format!("{}; {what}", ended.words()));
+        event.task = task.map(TaskId::to_string);
+        self.tell(event);
+    }
+
+    /// For the breaker, which sees the crashes of all agents. The runner goes on whether or not it can be put on record.
+    fn record_crash(&self, ended: &Ended, task: Option<&TaskId>) {
+        let error = ended.usage.last_error.as_deref().map_or(String::new(), |error| format!(": {error}"));
+        let crash = RecordCrash { task: task.cloned(), text: format!("{}{error}", ended.words()) };
+        if let Err(failure) = self.ctx.commit(crash) {
+            self.tell(Event::new(Kind::Notice, format!("the crash is not on record: {}", said(&failure))));
+        }
+    }
+
+    /// A second agent that gives up on the task blocks it, however long ago the first one did.
+    fn let_go_after_crashes(&mut self, assignment: &Assignment, why: &str) {
+        let Assignment::Task { task, .. } = assignment else {
+            return self.let_go(assignment, why);
+        };
+        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
+            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
+            history
+                .iter()
+                .filter(|line| line.event == Past::Released && line.agent != self.agent)
+                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
+                .map(|line| line.agent.to_string())
+                .collect()
+        });
+        if others.is_empty() {
+            return self.let_go(assignment, why);
+        }
+        let agents = list_words(others.iter().map(String::as_str).chain([self.agent.as_str()]));
+        self.block(
+            assignment,
+            format!("{agents} crashed on it again and again"),
+            questions_after_crashes(task),
+        );
+    }
+}
