@@ -168,13 +168,15 @@ pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Failure::io("list", &dir, &error)),
     };
+    let is_task = |path: &PathBuf| {
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        !hidden && path.extension().is_some_and(|ending| ending == "yaml")
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_task).collect();
+    // File systems list files in any order; what is found first is reported first.
+    paths.sort();
     let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if hidden || path.extension().is_none_or(|ending| ending != "yaml") {
-            continue;
-        }
+    for path in paths {
         let read = crate::store::files::read_whole(&path, LARGEST as u64)
             .map_err(|error| Failure::io("read", &path, &error))?;
         let task =
