@@ -71,7 +71,7 @@ pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Fa
 fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Failure> {
     let snapshot = ctx.read(&finished_bodies(ctx)?)?;
     // Who may do this at all is asked before anything is written.
-    ctx.would_allow(&snapshot.board, &ArchiveTasks { tasks: Vec::new() }.into())?;
+    ctx.ask(&snapshot.board, ArchiveTasks { tasks: Vec::new() })?;
     let mut report = Report { revision: snapshot.board.revision, ..Report::default() };
     let chosen = choose(ctx, &snapshot.board, which, &mut report)?;
     if dry_run {

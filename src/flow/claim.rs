@@ -283,7 +283,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(Value, u64, bool), Failure>
     ctx.integration_in_place(&snapshot.board)?;
     let integration = integration_head(ctx, &snapshot.board)?;
     // Asked before anything is touched.
-    ctx.would_allow(&snapshot.board, &record(integration.clone(), Vec::new()).into())?;
+    ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
     let untouched = snapshot
         .board
@@ -397,21 +397,3 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     Ok((path, attempt.branch.clone()))
 }
 
-impl Context {
-    /// Asks a rule without changing anything, so that no work is done for what would be refused anyway.
-    pub fn would_allow(&self, board: &Board, what: &crate::board::Transition) -> Result<(), Failure> {
-        let actor = board.identify(&self.credentials)?;
-        let world = crate::board::World { switches: self.store.switches()?, ..Default::default() };
-        let call = crate::board::Call::new(actor, &self.now, &world);
-        match permitted(board, what, &call) {
-            Ok(()) => Ok(()),
-            // Asked again inside a commit, where a breach of Tier 0 is put on record.
-            Err(_) => match self.commit(what.clone()) {
-                Err(failure) => Err(failure),
-                Ok(_) => {
-                    Err(Failure::new("stale.board", "the board changed meanwhile; run the command again"))
-                }
-            },
-        }
-    }
-}

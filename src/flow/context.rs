@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
-use crate::board::{AgentId, Board, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition};
+use crate::board::{
+    AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition, World, permitted,
+};
 use crate::git::Repo;
 use crate::git::query::Query;
 use crate::store::layout::{DIRECTORY, WORKTREES};
@@ -183,6 +185,33 @@ impl Context {
             }
         }
         Ok(committed)
+    }
+
+    /// Asks whether a change would be made, so that no work is done for one that would be refused. Changes nothing but the
+    /// record of a rule breach.
+    pub fn ask(&self, board: &Board, what: impl Into<Transition>) -> Result<(), Failure> {
+        let what = what.into();
+        let actor = board.identify(&self.credentials)?;
+        let world = World { switches: self.store.switches()?, ..World::default() };
+        if permitted(board, &what, &Call::new(actor, &self.now, &world)).is_ok() {
+            return Ok(());
+        }
+        // A refusal counts only under the lock: the board or a switch may have changed since it was read.
+        match self.ask_locked(&what) {
+            Err(StoreError::Refused(refusal)) => {
+                if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
+                    return Err(self.said_of_archived(*refusal));
+                }
+                Ok(self.ask_locked(&what)?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
+        self.acts_for_somebody()?;
+        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
+        self.store.ask(&proposal, &crate::host::now())
     }
 
     fn propose(&self, what: &Transition, request: Option<RequestKey>) -> Result<Committed, StoreError> {

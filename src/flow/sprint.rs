@@ -80,7 +80,7 @@ fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<C
         retrospective: None,
         note: note.clone(),
     };
-    ctx.would_allow(&everything.board, &what.clone().into())?;
+    ctx.ask(&everything.board, what.clone())?;
     let mut ending = sprint.clone();
     ending.timeline.ended = Some(ctx.now.wall);
     ending.note = note;

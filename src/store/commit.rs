@@ -26,7 +26,7 @@ use crate::board::rules::RecordViolation;
 use crate::board::state::JournalMark;
 use crate::board::{
     Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply,
-    bodies_needed, violations,
+    bodies_needed, permitted, violations,
 };
 use crate::host::crash;
 use crate::wire::log::Record;
@@ -93,18 +93,62 @@ impl Store {
                 repeated: matches!(written, Written::Before),
                 warnings: locked.warnings,
             }),
-            Err(StoreError::Refused(refusal)) if refusal.code.is_tier0() => {
-                let note = RecordViolation {
-                    code: refusal.code.as_str().to_owned(),
-                    message: refusal.message.clone(),
-                };
-                let record = Proposal { credentials: proposal.credentials, what: note.into(), request: None };
-                // The refusal stands whether or not it could be written down.
-                let _ = self.change(&mut locked, &actor, &record, switches, now);
+            Err(StoreError::Refused(refusal)) => {
+                self.record_breach(&mut locked, &actor, &proposal, &refusal, switches, now);
                 Err(StoreError::Refused(refusal))
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether the change would be made now. Asks under the lock, as `commit` does, and changes nothing but the record of a
+    /// rule breach.
+    pub fn ask(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<(), StoreError> {
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
+        let actor = locked.decoded.board.identify(proposal.credentials)?;
+        let switches = self.switches()?;
+        let world = self.load_for(&mut locked, &actor, &proposal.what, switches.clone())?;
+        match permitted(&locked.decoded.board, &proposal.what, &Call::new(actor.clone(), now, &world)) {
+            Ok(()) => Ok(()),
+            Err(refusal) => {
+                self.record_breach(&mut locked, &actor, proposal, &refusal, switches, now);
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Puts a rule breach (Tier 0) on record. The refusal stands whether or not that could be written.
+    fn record_breach(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        refusal: &Refusal,
+        switches: Switches,
+        now: &Stamp,
+    ) {
+        if !refusal.code.is_tier0() {
+            return;
+        }
+        let note =
+            RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
+        let record = Proposal { credentials: proposal.credentials, what: note.into(), request: None };
+        let _ = self.change(locked, actor, &record, switches, now);
+    }
+
+    /// Loads what checking and applying `what` reads.
+    fn load_for(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        what: &Transition,
+        switches: Switches,
+    ) -> Result<World, StoreError> {
+        let needs = bodies_needed(&locked.decoded.board, what, actor);
+        locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
+        let asked = what.rule().asks_archive(&locked.decoded.board);
+        let archived = self.archived_among(&locked.decoded.board, asked)?;
+        Ok(World { switches, archived })
     }
 
     /// Steps 1 and 2.
@@ -153,12 +197,8 @@ impl Store {
         switches: Switches,
         now: &Stamp,
     ) -> Result<(Value, Written), StoreError> {
-        let rule = proposal.what.rule();
         let needs = bodies_needed(&locked.decoded.board, &proposal.what, actor);
-        locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
-        let archived =
-            self.archived_among(&locked.decoded.board, rule.asks_archive(&locked.decoded.board))?;
-        let world = World { switches, archived };
+        let world = self.load_for(locked, actor, &proposal.what, switches)?;
         let call = Call::new(actor.clone(), now, &world);
         // 3 and the first half of 4. A refusal leaves the board as it was.
         let outcome =

@@ -424,6 +424,39 @@ fn a_stopped_holder_is_named() {
     world.sound();
 }
 
+/// A refusal that no longer holds when the lock is had is none, and asking changes nothing.
+#[test]
+fn sync_resumed_while_waiting_merges_the_base() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.task("t1", &["a.txt"]);
+    let worktree = world.claim(&coder, "t1");
+    world.write("upstream.txt", "a fix\n");
+    world.commit_all("upstream fix");
+    world.human(&["integration", "advance", "main", "--reason", "fix"]).ok();
+    world.human(&["pause"]).ok();
+    let syncing = world.stopped_at(&coder, "commit.1", &["task", "sync", "t1"]);
+    std::fs::remove_file(world.path(".liza/PAUSE")).expect("removed");
+    go_on(syncing).ok();
+    let base = world.git(&["rev-parse", "integration"]);
+    assert!(world.state().contains(&base), "the board names the base");
+    world.git_in(&worktree, &["merge-base", "--is-ancestor", &base, "HEAD"]);
+    world.sound();
+}
+
+/// A refusal that holds under the lock changes nothing.
+#[test]
+fn sync_refused_under_the_lock_changes_nothing() {
+    let world = World::new();
+    let coder = world.register("coder", "coder-1");
+    world.task("t1", &["a.txt"]);
+    world.claim(&coder, "t1");
+    world.human(&["pause"]).ok();
+    let before = world.bytes();
+    world.liza(&coder, &["task", "sync", "t1"]).exits(5);
+    assert!(world.bytes() == before);
+}
+
 #[test]
 fn a_killed_holder_frees_the_lock_at_once() {
     let world = World::new();

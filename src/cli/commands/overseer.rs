@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use crate::board::rules::lease_over;
 use crate::board::{AgentId, Board, Needs, Role, Wall};
-use crate::flow::oversight::{Explained, Seen, Word, explain, order, picture, waiting, would_allow};
+use crate::flow::oversight::{Explained, Seen, Word, explain, ask, order, picture, waiting};
 use crate::flow::{Context, Failure};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question, open_questions};
 use crate::store::StoreError;
@@ -329,7 +329,7 @@ fn act(
     };
     if action == Action::Halt && known.is_some() && !runs {
         // Whoever may not do it in any case is told that.
-        would_allow(&session.ctx, &board, &word)?;
+        ask(&session.ctx, &board, &word)?;
         return Err(Failure::new(
             "refused.transition",
             format!("nobody runs `{agent}`: there is no session to end"),

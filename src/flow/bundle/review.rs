@@ -55,7 +55,7 @@ pub fn review(
             path: path.map(|path| shown_path(ctx, path)),
         })
     };
-    ctx.would_allow(&snapshot.board, &verdict(true, None, None)?.into())?;
+    ctx.ask(&snapshot.board, verdict(true, None, None)?)?;
     let checklist = answered(&bundle.reviewer_checklist, answers)?;
     let base = base(ctx, &snapshot.board, bundle, onto)?;
     let applied = examine(ctx, &snapshot.board, bundle, &base, own)?;
@@ -67,7 +67,7 @@ pub fn review(
     if applied.problems.is_empty() {
         let built = build(ctx, bundle, &base, &applied.changes, own)?;
         // Whatever it says of itself: whoever made the very tree it leads to is not the one to judge it.
-        ctx.would_allow(&snapshot.board, &verdict(true, Some(&built.tree), None)?.into())?;
+        ctx.ask(&snapshot.board, verdict(true, Some(&built.tree), None)?)?;
         // Asked for no task: what a task's own gates said last is about what it handed in.
         let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
         if let Err(refusal) = gates.check(&built.commit, "review the bundle") {

@@ -56,8 +56,8 @@ pub fn order(ctx: &Context, word: &Word) -> Result<Ordered, Failure> {
 }
 
 /// Asks first, and changes nothing.
-pub fn would_allow(ctx: &Context, board: &Board, word: &Word) -> Result<(), Failure> {
-    ctx.would_allow(board, &intervene(word).into())
+pub fn ask(ctx: &Context, board: &Board, word: &Word) -> Result<(), Failure> {
+    ctx.ask(board, intervene(word))
 }
 
 fn intervene(word: &Word) -> Intervene {
