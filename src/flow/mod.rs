@@ -58,5 +58,10 @@ pub mod verify;
 pub mod views;
 pub mod worktrees;
 
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use context::Context;
 pub use failure::Failure;

@@ -394,7 +394,7 @@ mod tests {
         ] {
             command.env(name, "/hostile");
         }
-        let output = command.output().unwrap();
+        let output = crate::testing::finish(&mut command);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
         assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
     }

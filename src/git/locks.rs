@@ -209,14 +209,10 @@ mod tests {
             return;
         }
         assert!(!git_at_work(&repo));
-        let mut alive = std::process::Command::new("git")
-            .arg(format!("--git-dir={}", repo.common_dir.display()))
-            .args(["cat-file", "--batch"])
-            .current_dir("/")
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut git = std::process::Command::new("git");
+        git.arg(format!("--git-dir={}", repo.common_dir.display())).args(["cat-file", "--batch"]);
+        git.current_dir("/").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut alive = crate::testing::start(&mut git);
         while !git_at_work(&repo) {
             std::thread::yield_now();
         }

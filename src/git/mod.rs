@@ -25,7 +25,7 @@ pub mod tree;
 pub mod worktree;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use checkouts::{Checkout, WorktreeFault, branch_checked_out_at};
 pub use command::{Git, GitError};

@@ -347,13 +347,10 @@ mod tests {
         }
         assert!(!clear_dead_lock(&repo, "refs/heads/main", &head), "there is none");
         // While some git works here, the lock may be its.
-        let mut alive = std::process::Command::new("git")
-            .args(["cat-file", "--batch"])
-            .current_dir(&fixture.root)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut git = std::process::Command::new("git");
+        git.args(["cat-file", "--batch"]).current_dir(&fixture.root);
+        git.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut alive = crate::testing::start(&mut git);
         while !git_at_work(&repo) {
             std::thread::yield_now();
         }

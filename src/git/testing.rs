@@ -14,7 +14,7 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::testing::temporary_dir();
         let root = dir.path().canonicalize().unwrap().join("my répo");
         std::fs::create_dir(&root).unwrap();
         let fixture = Self { dir, root };
@@ -53,7 +53,7 @@ impl Fixture {
         for who in ["AUTHOR", "COMMITTER"] {
             command.env(format!("GIT_{who}_NAME"), "Dev").env(format!("GIT_{who}_EMAIL"), "dev@example.org");
         }
-        let output = command.output().unwrap();
+        let output = crate::testing::finish(&mut command);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }

@@ -434,11 +434,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_a_family_uses_is_summed_also_when_some_of_it_has_ended() {
         let script = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; (sleep 60) & echo up; wait";
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", &format!("sh -c '{script}'; true")])
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("a shell");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("sh -c '{script}'; true")]).stdout(std::process::Stdio::piped());
+        let mut child = crate::testing::start(&mut shell);
         let mut line = String::new();
         let out = child.stdout.take().expect("a pipe");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).expect("a line");

@@ -183,61 +183,6 @@ fn green_with_only_minor_issues_twice_is_accepted_with_notes() {
 }
 
 #[test]
-fn taste_is_sent_back_where_an_approval_would_be_refused_or_the_project_wants_it() {
-    for (config, reason) in [
-        ("version: 1\nreview: {accept_minor: false}\n", "not wanted"),
-        ("version: 1\ngates:\n  - {name: red, command: 'grep -q never a.sh', on: [merge]}\n", "red"),
-    ] {
-        let scene = scene();
-        scene.world.write("liza.yaml", config);
-        let commit = scene.first("one\n");
-        scene.reject(&commit, "names could be better", &["--issue", "minor:a.sh:1:call it first"]);
-        let commit = scene.again("two\n");
-        let data = scene.reject(&commit, "and a little air", &["--prior", "i1=open"]);
-        assert_eq!(data["status"], "REJECTED", "{reason}: {data}");
-        assert!(scene.world.show("t1")["approval"].is_null(), "{reason}");
-    }
-}
-
-#[test]
-fn ever_new_demands_about_old_lines_are_scope_creep() {
-    let scene = scene();
-    let world = &scene.world;
-    let text = |first: &str, second: &str| format!("{first}\n{}{second}\n{}", lines(0..20), lines(20..60));
-    let commit = scene.first(&text("one", "two"));
-    scene.reject(&commit, "it crashes", &["--issue", "major:a.sh:1:no default for the argument"]);
-    let commit = scene.again(&text("one_mended", "two"));
-    let more = ["--prior", "i1=resolved", "--issue", "major:a.sh:22:colours would be friendlier"];
-    assert_eq!(scene.reject(&commit, "it looks dull", &more)["status"], "REJECTED");
-    let commit = scene.again(&text("one_mended", "two_mended"));
-    let more = ["--prior", "i2=resolved", "--issue", "major:a.sh:50:translate everything into French"];
-    let data = scene.reject(&commit, "nobody abroad can read it", &more);
-    assert_eq!(
-        (&data["status"], &data["disagreement"]),
-        (&json!("BLOCKED"), &json!("scope_creep")),
-        "{data}"
-    );
-    let task = world.show("t1");
-    assert!(task["blocked_reason"].as_str().unwrap().starts_with("scope_creep: "), "{task}");
-    let question = task["blocked_questions"][0].as_str().unwrap();
-    assert!(question.contains("i2 major a.sh:22") && question.contains("i3 major a.sh:50"), "{question}");
-    assert_eq!(scene.result()["ending"], "limit");
-    world.sound();
-}
-
-#[test]
-fn a_question_nobody_answered_blocks_the_next_rejection() {
-    let scene = scene();
-    let world = &scene.world;
-    let commit = scene.first("one\n");
-    let asked = ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=May a name be empty?"];
-    world.liza(&scene.coder, &asked).ok();
-    let data = scene.reject(&commit, "empty names crash", &["--issue", "major:a.sh:1:no default"]);
-    assert_eq!((&data["status"], &data["disagreement"]), (&json!("BLOCKED"), &json!("spec_gap")), "{data}");
-    assert_eq!(world.show("t1")["blocked_questions"], json!(["May a name be empty?"]));
-}
-
-#[test]
 fn time_for_work_and_review_is_limited_and_waiting_is_free() {
     let scene = scene();
     let world = &scene.world;
@@ -278,78 +223,26 @@ fn time_for_work_and_review_is_limited_and_waiting_is_free() {
 }
 
 #[test]
-fn every_ending_is_on_record_and_goes_when_the_task_is_taken_up_again() {
+fn minor_issues_are_rejected_while_a_gate_is_red() {
     let scene = scene();
-    let world = &scene.world;
-    let ending = || scene.result()["ending"].clone();
+    let red = "version: 1\ngates:\n  - {name: red, command: 'grep -q never a.sh', on: [merge]}\n";
+    scene.world.write("liza.yaml", red);
     let commit = scene.first("one\n");
-    world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
-    let discuss = [
-        "review",
-        "discuss",
-        "t1",
-        "--commit",
-        &commit,
-        "--reason",
-        "spec is silent",
-        "--question",
-        "Which?",
-    ];
-    world.liza(&scene.reviewer, &discuss).ok();
-    assert_eq!(ending(), "needs_discussion");
-    let show = world.liza(&scene.reviewer, &["review", "show", "t1", "--no-diff"]).ok().stdout;
-    assert!(show.contains("review:    needs_discussion after 1 round"), "{show}");
-    world.human(&["task", "unblock", "t1", "--answer", "the first"]).ok();
-    assert!(ending().is_null());
-    scene.reject(&commit, "it crashes", &["--issue", "major:a.sh:1:no default"]);
-    world.claim(&scene.coder, "t1");
-    world
-        .liza(&scene.coder, &["task", "block", "t1", "--reason", "no access", "--question", "Who has it?"])
-        .ok();
-    assert_eq!(ending(), "producer_blocked");
-    world.human(&["task", "unblock", "t1", "--answer", "you do now"]).ok();
+    scene.reject(&commit, "names could be better", &["--issue", "minor:a.sh:1:call it first"]);
     let commit = scene.again("two\n");
-    let data = scene.reject(&commit, "it crashes!", &["--prior", "i1=open"]);
-    assert_eq!(data["disagreement"], "unknown", "{data}");
-    assert_eq!(ending(), "limit");
-    let positions = scene.result()["positions"].clone();
-    assert_eq!(positions["reviewer"], "i1 major a.sh:1: no default");
-    assert_eq!(positions["coder"], "make the thing work as specified; changed since round 1: a.sh");
-    world.human(&["task", "unblock", "t1", "--answer", "handle it"]).ok();
-    let commit = scene.again("three\n");
-    assert!(ending().is_null());
-    world.approve(&scene.reviewer, "t1", &commit);
-    assert_eq!(ending(), "approved");
-    assert_eq!(scene.result()["verdict"], "approve");
-    world.liza(&scene.reviewer, &["merge", "t1"]).ok();
-    assert_eq!(ending(), "approved");
-    world.sound();
+    let data = scene.reject(&commit, "and a little air", &["--prior", "i1=open"]);
+    assert_eq!(data["status"], "REJECTED", "{data}");
+    assert!(scene.world.show("t1")["approval"].is_null());
 }
 
 #[test]
-fn a_critical_issue_that_nobody_resolved_is_not_accepted_as_a_note() {
+fn review_show_prints_the_result_of_the_review() {
     let scene = scene();
     let world = &scene.world;
-    let commit = scene.first(&lines(0..40));
-    let grave = "critical:a.sh:10:the caller's permission is not checked before the delete";
-    scene.reject(&commit, "the delete is open to everybody", &["--issue", grave]);
-    let mut steps = lines(0..40);
-    for word in ["preview", "listing"] {
-        steps.push_str(&format!("step_{word}\n"));
-        let commit = scene.again(&steps);
-        let small = format!("minor:a.sh:12:the caller's permission is not checked before the {word}");
-        let reason = format!("a small wish about the {word}");
-        world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
-        let args = Scene::args(&commit, &reason, &["--issue", &small]);
-        let error = world.refused(&scene.reviewer, &args, 1, "refused.feedback_incomplete");
-        assert!(error["message"].as_str().unwrap().contains("i1"), "{error}");
-        let more = ["--issue", &small, "--prior", "i1=open"];
-        let more: Vec<&str> =
-            if word == "listing" { [&more[..], &["--prior", "i2=resolved"]].concat() } else { more.to_vec() };
-        let data = world.json(&scene.reviewer, &Scene::args(&commit, &reason, &more)).ok().data();
-        assert_ne!(data["status"], "APPROVED", "{data}");
-        let task = world.show("t1");
-        assert_eq!((&task["issues"][0]["severity"], &task["approval"]), (&json!("critical"), &Value::Null));
-    }
-    world.sound();
+    let commit = scene.first("one\n");
+    world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
+    let discuss = ["review", "discuss", "t1", "--commit", &commit, "--reason", "spec is silent"];
+    world.liza(&scene.reviewer, &[&discuss[..], &["--question", "Which?"]].concat()).ok();
+    let show = world.liza(&scene.reviewer, &["review", "show", "t1", "--no-diff"]).ok().stdout;
+    assert!(show.contains("review:    needs_discussion after 1 round"), "{show}");
 }

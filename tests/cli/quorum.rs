@@ -205,36 +205,3 @@ fn a_reviewer_who_never_says_a_word_is_told_of_once_and_the_planner_is_written_t
     assert_eq!(world.revision(), revision);
     world.sound();
 }
-
-#[test]
-fn two_reviewers_with_small_wishes_alone_accept_it_with_notes() {
-    let scene = scene();
-    let Scene { world, coder, one, two } = &scene;
-    let reject = |who: &Who, commit: &str, reason: &str, more: &[&str]| {
-        world.liza(who, &["review", "claim", "t1"]).ok();
-        let args = [&["review", "reject", "t1", "--commit", commit, "--reason", reason], more].concat();
-        world.json(who, &args).ok().data()
-    };
-    let commit = scene.submitted("t1", "high");
-    reject(
-        one,
-        &commit,
-        "names could be nicer",
-        &["--issue", "nitpick:t1.sh:1:the name of the helper is dull"],
-    );
-    let worktree = world.claim(coder, "t1");
-    world.checkpoint(coder, "t1", &["t1.sh"]);
-    let commit = world.write_and_commit(&worktree, &[("t1.sh", "echo b\n")]);
-    world.liza(coder, &["task", "submit", "t1"]).ok();
-    let more = ["--prior", "i1=resolved", "--issue", "nitpick:t1.sh:1:a blank line is missing"];
-    let data = reject(two, &commit, "the layout is not what I like", &more);
-    assert_eq!((&data["status"], &data["accepted_with_notes"]), (&json!("READY_FOR_REVIEW"), &json!(["i2"])));
-    let data = reject(one, &commit, "the blank line please", &["--prior", "i2=open"]);
-    assert_eq!(
-        (&data["status"], &data["accepted_with_notes"]),
-        (&json!("APPROVED"), &json!(["i2"])),
-        "{data}"
-    );
-    world.liza(one, &["merge", "t1"]).ok();
-    world.sound();
-}

@@ -242,3 +242,38 @@ pub fn checkpoint(session: &mut Session, args: &CheckpointArgs) -> Result<Answer
     };
     Ok(Answer::new(data, text).at(revision))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_paths_are_refused_with_their_flag() {
+        for path in [
+            "/etc/passwd",
+            "../x",
+            "a/../../x",
+            "..",
+            ".git/config",
+            ".GIT/hooks/",
+            "sub/.git/x",
+            ".liza/state.yaml",
+            ".Liza/",
+            ".worktrees/t1/x",
+            "",
+            "a\\b",
+            "a\nb",
+            "a\u{202e}b",
+            "C:/x",
+            "git~1/config",
+            ".git./x",
+            "a\u{7}",
+        ] {
+            for flag in ["--in", "--out", "--owns"] {
+                let failure = patterns(flag, &[path.to_owned()]).expect_err(path);
+                assert_eq!(failure.code, "refused.value", "{path:?}");
+                assert!(failure.message.contains(flag), "{}", failure.message);
+            }
+        }
+    }
+}
