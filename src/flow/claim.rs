@@ -396,4 +396,3 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     })?;
     Ok((path, attempt.branch.clone()))
 }
-

@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
 use crate::board::{
-    AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition, World, permitted,
+    AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition, World,
+    permitted,
 };
 use crate::git::Repo;
 use crate::git::query::Query;

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use crate::board::rules::lease_over;
 use crate::board::{AgentId, Board, Needs, Role, Wall};
-use crate::flow::oversight::{Explained, Seen, Word, explain, ask, order, picture, waiting};
+use crate::flow::oversight::{Explained, Seen, Word, ask, explain, order, picture, waiting};
 use crate::flow::{Context, Failure};
 use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question, open_questions};
 use crate::store::StoreError;

@@ -16,7 +16,7 @@ use crate::wire::{Limits, read_foreign, to_json_line};
 
 use super::context::Context;
 
-pub use acts::{Ordered, Word, order, ask};
+pub use acts::{Ordered, Word, ask, order};
 pub use answers::{let_go_on, waiting};
 pub use picture::{Explained, Seen, explain, looked_at, picture};
 pub use sight::{InWorktree, OnBoard, Place, Subject, in_worktree, on_board};
