@@ -188,8 +188,8 @@ impl Context {
         Ok(committed)
     }
 
-    /// Asks whether a change would be made, so that no work is done for one that would be refused. Changes nothing but the
-    /// record of a rule breach.
+    /// Asks whether a change would be made to this board, so that no work is done for one that would be refused. Nothing is
+    /// changed for it but the record of a rule breach; what a dead process left half done may be ended.
     pub fn ask(&self, board: &Board, what: impl Into<Transition>) -> Result<(), Failure> {
         let what = what.into();
         let actor = board.identify(&self.credentials)?;
@@ -203,10 +203,13 @@ impl Context {
                 if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
                     return Err(self.said_of_archived(*refusal));
                 }
-                Ok(self.ask_locked(&what)?)
+                self.ask_locked(&what)?;
             }
-            other => Ok(other?),
+            asked => asked?,
         }
+        // It would be made now, but the caller has read another board, and works by that one.
+        Err(Failure::new("stale.board", "the board changed while this command ran; nothing was changed")
+            .hint("run the command again"))
     }
 
     fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {

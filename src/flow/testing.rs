@@ -15,6 +15,7 @@ use crate::board::rules::{Abandon, AddTasks, Block, Finalize, HandOff, NewTask, 
 use crate::board::{AgentId, Board, CommitId, Needs, Role, Status, TaskId, Transition, violations};
 use crate::git::testing::{Fixture, commit_in, write_in};
 use crate::policy::view;
+use crate::testing::Watch;
 use crate::wire::flat::task_value;
 use crate::wire::log::LooseRecord;
 
@@ -223,6 +224,7 @@ impl Actor {
 /// A repository with a board made by the real init.
 pub struct Scene {
     repo: Fixture,
+    _deadline: Watch,
 }
 
 impl Scene {
@@ -231,7 +233,7 @@ impl Scene {
         repo.write("README.md", "hello\n");
         repo.write("specs/vision.md", "# Vision\n");
         repo.commit("start");
-        let scene = Self { repo };
+        let scene = Self { repo, _deadline: crate::testing::deadline_of_children() };
         let options = InitOptions {
             goal: "A greeting program".to_owned(),
             spec: None,

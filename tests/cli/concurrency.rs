@@ -424,9 +424,9 @@ fn a_stopped_holder_is_named() {
     world.sound();
 }
 
-/// A refusal that no longer holds when the lock is had is none, and asking changes nothing.
+/// A refusal that no longer holds when the lock is had: nothing is changed, and the same command works.
 #[test]
-fn sync_resumed_while_waiting_merges_the_base() {
+fn sync_resumed_while_waiting_records_nothing() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
@@ -437,7 +437,10 @@ fn sync_resumed_while_waiting_merges_the_base() {
     world.human(&["pause"]).ok();
     let syncing = world.stopped_at(&coder, "commit.1", &["task", "sync", "t1"]);
     std::fs::remove_file(world.path(".liza/PAUSE")).expect("removed");
-    go_on(syncing).ok();
+    let before = world.bytes();
+    go_on(syncing).exits(3);
+    assert!(world.bytes() == before, "asking changed the board");
+    world.liza(&coder, &["task", "sync", "t1"]).ok();
     let base = world.git(&["rev-parse", "integration"]);
     assert!(world.state().contains(&base), "the board names the base");
     world.git_in(&worktree, &["merge-base", "--is-ancestor", &base, "HEAD"]);

@@ -127,9 +127,16 @@ impl Intervene {
         let working = |task: &TaskId| board.task(task).is_some_and(|task| task.status == Status::Working);
         // What a detector ordered its runner may not obey; what somebody says by hand it does.
         let outdone = |one: &Intervention| self.bounds.is_none() && one.confidence < self.confidence;
+        // A halt that no runner obeyed does not keep the overseer from the next one for ever.
+        let has_its_time = |one: &Intervention| {
+            let age = call.now.wall.since(one.time);
+            self.bounds.is_none_or(|bounds| u64::try_from(age).is_ok_and(|age| age < bounds.cooldown_seconds))
+        };
         if self.action == Action::Halt
             && self.task.as_ref().is_some_and(working)
-            && past().any(|one| one.action == Action::Halt && one.epoch == self.epoch && !outdone(one))
+            && past().any(|one| {
+                one.action == Action::Halt && one.epoch == self.epoch && !outdone(one) && has_its_time(one)
+            })
         {
             return Refusal::new(Code::Limit, format!("`{}` is being halted already", self.agent))
                 .hint(again)

@@ -74,8 +74,10 @@ fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
     assert_eq!(bench.refused("human", nudge), Code::Limit);
     let halt = about(&bench, Action::Halt, Behaviour::ScopeCreep);
     bench.ok("human", halt.clone());
-    bench.tick(1000);
-    assert_eq!(bench.refused("human", halt.clone()), Code::Limit, "a claim is halted once");
+    bench.tick(59);
+    assert_eq!(bench.refused("human", halt.clone()), Code::Limit, "a halt has its time");
+    bench.tick(1);
+    bench.ok("human", halt.clone());
     // What its runner did not obey a person may say again, once.
     let by_hand = Intervene { bounds: None, confidence: 1.0, ..halt };
     bench.ok("human", by_hand.clone());

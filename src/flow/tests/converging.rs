@@ -133,7 +133,7 @@ fn unresolved_critical_issue_is_never_a_note() {
     let scene = &pair.scene;
     let commit = pair.first(&lines(0..40));
     let grave = finding_at(10, "critical", "the caller's permission is not checked before the delete");
-    pair.reject(&commit, "the delete is open to everybody", &[grave], &[]);
+    pair.reject(&commit, "the delete is open to all", &[grave], &[]);
     let mut steps = lines(0..40);
     for (word, prior) in
         [("preview", &[("i1", "open")][..]), ("listing", &[("i1", "open"), ("i2", "resolved")])]

@@ -73,6 +73,8 @@ struct Account<'p> {
     past: &'p [&'p Intervention],
     /// Since it was last halted and the session began: what came before was another session's.
     session: &'p [&'p Intervention],
+    /// When the session began.
+    began: Wall,
     now: Wall,
     config: &'p OverseerConfig,
 }
@@ -83,7 +85,7 @@ impl<'p> Account<'p> {
         let since = &past[halted.map_or(0, |at| at + 1)..];
         // By their order, once the session has any: a clock that was set back makes nothing an earlier session's.
         let first = since.iter().position(|one| one.time >= began).unwrap_or(since.len());
-        Self { past, session: &since[first..], now, config }
+        Self { past, session: &since[first..], began, now, config }
     }
 
     /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
@@ -91,10 +93,14 @@ impl<'p> Account<'p> {
         u64::try_from(self.now.since(time)).is_ok_and(|since| since < seconds)
     }
 
-    /// A halt takes its time; whoever is still there long after it was not halted by it.
+    /// A halt takes its time. An agent that is still there long after it was not halted by it, and is judged anew.
     fn is_being_halted(&self) -> bool {
+        let (patience, cooldown) = (self.config.patience_seconds(), self.config.nudge_cooldown_seconds);
         let halted = self.past.iter().rev().find(|one| one.action == Action::Halt);
-        halted.is_some_and(|one| self.within(one.time, self.config.patience_seconds()))
+        halted.is_some_and(|one| {
+            let of_this_session = one.time >= self.began;
+            self.within(one.time, if of_this_session { patience.max(cooldown) } else { patience })
+        })
     }
 
     fn nudges(&self) -> usize {

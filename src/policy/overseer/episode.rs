@@ -20,13 +20,21 @@ pub struct Episode {
     /// A look since the last progress was critical.
     #[serde(default)]
     pub critical: bool,
+    /// Looks in a row that did not show it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: usize,
 }
 
-/// The episodes that go on at this look; `found` is what this look alone shows.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// The episodes that go on at this look; `found` is what this look alone shows, `window` how many looks are a window.
 pub(super) fn at_look(
     before: Option<&AgentSnapshot>,
     now: &AgentSnapshot,
     found: &[Detection],
+    window: usize,
 ) -> Vec<Episode> {
     let shown = |behaviour: Behaviour| found.iter().find(|one| one.behaviour == behaviour);
     let known = |behaviour: Behaviour| {
@@ -36,7 +44,13 @@ pub(super) fn at_look(
         let earlier = known(behaviour);
         let stands = earlier.zip(before).is_some_and(|(_, before)| !progressed(behaviour, before, now));
         let detection = shown(behaviour);
-        let goes_on = stands && before.is_some_and(|before| !now.progress_since(before));
+        let unseen = match detection {
+            Some(_) => 0,
+            None => earlier.map_or(0, |earlier| earlier.unseen).saturating_add(1),
+        };
+        // What was never certain is over when a whole window does not show it: reading in bursts is no episode.
+        let lasts = earlier.is_some_and(|earlier| earlier.critical) || unseen < window;
+        let goes_on = stands && lasts && before.is_some_and(|before| !now.progress_since(before));
         if detection.is_none() && !goes_on {
             return None;
         }
@@ -46,6 +60,7 @@ pub(super) fn at_look(
             since: earlier.map_or(now.time, |earlier| earlier.since.min(now.time)),
             critical: stands && earlier.is_some_and(|earlier| earlier.critical)
                 || detection.is_some_and(|one| one.severity == Gravity::Critical),
+            unseen,
         })
     };
     // What is used up does not come back, so its grade cannot fall.

@@ -175,7 +175,7 @@ impl Ring {
         self.snapshots.drain(..too_many);
         let found = at_this_look(&self.snapshots, config);
         if let Some(latest) = self.snapshots.last_mut() {
-            latest.episodes = episode::at_look(before.as_ref(), latest, &found);
+            latest.episodes = episode::at_look(before.as_ref(), latest, &found, config.loop_window());
         }
     }
 

@@ -107,10 +107,6 @@ impl Agents {
             .iter()
             .filter(|one| one.concerns(agent, last.incarnation, last.task.as_ref()))
             .collect();
-        // Its runner is about to end it.
-        if past.iter().any(|one| one.action == Action::Halt && one.time > last.started_at) {
-            return;
-        }
         let detections = detect(history, &self.config.overseer);
         let Some(decision) = decide(&detections, &past, ctx.now.wall, &self.config.overseer) else { return };
         let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::Result;
+use std::io::{Read, Result};
 use std::ops::{Deref, DerefMut};
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// Far longer than any process of the suite takes, also on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(240);
@@ -47,7 +47,7 @@ impl Bounded for Command {
         let child = self.spawn()?;
         let home = home_of(self);
         let watch = Watch::over(child.id(), home.clone(), deadline);
-        Ok(Running { child: Some(child), home, watch, what })
+        Ok(Running { child: Some(child), home, watch, ends: Instant::now() + deadline, what })
     }
 }
 
@@ -56,6 +56,7 @@ pub struct Running {
     child: Option<Child>,
     home: Option<OsString>,
     watch: Watch,
+    ends: Instant,
     what: String,
 }
 
@@ -72,17 +73,23 @@ impl Running {
     /// Waits for the end and for everything that was printed; fails the test if the deadline passes first.
     #[track_caller]
     pub fn wait_with_output(mut self) -> Result<Output> {
-        let child = self.child.take().expect("a process is waited for once");
-        let output = child.wait_with_output()?;
+        let mut child = self.child.take().expect("a process is waited for once");
+        drop(child.stdin.take());
+        let stdout = Reading::of(child.stdout.take());
+        let stderr = Reading::of(child.stderr.take());
+        let status = child.wait()?;
+        // A process that was set free may keep the output open.
+        let whole = stdout.ends_before(self.ends) && stderr.ends_before(self.ends);
         self.watch.end();
+        let (stdout, stderr) = (stdout.bytes(), stderr.bytes());
         assert!(
-            !self.watch.expired(),
+            whole && !self.watch.expired(),
             "killed after its deadline: {}\nstdout: {}\nstderr: {}",
             self.what,
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
+            String::from_utf8_lossy(&stdout),
+            String::from_utf8_lossy(&stderr)
         );
-        Ok(output)
+        Ok(Output { status, stdout, stderr })
     }
 
     /// Lets the process go on after the test has forgotten it, until its deadline.
@@ -115,14 +122,48 @@ impl DerefMut for Running {
     }
 }
 
+/// What a process prints, read by a thread of its own.
+struct Reading {
+    read: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Reading {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let (end, ended) = channel();
+        if let Some(mut pipe) = pipe {
+            let read = Arc::clone(&read);
+            std::thread::spawn(move || {
+                let mut some = [0; 8192];
+                while let Ok(count @ 1..) = pipe.read(&mut some) {
+                    read.lock().expect("the bytes").extend(&some[..count]);
+                }
+                drop(end);
+            });
+        }
+        Self { read, ended }
+    }
+
+    /// Whether the pipe is closed at that time, with some more for what is killed then to go.
+    fn ends_before(&self, time: Instant) -> bool {
+        let patience = time.saturating_duration_since(Instant::now()) + Duration::from_secs(5);
+        self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.read.lock().expect("the bytes").clone()
+    }
+}
+
 /// A thread that kills a process and what belongs to it at the deadline, unless it is ended before.
-struct Watch {
+pub struct Watch {
     ended: Option<Sender<()>>,
     expired: Arc<AtomicBool>,
 }
 
 impl Watch {
-    fn over(pid: u32, home: Option<OsString>, deadline: Duration) -> Self {
+    pub fn over(pid: u32, home: Option<OsString>, deadline: Duration) -> Self {
         let (ended, ending) = channel::<()>();
         let expired = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&expired);
@@ -214,7 +255,7 @@ mod tests {
     /// The shell ends only when its child does, which keeps its output open and has left its process group.
     #[test]
     fn deadline_kills_process_and_descendants() {
-        let home = super::super::temporary_home();
+        let home = tempfile::tempdir().expect("a directory");
         let mut shell = Command::new("sh");
         shell.args(["-c", "echo begun; setsid sleep 600 & wait"]).env("HOME", home.path());
         shell.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -224,6 +265,18 @@ mod tests {
         let why = ended.err().and_then(|why| why.downcast::<String>().ok()).expect("the test fails");
         assert!(why.contains("killed after its deadline") && why.contains("begun"), "{why}");
         assert_eq!(family(pid, Some(&home.path().into())), BTreeSet::new());
+    }
+
+    /// The shell ends and leaves a process that keeps its output open.
+    #[test]
+    fn freed_process_holds_no_test() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo begun; setsid sleep 20 & exit 0"]);
+        shell.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let running = shell.start_within(Duration::from_millis(300)).expect("a shell");
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| running.wait_with_output()));
+        let why = ended.err().and_then(|why| why.downcast::<String>().ok()).expect("the test fails");
+        assert!(why.contains("begun"), "{why}");
     }
 
     #[test]
