@@ -91,6 +91,27 @@ fn progress_or_another_call_ends_certainty() {
     assert_eq!(graded(|at, look| (look.tool_calls, look.repeated_calls) = (10 + at, at)), [Action::Escalate]);
 }
 
+/// Reading in bursts is no episode; a behaviour that was certain once is one until the work moves.
+#[test]
+fn uncertain_episode_ends_after_a_clean_window() {
+    let left = |certain: bool, clean_looks: u64| {
+        let mut before = look(1);
+        let evidence = vec!["9 of them".to_owned()];
+        let shown = match certain {
+            true => Detection::critical(Behaviour::Stagnation, &before, 0.9, evidence),
+            false => Detection::warning(Behaviour::Stagnation, &before, 0.7, evidence),
+        };
+        before.episodes = episode::at_look(None, &before, &[shown], 5);
+        for at in 2..2 + clean_looks {
+            let mut now = look(at);
+            now.episodes = episode::at_look(Some(&before), &now, &[], 5);
+            before = now;
+        }
+        before.episodes.len()
+    };
+    assert_eq!([left(false, 4), left(false, 5), left(true, 50)], [1, 0, 1]);
+}
+
 #[test]
 fn stagnation_stays_critical_while_a_build_runs() {
     let history = film(12, |at, look| {
