@@ -14,6 +14,7 @@ mod messages;
 mod overseer;
 mod oversight;
 mod reporting;
+mod scale;
 mod team;
 
 use std::fs::{self, File, OpenOptions};
@@ -36,6 +37,10 @@ fn main() {
         return;
     }
     if args.first().is_some_and(|arg| arg == "small") {
+        return;
+    }
+    if args.first().is_some_and(|arg| arg == "read") {
+        fs::read(&args[1]).expect("the board");
         return;
     }
     let liza = PathBuf::from(args.first().expect("the path of liza"));
@@ -172,11 +177,16 @@ impl Bench {
         let known = [
             "start",
             "board",
+            "reads",
             "hooks",
             "archived",
             "writers",
+            "mixed",
             "rival",
             "git",
+            "sizes",
+            "claims",
+            "worktrees",
             "reaction",
             "cycle",
             "idle",
@@ -195,14 +205,25 @@ impl Bench {
                     let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
                     sizes.iter().for_each(|size| self.board(*size));
                 }
+                "reads" => {
+                    let sizes: &[usize] = if self.quick { &[10, 100] } else { &[10, 100, 1_000, 10_000] };
+                    sizes.iter().for_each(|size| self.reads(*size));
+                }
                 "hooks" => self.hooks(),
                 "archived" => self.archived(if self.quick { 500 } else { 9_900 }),
                 "writers" => self.writers(),
+                "mixed" => self.mixed(),
                 "rival" => self.rival(),
                 "git" => {
                     let files: &[usize] = if self.quick { &[50] } else { &[50, 10_000, 50_000] };
-                    files.iter().for_each(|count| self.git_work(*count));
+                    files.iter().for_each(|count| self.git_work(*count, 100));
                 }
+                "sizes" => {
+                    let sizes: &[usize] = if self.quick { &[20] } else { &[20, 100, 1_000, 10_000] };
+                    sizes.iter().for_each(|size| self.git_work(50, *size));
+                }
+                "claims" => self.claims_at_once(if self.quick { 2_000 } else { 26_807 }),
+                "worktrees" => self.worktree_list(if self.quick { 40 } else { 302 }),
                 "reaction" => self.reaction(),
                 "cycle" => self.cycle(),
                 "idle" => self.idle(),
@@ -285,8 +306,7 @@ impl Bench {
                 as_graph: false,
                 graph_id: None,
             };
-            let proposal = Proposal { credentials: &Credentials::Human, what: add.into(), request: None };
-            store.commit(proposal, &liza::host::now()).expect("committed");
+            store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
         // Former boards share nothing with the present one but disk; without them the floor is fair.
         for entry in fs::read_dir(world.root.join(".liza/images")).expect("images").flatten() {
@@ -434,7 +454,7 @@ impl Bench {
         let store = Store::new(world.root.join(".liza"));
         let commit = |what: liza::board::Transition| {
             let proposal = Proposal { credentials: &Credentials::Human, what, request: None };
-            store.commit(proposal, &liza::host::now()).expect("committed");
+            store.commit_any(proposal, &liza::host::now()).expect("committed");
         };
         let numbers: Vec<usize> = (0..count).collect();
         for chunk in numbers.chunks(50) {
@@ -534,13 +554,13 @@ impl Bench {
         serde_json::from_str::<Value>(&text).expect("json")["revision"].as_u64().expect("a number")
     }
 
-    fn git_work(&mut self, files: usize) {
+    fn git_work(&mut self, files: usize, tasks: usize) {
         let world = self.world(files);
-        self.fill(&world, 100);
+        self.fill(&world, tasks);
         let coder = self.register(&world, "coder");
         let reviewer = self.register(&world, "code_reviewer");
         let rounds = if files >= 10_000 { 5 } else { 15 };
-        let label = format!("{files} files");
+        let label = format!("{files} files, {tasks} tasks");
         let (mut claims, mut adds, mut merges, mut bare) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for round in 0..rounds {
             let id = format!("task-{round}");

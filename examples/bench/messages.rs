@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use liza::board::records::{MessageKind, Recipient};
-use liza::board::rules::{Draft, SeeMessages, SendMessage};
+use liza::board::records::{Draft, MessageKind, Recipient};
+use liza::board::rules::{SeeMessages, SendMessage, Sent};
 use liza::board::{AgentId, Credentials, Transition};
 use liza::flow::context::token_hash;
 use liza::store::{Proposal, Store};
@@ -54,7 +54,7 @@ impl Bench {
         let reader = Credentials::Agent { id: id.clone(), token_hash: token_hash(&coder.1) };
         let commit = |credentials: &Credentials, what: Transition| {
             store
-                .commit(Proposal { credentials, what, request: None }, &liza::host::now())
+                .commit_any(Proposal { credentials, what, request: None }, &liza::host::now())
                 .expect("committed")
         };
         let message = Draft {
@@ -72,7 +72,7 @@ impl Bench {
         let mut sent = Vec::new();
         for _ in 0..count {
             let done = commit(&Credentials::Human, SendMessage { message: message.clone() }.into());
-            sent.extend(done.outcome["id"].as_str().map(str::to_owned));
+            sent.push(done.outcome.typed::<Sent>().expect("an outcome").id);
             if sent.len() == READ_EVERY {
                 commit(&reader, SeeMessages { ids: std::mem::take(&mut sent) }.into());
             }
