@@ -1,18 +1,11 @@
 //! The coordinator that lets a team of coding agents share one git repository.
+//!
+//! The rooms below stand in crates of their own: `crates/core` has the pure ones, `crates/machine` those that reach disk,
+//! git and processes. All rooms are reached from here by one path.
 
-pub mod board;
+pub use liza_core::*;
+pub use liza_machine::{git, host, provider, store, watch};
+
 pub mod cli;
 pub mod flow;
-pub mod gate;
-pub mod git;
-pub mod host;
-pub mod policy;
-pub mod prompt;
-pub mod provider;
-pub mod store;
 pub mod supervise;
-#[cfg(test)]
-mod testing;
-pub mod text;
-pub mod watch;
-pub mod wire;

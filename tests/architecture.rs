@@ -22,52 +22,156 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Who may use whom. `text` is words about words and knows nobody.
-const MAY_USE: [(&str, &[&str]); 14] = [
-    ("text", &[]),
-    ("board", &["text"]),
-    ("policy", &["board", "text"]),
-    ("wire", &["board", "policy", "text"]),
-    ("host", &["board"]),
-    ("watch", &[]),
-    ("provider", &["board", "policy", "text", "wire"]),
-    ("prompt", &["board", "policy", "text"]),
-    ("gate", &["board", "policy", "text", "wire"]),
-    ("git", &["board", "text"]),
-    ("store", &["board", "wire", "host"]),
-    ("flow", &["board", "policy", "text", "wire", "host", "git", "store", "prompt", "provider", "gate"]),
-    ("supervise", &["board", "policy", "text", "wire", "host", "store", "flow", "watch", "provider"]),
-    (
-        "cli",
-        &[
-            "board",
-            "policy",
-            "text",
-            "wire",
-            "host",
-            "git",
-            "store",
-            "flow",
-            "watch",
-            "provider",
-            "supervise",
-        ],
-    ),
+const OVERVIEW: &str = "specs/architecture/overview.md";
+
+/// A row of the table of rooms: a room and the rooms it may use.
+#[derive(Debug)]
+struct Room {
+    name: String,
+    may_use: Vec<String>,
+}
+
+fn rooms() -> Vec<Room> {
+    parse_rooms(&read(&root().join(OVERVIEW))).unwrap_or_else(|problem| panic!("{OVERVIEW}: {problem}"))
+}
+
+/// Reads the table of rooms. A room may use only rooms above it, so the rows form no cycle.
+fn parse_rooms(text: &str) -> Result<Vec<Room>, String> {
+    let begin = text.find("<!-- rooms:begin -->").ok_or("the line `<!-- rooms:begin -->` is missing")?;
+    let end = text.find("<!-- rooms:end -->").ok_or("the line `<!-- rooms:end -->` is missing")?;
+    let table = text.get(begin..end).ok_or("`rooms:end` stands before `rooms:begin`")?;
+    let first_line = text[..begin].lines().count() + 1;
+    let mut lines = table.lines().enumerate().skip(1).map(|(at, line)| (first_line + at, line.trim()));
+    for expected in ["| room | what it is for | may use |", "|---|---|---|"] {
+        match lines.next() {
+            Some((_, line)) if line == expected => {}
+            found => return Err(format!("the table must begin with `{expected}`, found {found:?}")),
+        }
+    }
+    let mut rooms: Vec<Room> = Vec::new();
+    for (number, line) in lines {
+        let wrong = |why: String| format!("line {number}: {why}: {line}");
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let ["", room, purpose, uses, ""] = cells[..] else {
+            return Err(wrong("a row is `| room | what it is for | may use |`".to_owned()));
+        };
+        let name = code(room).ok_or_else(|| wrong("the room must stand in backticks".to_owned()))?;
+        if purpose.is_empty() {
+            return Err(wrong(format!("it is not said what `{name}` is for")));
+        }
+        if rooms.iter().any(|room| room.name == name) {
+            return Err(wrong(format!("`{name}` has two rows")));
+        }
+        let mut may_use = Vec::new();
+        for cell in uses.split(',').filter(|_| uses != "nothing") {
+            let used = code(cell.trim()).ok_or_else(|| {
+                wrong("`may use` is `nothing`, or rooms in backticks with commas between".to_owned())
+            })?;
+            if !rooms.iter().any(|room| room.name == used) {
+                return Err(wrong(format!("`{name}` may use `{used}`, which is no room above it")));
+            }
+            may_use.push(used);
+        }
+        rooms.push(Room { name, may_use });
+    }
+    if rooms.is_empty() { Err("the table has no row".to_owned()) } else { Ok(rooms) }
+}
+
+/// What stands between a pair of backticks.
+fn code(cell: &str) -> Option<String> {
+    let name = cell.strip_prefix('`')?.strip_suffix('`')?;
+    let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    plain.then(|| name.to_owned())
+}
+
+#[test]
+fn malformed_room_table_says_what_is_wrong() {
+    let head = "<!-- rooms:begin -->\n| room | what it is for | may use |\n|---|---|---|\n";
+    let table = |rows: &str| format!("{head}{rows}\n<!-- rooms:end -->\n");
+    let two = parse_rooms(&table("| `a` | words | nothing |\n| `b` | more | `a` |")).expect("a sound table");
+    assert_eq!((two[1].name.as_str(), two[1].may_use.as_slice()), ("b", ["a".to_owned()].as_slice()));
+    let cases = [
+        ("no table here".to_owned(), "`<!-- rooms:begin -->` is missing"),
+        (head.to_owned(), "`<!-- rooms:end -->` is missing"),
+        ("<!-- rooms:begin -->\n| room |\n<!-- rooms:end -->".to_owned(), "the table must begin with"),
+        (format!("{head}<!-- rooms:end -->"), "the table has no row"),
+        (table("| `a` | words |"), "line 4: a row is"),
+        (table("| a | words | nothing |"), "line 4: the room must stand in backticks"),
+        (table("| `a` | | nothing |"), "line 4: it is not said what `a` is for"),
+        (table("| `a` | words | nothing |\n| `a` | words | nothing |"), "line 5: `a` has two rows"),
+        (table("| `a` | words | |"), "line 4: `may use` is"),
+        (table("| `a` | words | everything |"), "line 4: `may use` is"),
+        (
+            table("| `a` | words | `b` |\n| `b` | words | nothing |"),
+            "line 4: `a` may use `b`, which is no room above",
+        ),
+    ];
+    for (text, expected) in cases {
+        let problem = parse_rooms(&text).expect_err(expected);
+        assert!(problem.contains(expected), "{problem}\ndoes not contain\n{expected}");
+    }
+}
+
+/// Where the rooms are.
+const SOURCES: [&str; 3] = ["crates/core/src", "crates/machine/src", "src"];
+
+fn all_sources() -> Vec<PathBuf> {
+    SOURCES.iter().flat_map(|dir| sources(&root().join(dir))).collect()
+}
+
+fn room_dir(room: &str) -> PathBuf {
+    let dirs = SOURCES.iter().map(|dir| root().join(dir).join(room));
+    dirs.into_iter().find(|dir| dir.is_dir()).unwrap_or_else(|| panic!("no room `{room}`"))
+}
+
+/// Tests of a room may build their scenes with others.
+fn is_of_tests(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "model")
+        || path.file_stem().is_some_and(|name| {
+            ["testing", "tests", "model", "replay_tests"].contains(&name.to_string_lossy().as_ref())
+        })
+}
+
+/// How the board's files are reached by name: only `store` does so, and another engine could keep the board elsewhere.
+const BY_NAME: [&str; 10] = [
+    ".layout()",
+    "Layout::",
+    "store.dir()",
+    ".join(DIRECTORY",
+    ".join(\".liza",
+    ".join(\"state.yaml",
+    ".join(\"log.yaml",
+    "address().join(",
+    "home().join(",
+    "watched_dir().join(",
 ];
 
 #[test]
+fn only_store_reaches_board_files_by_name() {
+    let mut wrong = Vec::new();
+    for path in all_sources() {
+        if path.starts_with(room_dir("store")) || is_of_tests(&path) {
+            continue;
+        }
+        let text = read(&path);
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            if let Some(found) = BY_NAME.iter().find(|by_name| line.contains(**by_name)) {
+                wrong.push(format!("{}:{}: {found}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "ask `Store` or `Machine` instead:\n{}", wrong.join("\n"));
+}
+
+#[test]
 fn rooms_use_only_the_rooms_they_may() {
-    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.into_iter().collect();
+    let rooms = rooms();
     let mut wrong = Vec::new();
     let mut looked_at = 0;
-    for (room, may) in &allowed {
-        for path in sources(&root().join("src").join(room)) {
-            // Tests of a room may build their scenes with others.
-            if path.components().any(|part| part.as_os_str() == "tests" || part.as_os_str() == "model")
-                || path.file_stem().is_some_and(|name| {
-                    ["testing", "tests", "model", "replay_tests"].contains(&name.to_string_lossy().as_ref())
-                })
-            {
+    for Room { name: room, may_use } in &rooms {
+        for path in sources(&room_dir(room)) {
+            if is_of_tests(&path) {
                 continue;
             }
             looked_at += 1;
@@ -79,7 +183,8 @@ fn rooms_use_only_the_rooms_they_may() {
                         .chars()
                         .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
                         .collect();
-                    if used != *room && allowed.contains_key(used.as_str()) && !may.contains(&used.as_str()) {
+                    let is_room = rooms.iter().any(|room| room.name == used);
+                    if used != *room && is_room && !may_use.contains(&used) {
                         wrong.push(format!("{}:{}: {room} uses {used}", path.display(), number + 1));
                     }
                 }
@@ -87,25 +192,25 @@ fn rooms_use_only_the_rooms_they_may() {
         }
     }
     assert!(looked_at > 60, "only {looked_at} files were looked at");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{OVERVIEW} does not allow:\n{}", wrong.join("\n"));
 }
 
 #[test]
 fn every_room_is_in_the_table() {
-    let rooms: BTreeSet<String> = std::fs::read_dir(root().join("src"))
-        .expect("src")
-        .flatten()
+    let directories: BTreeSet<String> = SOURCES
+        .iter()
+        .flat_map(|dir| std::fs::read_dir(root().join(dir)).expect("a directory of sources").flatten())
         .filter(|entry| entry.path().is_dir())
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    let table: BTreeSet<String> = MAY_USE.iter().map(|(room, _)| (*room).to_owned()).collect();
-    assert_eq!(rooms, table);
+    let table: BTreeSet<String> = rooms().into_iter().map(|room| room.name).collect();
+    assert_eq!(directories, table, "directories of {SOURCES:?} and rows in {OVERVIEW}");
 }
 
 #[test]
 fn pure_rooms_have_no_door_to_the_world() {
     for room in ["board", "gate", "policy", "prompt", "text", "wire"] {
-        for path in sources(&root().join("src").join(room)) {
+        for path in sources(&room_dir(room)) {
             let text = read(&path);
             assert!(
                 !text.contains("#![expect(clippy::disallowed_methods"),
@@ -141,9 +246,26 @@ fn tests_start_processes_with_a_deadline() {
     }
 }
 
+/// Deadlines, process groups and environments are kept in one place.
+#[test]
+fn one_file_starts_processes() {
+    for path in all_sources() {
+        let inside_tests = path.components().any(|part| part.as_os_str() == "tests")
+            || path.file_stem().is_some_and(|name| name == "testing");
+        if inside_tests || path.ends_with("host/spawn.rs") {
+            continue;
+        }
+        let text = read(&path);
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for start in ["Command::new(", "process::Command", "CommandExt"] {
+            assert!(!code.contains(start), "{} uses {start}: use host::Program", path.display());
+        }
+    }
+}
+
 #[test]
 fn files_stay_small() {
-    for path in sources(&root().join("src")) {
+    for path in all_sources() {
         let lines = read(&path).lines().count();
         assert!(lines <= 700, "{} has {lines} lines", path.display());
     }
@@ -151,12 +273,12 @@ fn files_stay_small() {
 
 #[test]
 fn one_file_names_the_yaml_crate() {
-    let naming: Vec<String> = sources(&root().join("src"))
+    let naming: Vec<String> = all_sources()
         .into_iter()
         .filter(|path| read(path).contains("serde_yaml::"))
         .map(|path| path.strip_prefix(root()).unwrap_or(&path).display().to_string())
         .collect();
-    assert_eq!(naming, ["src/wire/foreign.rs"]);
+    assert_eq!(naming, ["crates/core/src/wire/foreign.rs"]);
 }
 
 /// Every requirement has a row; every test a row names is there.
@@ -180,7 +302,7 @@ fn the_coverage_table_tells_the_truth() {
         }
     }
     let mut all = String::new();
-    for path in sources(&root().join("src")).into_iter().chain(sources(&root().join("tests"))) {
+    for path in all_sources().into_iter().chain(sources(&root().join("tests"))) {
         all.push_str(&read(&path));
     }
     for (id, cells) in rows {

@@ -28,5 +28,5 @@ fn the_example_board_is_what_its_log_makes() {
     let records = read_chain(&log, String::new()).expect("a chain");
     let first = Decoded::new(example("images/1.yaml")).expect("the first board");
     let rebuilt = replay(first, &records[1..], None).expect("it replays");
-    assert_eq!(rebuilt.text.into_bytes(), example("state.yaml"));
+    assert_eq!(rebuilt.text().as_bytes(), example("state.yaml"));
 }

@@ -1,12 +1,20 @@
 //! What could stand at the end of a command line: found by walking the tree of commands, with the names that are on the
 //! board right now. The shells' scripts only ask and show.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 
-use clap::{Arg, ArgAction, Command};
+use clap::builder::ArgExt;
+use clap::{Arg, ArgAction, Command, ValueHint};
 
-use crate::board::records::MessageKind;
-use crate::board::{Board, Status};
+use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::names::Named as _;
+use crate::board::oversight::Behaviour;
+use crate::board::records::{AnomalyKind, MessageKind, Recipient, Urgency};
+use crate::board::review::Severity;
+use crate::board::task::{Kind, Risk};
+use crate::board::{AgentId, Board, MessageId, RecordId, Role, SprintId, Status, TaskId, TripId};
+use crate::flow::hooks::Hook;
 
 /// One thing that could be typed, and a word about it.
 #[derive(Debug)]
@@ -32,7 +40,6 @@ pub enum Offer {
 /// Where the cursor is.
 struct Place<'c> {
     command: &'c Command,
-    path: Vec<&'c str>,
     /// The option whose value is being typed.
     option: Option<&'c Arg>,
     positionals: usize,
@@ -58,7 +65,7 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
     // Some shells cut `--option=value` into three words.
     let typed = if typed == "=" { "" } else { typed };
     if let Some(option) = place.option {
-        return values(&place, option, typed, board);
+        return values(option, typed, board);
     }
     if !place.only_values
         && let Some((name, value)) = typed.split_once('=')
@@ -66,7 +73,7 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
     {
         let whole =
             |candidate: Candidate| Candidate { value: format!("{name}={}", candidate.value), ..candidate };
-        return match values(&place, option, value, board) {
+        return match values(option, value, board) {
             Offer::Candidates(found) => Offer::Candidates(found.into_iter().map(whole).collect()),
             Offer::Files => Offer::Files,
         };
@@ -81,19 +88,15 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
     }
     let positionals: Vec<&Arg> = place.command.get_positionals().collect();
     match positionals.get(place.positionals).or(positionals.last().filter(|last| repeats(last))) {
-        Some(arg) => values(&place, arg, typed, board),
+        Some(arg) => values(arg, typed, board),
         None => Offer::Candidates(starting_with(typed, flags(&place))),
     }
 }
 
 fn walk<'c>(root: &'c Command, words: &[String]) -> Place<'c> {
-    let mut place =
-        Place { command: root, path: Vec::new(), option: None, positionals: 0, only_values: false };
+    let mut place = Place { command: root, option: None, positionals: 0, only_values: false };
     for word in words {
-        if word == "=" && place.option.is_some() {
-            continue;
-        }
-        if place.option.take().is_some() {
+        if word == "=" && place.option.is_some() || place.option.take().is_some() {
             continue;
         }
         if word == "--" {
@@ -102,7 +105,6 @@ fn walk<'c>(root: &'c Command, words: &[String]) -> Place<'c> {
             place.option = option_named(&place, word).filter(|option| takes_value(option));
         } else if let Some(command) = place.command.find_subcommand(word).filter(|_| place.positionals == 0) {
             place.command = command;
-            place.path.push(command.get_name());
         } else {
             place.positionals += 1;
         }
@@ -128,11 +130,8 @@ fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
 }
 
 fn flags<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
-    place
-        .command
-        .get_arguments()
-        .filter(|arg| !arg.is_positional() && !arg.is_hide_set())
-        .filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
+    let shown = place.command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
+    shown.filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
 }
 
 fn first_line(text: Option<&clap::builder::StyledStr>) -> String {
@@ -143,108 +142,79 @@ fn starting_with(typed: &str, all: impl IntoIterator<Item = Candidate>) -> Vec<C
     all.into_iter().filter(|candidate| candidate.value.starts_with(typed)).collect()
 }
 
-fn words(values: &[&str]) -> Vec<Candidate> {
-    values.iter().map(|value| Candidate::new(*value, "")).collect()
-}
-
-fn values(place: &Place<'_>, arg: &Arg, typed: &str, board: impl FnOnce() -> Option<Board>) -> Offer {
-    let possible: Vec<Candidate> = arg
-        .get_possible_values()
-        .iter()
-        .filter(|value| !value.is_hide_set())
-        .map(|value| Candidate::new(value.get_name(), first_line(value.get_help())))
-        .collect();
+fn values(arg: &Arg, typed: &str, board: impl FnOnce() -> Option<Board>) -> Offer {
+    let possible = arg.get_possible_values().into_iter().filter(|value| !value.is_hide_set());
+    let possible: Vec<Candidate> =
+        possible.map(|value| Candidate::new(value.get_name(), first_line(value.get_help()))).collect();
     if !possible.is_empty() {
         return Offer::Candidates(starting_with(typed, possible));
     }
-    let all = match meaning(place, arg) {
-        Meaning::Task => board().map(|board| tasks(&place.path, &board)).unwrap_or_default(),
-        Meaning::Agent => board().map(|board| agents(&board)).unwrap_or_default(),
-        Meaning::Revision => board().map(|board| revisions(&board)).unwrap_or_default(),
-        Meaning::Sprint => board().map(|board| sprints(&board)).unwrap_or_default(),
-        Meaning::Record => board().map(|board| records(&board)).unwrap_or_default(),
-        Meaning::Recipient => board().map(|board| recipients(&board)).unwrap_or_default(),
-        Meaning::Message => board().map(|board| messages(&board)).unwrap_or_default(),
-        Meaning::MessageType => {
-            let kinds: Vec<&str> = MessageKind::ALL.iter().map(|kind| kind.as_str()).collect();
-            words(&kinds)
-        }
-        Meaning::Trip => board().map(|board| trips(&board)).unwrap_or_default(),
-        Meaning::Words(list) => words(list),
-        Meaning::File => return Offer::Files,
-        Meaning::Text => Vec::new(),
+    let all = match arg.get::<Completer>() {
+        Some(completer) => board().map(|board| completer.offered(&board)).unwrap_or_default(),
+        None => match arg.get_value_hint() {
+            ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath => return Offer::Files,
+            ValueHint::Other => Vec::new(),
+            _ => of_type(arg, board),
+        },
     };
     Offer::Candidates(starting_with(typed, all))
 }
 
-/// What is to be typed there.
-enum Meaning {
-    Task,
-    Agent,
-    Revision,
-    Sprint,
-    Record,
-    Recipient,
-    Message,
-    MessageType,
-    Trip,
-    Words(&'static [&'static str]),
-    File,
-    Text,
+/// What an argument takes, where its type alone does not say it. Stands with the argument: `#[arg(add = …)]`.
+#[derive(Debug, Clone, Copy)]
+pub enum Completer {
+    /// Tasks in a state in which the command can do something; all of them, if there is none.
+    Tasks(fn(Status) -> bool),
+    /// Revisions of the board.
+    Revisions,
 }
 
-static STATUSES: [&str; 11] = [
-    "DRAFT",
-    "IDLE",
-    "WORKING",
-    "READY_FOR_REVIEW",
-    "APPROVED",
-    "REJECTED",
-    "BLOCKED",
-    "INTEGRATION_FAILED",
-    "MERGED",
-    "SUPERSEDED",
-    "ABANDONED",
-];
+impl ArgExt for Completer {}
 
-static BEHAVIOURS: [&str; 7] = [
-    "infinite_loop",
-    "repeated_failures",
-    "stagnation",
-    "token_exhaustion",
-    "timeout",
-    "oscillation",
-    "scope_creep",
-];
-
-fn meaning(place: &Place<'_>, arg: &Arg) -> Meaning {
-    let shown = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
-    let about_agents = place.path.first() == Some(&"agent");
-    match (arg.get_id().as_str(), shown) {
-        (_, "TASK") | ("depends" | "parent", _) => Meaning::Task,
-        (_, "AGENT") => Meaning::Agent,
-        (_, "RECIPIENT") => Meaning::Recipient,
-        (_, "MESSAGE") => Meaning::Message,
-        ("kind", "TYPE") if place.path.first() == Some(&"message") => Meaning::MessageType,
-        (_, "SPRINT") => Meaning::Sprint,
-        ("id", _) if place.path == ["sprint", "show"] => Meaning::Sprint,
-        // A new one has a name of its own.
-        ("id", _) if place.path == ["sprint", "start"] => Meaning::Text,
-        ("id" | "ids", _) if arg.is_positional() && about_agents => Meaning::Agent,
-        ("id" | "ids" | "task" | "tasks", _) if arg.is_positional() => Meaning::Task,
-        ("done", "ID") => Meaning::Record,
-        (_, "TRIP") => Meaning::Trip,
-        (_, "REVISION") => Meaning::Revision,
-        (_, "STATUS") => Meaning::Words(&STATUSES),
-        ("role", _) => Meaning::Words(&crate::board::agent::BUILT_IN_ROLES),
-        ("severity", _) => Meaning::Words(&["critical", "major", "minor", "nitpick"]),
-        ("behaviour", _) => Meaning::Words(&BEHAVIOURS),
-        ("urgency", _) => Meaning::Words(&["deferred", "immediate"]),
-        ("risk", _) => Meaning::Words(&["low", "medium", "high"]),
-        ("name", _) if place.path == ["schema"] => Meaning::Words(&crate::wire::schema::NAMES),
-        (_, "FILE" | "PATH" | "DIR") | ("file" | "dir" | "from", _) => Meaning::File,
-        _ => Meaning::Text,
+impl Completer {
+    fn offered(self, board: &Board) -> Vec<Candidate> {
+        match self {
+            Self::Tasks(fits) => match tasks(board, fits) {
+                fitting if fitting.is_empty() => tasks(board, |_| true),
+                fitting => fitting,
+            },
+            Self::Revisions => revisions(board),
+        }
     }
+}
+
+type Words = fn() -> Vec<&'static str>;
+type OnBoard = fn(&Board) -> Vec<Candidate>;
+
+/// What fits an argument of this type.
+fn of_type(arg: &Arg, board: impl FnOnce() -> Option<Board>) -> Vec<Candidate> {
+    let wanted = arg.get_value_parser().type_id();
+    let words: [(TypeId, Words); 10] = [
+        (TypeId::of::<Status>(), Status::names),
+        (TypeId::of::<Role>(), || BUILT_IN_ROLES.to_vec()),
+        (TypeId::of::<Severity>(), Severity::names),
+        (TypeId::of::<Behaviour>(), Behaviour::names),
+        (TypeId::of::<Urgency>(), Urgency::names),
+        (TypeId::of::<Kind>(), Kind::names),
+        (TypeId::of::<Risk>(), Risk::names),
+        (TypeId::of::<MessageKind>(), MessageKind::names),
+        (TypeId::of::<AnomalyKind>(), AnomalyKind::names),
+        (TypeId::of::<Hook>(), Hook::names),
+    ];
+    if let Some((_, names)) = words.iter().find(|(id, _)| wanted == *id) {
+        return names().into_iter().map(|name| Candidate::new(name, "")).collect();
+    }
+    let on_board: [(TypeId, OnBoard); 7] = [
+        (TypeId::of::<TaskId>(), |board| tasks(board, |_| true)),
+        (TypeId::of::<AgentId>(), agents),
+        (TypeId::of::<Recipient>(), recipients),
+        (TypeId::of::<MessageId>(), messages),
+        (TypeId::of::<SprintId>(), sprints),
+        (TypeId::of::<RecordId>(), records),
+        (TypeId::of::<TripId>(), trips),
+    ];
+    let found = on_board.iter().find(|(id, _)| wanted == *id);
+    found.and_then(|(_, of)| board().map(|board| of(&board))).unwrap_or_default()
 }
 
 /// What the breaker is open for.
@@ -253,39 +223,9 @@ fn trips(board: &Board) -> Vec<Candidate> {
     open.map(|trip| Candidate::new(trip.id.as_str(), trip.pattern.as_str())).collect()
 }
 
-/// Tasks in a state in which the command can do something; all of them, if there is none.
-fn tasks(path: &[&str], board: &Board) -> Vec<Candidate> {
-    let all = |fits: &dyn Fn(Status) -> bool| -> Vec<Candidate> {
-        board
-            .tasks
-            .iter()
-            .filter(|task| fits(task.status))
-            .map(|task| Candidate::new(task.id.as_str(), task.status.as_str()))
-            .collect()
-    };
-    let fitting = all(&|status| fits(path, status));
-    if fitting.is_empty() { all(&|_| true) } else { fitting }
-}
-
-fn fits(path: &[&str], status: Status) -> bool {
-    match path {
-        ["task", "finalize"] => status == Status::Draft,
-        ["task", "claim"] => matches!(status, Status::Idle | Status::Rejected | Status::IntegrationFailed),
-        ["task", "renew" | "checkpoint" | "submit" | "handoff" | "release" | "sync"] => {
-            status == Status::Working
-        }
-        ["task", "unblock"] => status == Status::Blocked,
-        ["lock", "release"] | ["status"] => matches!(
-            status,
-            Status::Working | Status::Idle | Status::Rejected | Status::Blocked | Status::IntegrationFailed
-        ),
-        ["task", "block" | "rescope" | "abandon"] => !status.is_terminal(),
-        ["review", ..] => matches!(status, Status::ReadyForReview | Status::Approved),
-        ["bundle", "apply"] => status == Status::Working,
-        ["merge"] => matches!(status, Status::Approved | Status::IntegrationFailed),
-        ["archive"] => status.is_terminal(),
-        _ => true,
-    }
+fn tasks(board: &Board, fits: fn(Status) -> bool) -> Vec<Candidate> {
+    let fitting = board.tasks.iter().filter(|task| fits(task.status));
+    fitting.map(|task| Candidate::new(task.id.as_str(), task.status.as_str())).collect()
 }
 
 fn agents(board: &Board) -> Vec<Candidate> {
@@ -348,13 +288,18 @@ fn records(board: &Board) -> Vec<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board::testing::Bench;
     use crate::cli::command_line;
 
     fn offered(words: &[&str]) -> Vec<String> {
+        offered_on(None, words)
+    }
+
+    fn offered_on(board: Option<Board>, words: &[&str]) -> Vec<String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut root = command_line();
         root.build();
-        match offer(&root, &words, || None) {
+        match offer(&root, &words, || board) {
             Offer::Candidates(found) => found.into_iter().map(|candidate| candidate.value).collect(),
             Offer::Files => vec!["<files>".to_owned()],
         }
@@ -387,10 +332,22 @@ mod tests {
         assert_eq!(offered(&["validate", ""]), ["<files>"]);
         assert_eq!(offered(&["--board", ""]), ["<files>"]);
         assert_eq!(offered(&["task", "claim", ""]), [""; 0]);
+        assert_eq!(offered(&["anomaly", "spec_a"]), ["spec_ambiguity"]);
+        assert_eq!(offered(&["task", "handoff", "--to-role", "test_"]), ["test_engineer"]);
+        assert_eq!(offered(&["hooks", "run", "pre-p"]), ["pre-push"]);
     }
 
+    /// A completer that stands with the argument goes before its type.
     #[test]
-    fn every_state_is_offered() {
-        assert_eq!(STATUSES, Status::ALL.map(Status::as_str));
+    fn tasks_that_fit_the_command_are_offered() {
+        let mut bench = Bench::with_tasks(&["t1", "t2"]);
+        bench.claim("coder-1", "t1");
+        assert_eq!(offered_on(Some(bench.board.clone()), &["task", "claim", ""]), ["t2"]);
+        assert_eq!(offered_on(Some(bench.board.clone()), &["task", "submit", ""]), ["t1"]);
+        assert_eq!(offered_on(Some(bench.board.clone()), &["task", "show", ""]), ["t1", "t2"]);
+        // Where none fits, all of them are shown.
+        assert_eq!(offered_on(Some(bench.board.clone()), &["merge", ""]), ["t1", "t2"]);
+        // A new task has a name of its own.
+        assert_eq!(offered_on(Some(bench.board), &["task", "add", "--id", ""]), [""; 0]);
     }
 }

@@ -1,9 +1,13 @@
 //! Texts from the command line: as they stand, from `@file`, or from standard input with `-`.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Read;
 
-use crate::flow::Failure;
+use serde::de::DeserializeOwned;
+
+use crate::flow::{ErrorCode, Failure};
+use crate::wire::{Limits, read_foreign};
 
 /// Larger than anything a board takes; more is refused before it fills the memory.
 const LARGEST_INPUT: u64 = 16 * 1024 * 1024;
@@ -30,16 +34,30 @@ impl Input {
                 }
             },
         };
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::new("usage.input", "the text is not valid UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| unusable("the text is not valid UTF-8"))?;
         if text.contains('\0') {
-            return Err(Failure::new("usage.input", "the text contains a NUL byte"));
+            return Err(unusable("the text contains a NUL byte"));
         }
         Ok(text.strip_suffix('\n').map(str::to_owned).unwrap_or(text))
     }
 
     pub fn texts(&self, given: &[String]) -> Result<Vec<String>, Failure> {
         given.iter().map(|text| self.text(text)).collect()
+    }
+
+    /// Values by name, each given as `KEY=VALUE`.
+    pub fn pairs(&self, given: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+        let pair = |pair: &String| {
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| Failure::usage(format!("`{pair}` is not KEY=VALUE")))?;
+            Ok((key.to_owned(), self.text(value)?))
+        };
+        given.iter().map(pair).collect()
+    }
+
+    /// A value as YAML or JSON, from a file, or from standard input with `-`.
+    pub fn value<T: DeserializeOwned>(&self, given: &str) -> Result<T, Failure> {
+        Ok(read_foreign(&self.document(given)?, Limits::default())?)
     }
 
     /// A whole document from a file, or standard input with `-`.
@@ -63,8 +81,8 @@ impl Input {
     }
 
     fn file(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        let file = std::fs::File::open(path)
-            .map_err(|error| Failure::new("usage.input", format!("cannot read {path}: {error}")))?;
+        let file =
+            std::fs::File::open(path).map_err(|error| unusable(format!("cannot read {path}: {error}")))?;
         let bytes = bounded(path, file)?;
         self.taken.borrow_mut().extend_from_slice(&bytes);
         Ok(bytes)
@@ -73,12 +91,14 @@ impl Input {
 
 fn bounded(name: &str, reader: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    reader
-        .take(LARGEST_INPUT + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::new("usage.input", format!("cannot read {name}: {error}")))?;
+    let read = reader.take(LARGEST_INPUT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unusable(format!("cannot read {name}: {error}")))?;
     if bytes.len() as u64 > LARGEST_INPUT {
-        return Err(Failure::new("usage.input", format!("{name} is larger than {LARGEST_INPUT} bytes")));
+        return Err(unusable(format!("{name} is larger than {LARGEST_INPUT} bytes")));
     }
     Ok(bytes)
+}
+
+fn unusable(why: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::UsageInput, why)
 }

@@ -2,14 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::board::{Board, Status};
+use crate::cli::prelude::*;
 use crate::policy::overseer::Question;
 use crate::supervise::Event;
 use crate::supervise::team::{Row, Stage};
-use crate::text::{pad_to, shown, shown_line};
-use crate::wire::to_json_line;
-
-use super::ui::Ui;
+use crate::text::shown;
 
 pub struct Live {
     ui: Ui,
@@ -62,8 +59,8 @@ impl Stage for Live {
         let mut text = format!("{}\n", counts(board));
         for row in rows {
             let since = row.since.map_or(String::new(), |since| format!("{} s", since.as_secs()));
-            text.push_str(&format!(
-                "  {} {} {} {since}\n",
+            text.line(format!(
+                "  {} {} {} {since}",
                 pad_to(&row.agent, 20),
                 pad_to(row.task.as_deref().unwrap_or("-"), 24),
                 pad_to(&shown_line(&row.doing), 12),
@@ -101,14 +98,11 @@ fn asked(question: &Question) -> String {
 }
 
 fn counts(board: &Board) -> String {
-    let parts: Vec<String> = Status::ALL
-        .into_iter()
-        .filter_map(|status| {
-            let count = board.tasks.iter().filter(|task| task.status == status).count();
-            (count > 0).then(|| format!("{status} {count}"))
-        })
-        .collect();
-    if parts.is_empty() { "no tasks yet".to_owned() } else { parts.join(", ") }
+    let parts = commas(Status::ALL.into_iter().filter_map(|status| {
+        let count = board.tasks.iter().filter(|task| task.status == status).count();
+        (count > 0).then(|| format!("{status} {count}"))
+    }));
+    if parts.is_empty() { "no tasks yet".to_owned() } else { parts }
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use std::io::{IsTerminal, Write};
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::flow::Failure;
 use crate::text::{shown, shown_line};
 use crate::wire::to_json_line;
 
-use super::exit;
+/// The exit code of a command that did what it was asked.
+pub const DONE: u8 = 0;
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub enum ColorChoice {
@@ -38,13 +40,36 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn new(data: Value, text: impl Into<String>) -> Self {
-        Self { data, text: text.into(), colored: None, revision: None, exit: exit::DONE }
+    pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
+        let data = serde_json::to_value(data).unwrap_or_default();
+        Self { data, text: text.into(), colored: None, revision: None, exit: DONE }
     }
 
     pub fn at(mut self, revision: u64) -> Self {
         self.revision = Some(revision);
         self
+    }
+
+    pub fn exit(mut self, code: u8) -> Self {
+        self.exit = code;
+        self
+    }
+}
+
+/// Several things on one line.
+pub fn commas<T: ToString>(things: impl IntoIterator<Item = T>) -> String {
+    things.into_iter().map(|thing| thing.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// A text that is written line by line.
+pub trait Lines {
+    fn line(&mut self, line: impl AsRef<str>);
+}
+
+impl Lines for String {
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.push_str(line.as_ref());
+        self.push('\n');
     }
 }
 
@@ -80,7 +105,7 @@ impl Ui {
     }
 
     pub fn failure(&self, failure: &Failure) -> u8 {
-        let code = exit::of(&failure.code);
+        let code = failure.code.exit();
         if self.json {
             let mut object = json!({
                 "liza": 1, "ok": false, "revision": failure.revision,

@@ -1,15 +1,7 @@
 //! Which refs and worktrees somebody can account for: those of a task on the board, in the archive, or of work that is
 //! under way. The one place that knows the names liza gives to them.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use crate::board::intent::Work;
-use crate::board::{Board, CommitId, Status, TaskId};
-use crate::git::checkouts;
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 
 /// Where all refs of ours are, beside the branches of tasks.
 pub const OUR_REFS: &str = "refs/liza/";
@@ -48,7 +40,6 @@ pub struct Landed {
 pub struct Accounts {
     /// The highest epoch of every task there is or was, by its id in lower case; none where nobody can tell.
     tasks: BTreeMap<String, Option<u64>>,
-    on_board: Vec<String>,
     /// Branches and worktrees that open claims name.
     claims: Vec<(String, String)>,
     revision: u64,
@@ -65,13 +56,7 @@ impl Accounts {
             Work::Claim(work) => Some((work.branch.clone(), work.worktree.clone())),
             _ => None,
         });
-        Self {
-            tasks,
-            on_board: board.tasks.iter().map(|task| task.id.folded()).collect(),
-            claims: claims.collect(),
-            revision: board.revision,
-            former: Vec::new(),
-        }
+        Self { tasks, claims: claims.collect(), revision: board.revision, former: Vec::new() }
     }
 
     /// Branches that `init` found count as accounted for: it noted each below [`FORMER_REFS`].
@@ -83,10 +68,6 @@ impl Accounts {
 
     fn task(&self, id: &str) -> bool {
         self.tasks.contains_key(&id.to_lowercase())
-    }
-
-    pub fn is_on_board(&self, id: &str) -> bool {
-        self.on_board.contains(&id.to_lowercase())
     }
 
     /// Whether that task ever had this epoch.
@@ -160,40 +141,25 @@ impl Accounts {
 }
 
 /// Every task in the archive whose file can be read. Those that cannot are named, not passed over.
-pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>, Failure> {
+pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>> {
     const LARGEST: usize = 16 * 1024 * 1024;
-    let dir = ctx.store.layout().archive();
-    let entries = match std::fs::read_dir(&dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Failure::io("list", &dir, &error)),
-    };
-    let is_task = |path: &PathBuf| {
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.extension().is_some_and(|ending| ending == "yaml")
-    };
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_task).collect();
-    // File systems list files in any order; what is found first is reported first.
-    paths.sort();
     let mut found = Vec::new();
-    for path in paths {
-        let read = crate::store::files::read_whole(&path, LARGEST as u64)
-            .map_err(|error| Failure::io("read", &path, &error))?;
-        let task =
-            crate::wire::read_foreign(&read.0, crate::wire::Limits::of_bytes(LARGEST)).map_err(|error| {
-                Failure::new("board.archive", format!("{} cannot be read: {error}", path.display()))
-            })?;
+    for file in ctx.store.archive_files()? {
+        let (path, bytes) = file?;
+        let task = read_foreign(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| {
+            failure!(ErrorCode::BoardArchive, "{} cannot be read: {error}", path.display())
+        })?;
         found.push(task);
     }
     Ok(found)
 }
 
 /// Where worktrees of ours are or should be: what git has on record below `.worktrees`, and what is there.
-pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
-    let home = ctx.worktrees_dir();
+pub fn places(ctx: &Context) -> Result<Vec<Place>> {
+    let home = ctx.machine.worktrees();
     let mut found: BTreeMap<PathBuf, Place> = BTreeMap::new();
     for record in checkouts::list(&ctx.repo)? {
-        let Some(name) = record.path.as_ref().and_then(|path| path.strip_prefix(&home).ok()) else {
+        let Some(name) = record.path.as_ref().and_then(|path| path.strip_prefix(home).ok()) else {
             continue;
         };
         let name = name.to_owned();
@@ -202,9 +168,9 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
             Place { present: false, path: home.join(&name), record: Some(record), name },
         );
     }
-    let mut present = |below: &str| -> Result<(), Failure> {
+    let mut present = |below: &str| -> Result<()> {
         let dir = home.join(below);
-        for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
             if [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
                 continue;
@@ -247,14 +213,8 @@ mod tests {
     fn accounts() -> Accounts {
         let tasks = [("t1".to_owned(), Some(2)), ("t2".to_owned(), Some(0)), ("old".to_owned(), None)];
         let claims = vec![("task/t3".to_owned(), ".worktrees/t3".to_owned())];
-        Accounts {
-            tasks: tasks.into(),
-            on_board: vec!["t1".into(), "t2".into()],
-            claims,
-            revision: 9,
-            former: Vec::new(),
-        }
-        .beside(&["refs/liza/former/1/heads/task/theirs".to_owned()])
+        Accounts { tasks: tasks.into(), claims, revision: 9, former: Vec::new() }
+            .beside(&["refs/liza/former/1/heads/task/theirs".to_owned()])
     }
 
     #[test]

@@ -1,30 +1,20 @@
 //! Branches moved for people: a commit of theirs into integration, integration to where they want it.
 
-use serde_json::Value;
-
-use crate::board::gates::{GateReport, Lacking, Moment};
-use crate::board::intent::RefMove;
-use crate::board::rules::{BeginMove, CancelMove, FinishMove, MoveKind, RecordMove};
-use crate::board::{CommitId, Needs};
-use crate::git::{Expected, MergeTree, NewCommit, RefError, commit_tree, merge_tree, refs};
-use crate::host::crash;
-use crate::policy::gate::Gate;
-use crate::store::layout::{DIRECTORY, WORKTREES};
-
-use super::claim::integration_head;
-use super::context::Context;
-use super::failure::Failure;
+use super::branches::{after_the_move, moved_all_the_same, no_private_paths, not_checked_out};
 use super::gates::{Question, judge};
-use super::merge::{after_the_move, moved_all_the_same, not_checked_out};
+use super::prelude::*;
 
 /// How often it is begun anew because merges were faster.
 const TRIES: usize = 20;
 
 /// Brings a commit that liza did not make into integration: fast-forward if possible, else merged.
-pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), Failure> {
+pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u64)> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let branch = snapshot.board.config().integration_branch.clone();
-    let commit = ctx.resolve_here(rev)?.ok_or_else(|| unknown_commit(rev))?;
+    let commit = ctx.resolve_here(rev)?.ok_or_else(|| {
+        failure!(Code::Value, "`{rev}` does not name a commit")
+            .hint("a branch, a tag or a commit id of this repository")
+    })?;
     // What can be refused is refused before anything is begun.
     allowed(ctx, &commit)?;
     not_checked_out(ctx, &branch)?;
@@ -32,7 +22,7 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
         kind: MoveKind::Advance,
         branch: branch.clone(),
         reason: reason.to_owned(),
-        owner: crate::host::this_process(),
+        owner: host::this_process(),
     };
     carry_out(ctx, begin, |time| {
         let old = allowed(ctx, &commit)?;
@@ -49,7 +39,7 @@ pub fn advance(ctx: &Context, rev: &str, reason: &str) -> Result<(Value, u64), F
 }
 
 /// Whether integration may be brought to this commit. Returns where it is.
-fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
+fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let branch = &board.config().integration_branch;
     let query = ctx.query()?;
@@ -59,7 +49,7 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
         && (board.rest.integration.head.as_ref() != Some(&old)
             || !super::verify::integration_is_accounted_for(ctx, &board));
     if query.is_ancestor(commit, &old)? && !accepts {
-        return Err(Failure::new("refused.empty", format!("`{branch}` contains {} already", commit.short())));
+        return Err(failure!(Code::NothingSubmitted, "`{branch}` contains {} already", commit.short()));
     }
     let mut known = old.clone();
     if let Some(moved) = super::moved::integration_was_moved(ctx, &board)? {
@@ -68,11 +58,8 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
         let stands_on_it = query.is_ancestor(&old, commit)?;
         let returns = *commit == moved.from && stands_on_it;
         if stands_on_it && !returns && moved.lost > 0 {
-            return Err(Failure::new(
-                "refused.not_ancestor",
-                format!("accepting this would drop merged work: {}", moved.told()),
-            )
-            .hint(moved.remedy()));
+            let what = format!("accepting this would drop merged work: {}", moved.told());
+            return Err(Failure::new(Code::NotAncestor, what).hint(moved.remedy()));
         }
         if !stands_on_it {
             ctx.integration_in_place(&board)?;
@@ -84,7 +71,7 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId, Failure> {
 }
 
 /// Whether more than one commit would come to the first-parent history at once while only the last of them is gated.
-fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool, Failure> {
+fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<bool> {
     // Put back to where liza left it, every step was gated when it was made.
     if ctx.read(&Needs::Nothing)?.board.rest.integration.head.as_ref() == Some(commit) {
         return Ok(false);
@@ -94,7 +81,7 @@ fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<
 }
 
 /// Brings integration to another branch, by default the one the repository is on.
-pub fn deliver(ctx: &Context, to: &str) -> Result<(Value, u64), Failure> {
+pub fn deliver(ctx: &Context, to: &str) -> Result<(Moved, u64)> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let source = snapshot.board.config().integration_branch.clone();
     ctx.integration_in_place(&snapshot.board)?;
@@ -106,76 +93,36 @@ pub fn deliver(ctx: &Context, to: &str) -> Result<(Value, u64), Failure> {
     }
     let old = query.head_of_branch(to)?;
     if old.as_ref() == Some(&head) {
-        return Err(Failure::new("refused.empty", format!("`{to}` is at the head of `{source}` already")));
+        return Err(failure!(Code::NothingSubmitted, "`{to}` is at the head of `{source}` already"));
     }
     if let Err(failure) = not_checked_out(ctx, to) {
         // In the user's own checkout only the user moves anything.
-        return Err(Failure::new("refused.checked_out", failure.message)
+        return Err(Failure::new(Code::CheckedOut, failure.message)
             .hint(format!("bring it there yourself: git merge --ff-only {source}")));
     }
     if let Some(old) = &old
         && !query.is_ancestor(old, &head)?
     {
-        return Err(Failure::new(
-            "refused.not_ancestor",
-            format!("`{to}` has commits that `{source}` does not have"),
-        )
-        .hint(format!("take them in first: `liza integration advance {to} --reason …`")));
+        return Err(failure!(Code::NotAncestor, "`{to}` has commits that `{source}` does not have")
+            .hint(format!("take them in first: `liza integration advance {to} --reason …`")));
     }
     let begin = BeginMove {
         kind: MoveKind::Deliver,
         branch: to.to_owned(),
         reason: format!("deliver {source} to {to}"),
-        owner: crate::host::this_process(),
+        owner: host::this_process(),
     };
     carry_out(ctx, begin, |_| Ok(RefMove { branch: to.to_owned(), old: old.clone(), new: head.clone() }))
 }
 
-fn unknown_commit(rev: &str) -> Failure {
-    Failure::new("refused.value", format!("`{rev}` does not name a commit"))
-        .hint("a branch, a tag or a commit id of this repository")
-}
-
-/// Whether a path of the repository is liza's own, however it is spelled.
-pub fn is_private(path: &str) -> bool {
-    let first = path.split('/').next().unwrap_or_default().to_ascii_lowercase();
-    first == DIRECTORY || first == WORKTREES
-}
-
-/// State of liza itself must never travel through git: it would turn back time when an old branch is merged.
-pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<(), Failure> {
-    let query = ctx.query()?;
-    let base = query.merge_base(from, to)?.unwrap_or_else(|| from.clone());
-    let private: Vec<String> = query
-        .changed_paths(&base, to)?
-        .into_iter()
-        .map(|change| change.path)
-        .filter(|path| is_private(path))
-        .collect();
-    if private.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new("refused.scope", format!("it changes liza's own files: {}", private.join(", ")))
-        .hint("take them out of that commit; .liza and .worktrees are never committed"))
-}
-
-fn merged(
-    ctx: &Context,
-    old: &CommitId,
-    commit: &CommitId,
-    reason: &str,
-    time: i64,
-) -> Result<CommitId, Failure> {
+fn merged(ctx: &Context, old: &CommitId, commit: &CommitId, reason: &str, time: i64) -> Result<CommitId> {
     match merge_tree(&ctx.repo, old, commit)? {
         MergeTree::Clean(tree) => joined(ctx, &tree, old, commit, reason, time),
         MergeTree::Conflict { files, .. } => {
             let files: Vec<String> = files.into_iter().map(|file| file.path).collect();
-            Err(Failure::new(
-                "git.conflict",
-                format!("it conflicts with integration in {}", files.join(", ")),
-            )
-            .hint("merge integration into that commit first, resolve there, then advance to the result")
-            .detail("files", files))
+            Err(failure!(ErrorCode::GitConflict, "it conflicts with integration in {}", files.join(", "))
+                .hint("merge integration into that commit first, resolve there, then advance to the result")
+                .detail("files", files))
         }
     }
 }
@@ -187,23 +134,16 @@ fn joined(
     commit: &CommitId,
     reason: &str,
     time: i64,
-) -> Result<CommitId, Failure> {
+) -> Result<CommitId> {
     let who = ctx.query()?.identity().at(time);
     let reason: String =
         reason.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
     let message = format!("Advance integration: {reason}\n\nLiza-Advance: {commit}\n");
-    let new = NewCommit {
-        tree,
-        parents: &[old.clone(), commit.clone()],
-        message: &message,
-        author: &who,
-        committer: &who,
-    };
-    Ok(commit_tree(&ctx.repo, &new)?)
+    commit_by(ctx, &who, tree, &[old.clone(), commit.clone()], &message)
 }
 
 /// What the gates say about where integration is to go. If it stands there already, it is integration that is red.
-fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport, Failure> {
+fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport> {
     let report = judge(ctx, &Question::new(Moment::Advance, &step.new))?;
     if step.old.as_ref() == Some(&step.new) && report.lacking().is_some_and(|(_, why)| why == Lacking::Failed)
     {
@@ -212,17 +152,13 @@ fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport, Failure> {
     Ok(report)
 }
 
-fn carry_out(
-    ctx: &Context,
-    begin: BeginMove,
-    step: impl Fn(i64) -> Result<RefMove, Failure>,
-) -> Result<(Value, u64), Failure> {
+fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMove>) -> Result<(Moved, u64)> {
     let (owner, kind) = (begin.owner.clone(), begin.kind);
     let begun = ctx.commit(begin)?;
-    let id = begun.outcome["intent"].as_u64().unwrap_or_default();
+    let id = begun.outcome.intent;
     let time = begun.board.intent(id).map_or(ctx.now.wall.0, |intent| intent.time.0);
     crash::point("move.begun");
-    let moved: Result<(Value, u64), Failure> = (|| {
+    let moved: Result<(Moved, u64)> = (|| {
         for turn in 1.. {
             let step = step(time)?;
             let refname = refs::of_branch(&step.branch)?;
@@ -243,20 +179,15 @@ fn carry_out(
             }
         }
         crash::point("move.moved");
-        refs::sync_filesystem(&ctx.repo.common_dir)
-            .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
-        let finished = ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?;
-        Ok((finished.outcome, finished.board.revision))
+        ctx.sync()?;
+        Ok(ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?.done())
     })();
-    match moved {
-        Ok(answer) => Ok(answer),
-        Err(failure) => {
-            if let Some(step) = moved_all_the_same(ctx, id) {
-                return Err(after_the_move(&step, failure));
-            }
-            let reason = failure.message.clone();
-            let _ = ctx.commit_as_liza(CancelMove { intent: id, owner, reason });
-            Err(failure)
+    moved.map_err(|failure| {
+        if let Some(step) = moved_all_the_same(ctx, id) {
+            return after_the_move(&step, failure);
         }
-    }
+        let reason = failure.message.clone();
+        let _ = ctx.commit_as_liza(CancelMove { intent: id, owner, reason });
+        failure
+    })
 }

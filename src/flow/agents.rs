@@ -1,21 +1,21 @@
 //! Identities: the token is made here, shown once and kept in a file only its owner can read.
 
-use serde_json::{Value, json};
-
+use super::context::token_hash;
+use super::prelude::*;
 use crate::board::agent::{default_id, numbered_ids};
-use crate::board::rules::RegisterAgent;
-use crate::board::{AgentId, Needs, Process, Role};
-use crate::policy::registry::Registry;
-use crate::store::files;
 
-use super::context::{Context, token_hash};
-use super::failure::Failure;
+/// An agent that is registered, and what it shows to be believed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Registration {
+    #[serde(flatten)]
+    pub agent: Registered,
+    pub token: String,
+    pub token_file: PathBuf,
+}
 
-pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<(Value, u64), Failure> {
+pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<(Registration, u64)> {
     // A repeated request registers the same id anew: the first token is known to nobody but its receiver.
-    if let Some((first, _)) = ctx.answered()?
-        && let Some(id) = first["id"].as_str().and_then(|id| AgentId::new(id).ok())
-    {
+    if let Some((Registered { id, .. }, _)) = ctx.answered()? {
         let again = Context { request: None, ..ctx.again() };
         return register_once(&again, &roles, id, Taking::Any, None);
     }
@@ -28,11 +28,11 @@ pub fn register(ctx: &Context, roles: Vec<Role>, id: Option<AgentId>) -> Result<
         let free = roles.first().and_then(|role| default_id(role, |id| snapshot.board.agent(id).is_some()));
         let Some(id) = free else { break };
         match register_once(ctx, &roles, id, Taking::Fresh, None) {
-            Err(failure) if failure.code == "refused.id_taken" => continue,
+            Err(failure) if failure.code == Code::IdTaken => continue,
             other => return other,
         }
     }
-    Err(Failure::new("busy.ids", "no free agent id could be had").hint("choose one with --id"))
+    Err(Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id"))
 }
 
 /// Whose id may be taken.
@@ -51,7 +51,7 @@ pub fn register_running(
     id: Option<AgentId>,
     runner: &Process,
     take: impl Fn(&AgentId) -> bool,
-) -> Result<(Value, u64), Failure> {
+) -> Result<(Registration, u64)> {
     let roles = [role.clone()];
     if let Some(id) = id {
         if !take(&id) {
@@ -67,18 +67,18 @@ pub fn register_running(
             Some(agent) => {
                 agent.has(role)
                     && agent.runner.is_some()
-                    && !super::runners::is_running(ctx.store.dir(), &id, agent.runner.as_ref())
+                    && !ctx.machine.is_running(&id, agent.runner.as_ref())
             }
         };
         if free && take(&id) {
             return register_once(ctx, &roles, id, Taking::Any, Some(runner));
         }
     }
-    Err(Failure::new("busy.ids", "no free agent id could be had").hint("choose one with --id"))
+    Err(Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id"))
 }
 
 fn running_already(id: &AgentId) -> Failure {
-    Failure::new("refused.agent_running", format!("a runner of `{id}` is at work"))
+    failure!(Code::AgentRunning, "a runner of `{id}` is at work")
         .hint("choose another --id, or stop that one first")
 }
 
@@ -88,11 +88,11 @@ fn register_once(
     id: AgentId,
     taking: Taking,
     supervised_by: Option<&Process>,
-) -> Result<(Value, u64), Failure> {
+) -> Result<(Registration, u64)> {
     let snapshot = ctx.read(&Needs::Nothing)?;
     let runner = snapshot.board.agent(&id).and_then(|agent| agent.runner.clone());
     let token = crate::host::secret()
-        .map_err(|error| Failure::io("read", std::path::Path::new("the kernel's randomness"), &error))?;
+        .map_err(|error| Failure::io("read", Path::new("the kernel's randomness"), &error))?;
     let config = ctx.project_config()?;
     let committed = ctx.commit(RegisterAgent {
         id: id.clone(),
@@ -103,14 +103,8 @@ fn register_once(
         runner: supervised_by.cloned(),
         fresh: taking == Taking::Fresh,
         // Whoever takes its place holds the lock already.
-        former_runner_lives: supervised_by.is_none()
-            && super::runners::is_running(ctx.store.dir(), &id, runner.as_ref()),
+        former_runner_lives: supervised_by.is_none() && ctx.machine.is_running(&id, runner.as_ref()),
     })?;
-    let path = ctx.store.layout().tokens().join(id.as_str());
-    files::make_private_dir(&ctx.store.layout().tokens())?;
-    files::replace(&path, format!("{token}\n").as_bytes())?;
-    let mut data = committed.outcome;
-    data["token"] = json!(token);
-    data["token_file"] = json!(path);
-    Ok((data, committed.board.revision))
+    let path = ctx.machine.write_token(&id, &token)?;
+    Ok((Registration { agent: committed.outcome, token, token_file: path }, committed.board.revision))
 }

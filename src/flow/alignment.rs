@@ -1,11 +1,8 @@
 //! The four questions a reviewer asks of a checkpoint, answered by what liza itself saw.
 
-use serde::Serialize;
-
-use crate::board::history::Event;
-use crate::board::rules::current_checkpoint;
-use crate::board::task::Body;
-use crate::board::{PathPattern, RepoPath, inside};
+use super::prelude::*;
+use crate::board::history::Assumption;
+use crate::board::inside;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answer {
@@ -19,26 +16,18 @@ pub fn answers(body: &Body) -> Vec<Answer> {
     let (Some(submission), Some(checkpoint)) = (&body.submission, current_checkpoint(body)) else {
         return Vec::new();
     };
-    vec![
-        before_work(body),
-        files(&checkpoint.files_to_modify, &submission.files),
-        validation(body),
-        assumptions(body),
-    ]
+    let files = files(&checkpoint.files_to_modify, &submission.files);
+    vec![before_work(body), files, validation(body), assumptions(body)]
 }
 
 fn before_work(body: &Body) -> Answer {
     let written = body.history.iter().rev().find(|line| line.event == Event::PreExecutionCheckpoint);
     let handout = body.attempt().and_then(|attempt| attempt.handout.as_ref());
     let (holds, answer) = match (written, handout) {
-        (Some(line), Some(handout)) => (
-            true,
-            format!(
-                "written {} while the worktree was as handed out (head {})",
-                line.time,
-                handout.head.short()
-            ),
-        ),
+        (Some(line), Some(handout)) => {
+            let (time, head) = (line.time, handout.head.short());
+            (true, format!("written {time} while the worktree was as handed out (head {head})"))
+        }
         _ => (false, "no checkpoint of this iteration is on record".to_owned()),
     };
     Answer { question: "Was the checkpoint written before the work?", holds, answer }
@@ -73,26 +62,17 @@ fn files(announced: &[String], touched: &[String]) -> Answer {
 
 fn validation(body: &Body) -> Answer {
     let question = "Was the validation run as planned?";
-    match &body.submission {
-        Some(submission) => {
-            let ran = &submission.validation;
-            Answer {
-                question,
-                holds: ran.passed(),
-                answer: format!(
-                    "liza ran `{}` at {}: exit {}, output {} `{}` ({} ms, {})",
-                    ran.command,
-                    submission.commit.short(),
-                    ran.exit.map_or("none".to_owned(), |code| code.to_string()),
-                    if ran.output_matched { "contains" } else { "lacks" },
-                    ran.expect.trim(),
-                    ran.duration_ms,
-                    ran.log
-                ),
-            }
-        }
-        None => Answer { question, holds: false, answer: "nothing was submitted".to_owned() },
-    }
+    let Some(submission) = &body.submission else {
+        return Answer { question, holds: false, answer: "nothing was submitted".to_owned() };
+    };
+    let Validation { command, expect, exit, output_matched, duration_ms, log, .. } = &submission.validation;
+    let (at, expect) = (submission.commit.short(), expect.trim());
+    let exit = exit.map_or("none".to_owned(), |code| code.to_string());
+    let has = if *output_matched { "contains" } else { "lacks" };
+    let answer = format!(
+        "liza ran `{command}` at {at}: exit {exit}, output {has} `{expect}` ({duration_ms} ms, {log})"
+    );
+    Answer { question, holds: submission.validation.passed(), answer }
 }
 
 fn assumptions(body: &Body) -> Answer {
@@ -102,17 +82,11 @@ fn assumptions(body: &Body) -> Answer {
     let answer = if made.is_empty() {
         "none were made".to_owned()
     } else {
-        let list: Vec<String> = made
-            .iter()
-            .map(|assumption| {
-                if assumption.critical {
-                    format!("[critical] {}", assumption.text)
-                } else {
-                    assumption.text.clone()
-                }
-            })
-            .collect();
-        format!("judge each: {}", list.join("; "))
+        let told = |made: &Assumption| match made.critical {
+            true => format!("[critical] {}", made.text),
+            false => made.text.clone(),
+        };
+        format!("judge each: {}", made.iter().map(told).collect::<Vec<_>>().join("; "))
     };
     Answer { question: "Were the assumptions valid?", holds: critical == 0, answer }
 }

@@ -1,15 +1,8 @@
 //! Archiving: finished tasks into files of their own, then off the board, then their worktrees to the trash.
 
-use serde::Serialize;
-
-use crate::board::rules::{ArchiveTasks, Finished};
-use crate::board::{Board, Needs, Task, TaskId, Wall};
-use crate::host::crash;
-use crate::store::{Committed, StoreError};
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 use super::worktrees::{self, PruneOptions, PruneReport};
+use crate::store::Committed;
 
 /// How long finished tasks and removed things are kept where they are, unless somebody says otherwise.
 pub const KEEP_DAYS: u64 = 14;
@@ -57,7 +50,7 @@ pub fn ended_before(task: &Task, days: u64, now: Wall) -> bool {
     u64::try_from(now.since(ended(task))).is_ok_and(|age| age >= days.saturating_mul(86_400))
 }
 
-pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Failure> {
+pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
     // Somebody may archive the same tasks at the same moment; then there is less to do.
     for _ in 0..5 {
         match archive_once(ctx, which, dry_run) {
@@ -65,10 +58,10 @@ pub fn archive(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Fa
             other => return other,
         }
     }
-    Err(Failure::new("stale.board", "others keep archiving the same tasks; run the command again"))
+    Err(Failure::new(ErrorCode::StaleBoard, "others keep archiving the same tasks; run the command again"))
 }
 
-fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, Failure> {
+fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report> {
     let snapshot = ctx.read(&finished_bodies(ctx)?)?;
     // Who may do this at all is asked before anything is written.
     ctx.ask(&snapshot.board, ArchiveTasks { tasks: Vec::new() })?;
@@ -85,7 +78,7 @@ fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, F
         let what = ArchiveTasks { tasks: chunk.to_vec() };
         // The request stands for the whole, and is answered by the first commit.
         let committed = if number == 0 { ctx.commit(what)? } else { ctx.commit_step(what)? };
-        tally(&mut report, &committed);
+        tally(&mut report, committed);
     }
     crash::point("archive.committed");
     match worktrees::prune(ctx, PruneOptions::default(), Some(&report.archived)) {
@@ -96,14 +89,13 @@ fn archive_once(ctx: &Context, which: &Which, dry_run: bool) -> Result<Report, F
     Ok(report)
 }
 
-/// The bodies of all finished tasks.
-fn finished_bodies(ctx: &Context) -> Result<Needs, Failure> {
+fn finished_bodies(ctx: &Context) -> Result<Needs> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
     let finished = snapshot.board.tasks.iter().filter(|task| task.status.is_terminal());
     Ok(Needs::Tasks(finished.map(|task| task.id.clone()).collect()))
 }
 
-fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> Result<Vec<TaskId>, Failure> {
+fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> Result<Vec<TaskId>> {
     let finished = Finished::of(board);
     if let Which::These(ids) = which {
         let mut chosen: Vec<TaskId> = Vec::new();
@@ -138,22 +130,24 @@ fn choose(ctx: &Context, board: &Board, which: &Which, report: &mut Report) -> R
     Ok(chosen)
 }
 
-fn write(ctx: &Context, board: &Board, ids: &[TaskId]) -> Result<(), Failure> {
+fn write(ctx: &Context, board: &Board, ids: &[TaskId]) -> Result<()> {
     let tasks: Vec<&Task> =
         ids.iter().filter_map(|id| board.task(id)).filter(|task| !task.is_light()).collect();
     // One that came to its end since the board was looked at waits for the next time.
     if tasks.len() != ids.len() {
-        return Err(Failure::new("stale.board", "the board changed meanwhile; run the command again"));
+        return Err(Failure::new(
+            ErrorCode::StaleBoard,
+            "the board changed meanwhile; run the command again",
+        ));
     }
     ctx.store.write_archive(&tasks, ctx.now.wall)?;
     crash::point("archive.files");
     Ok(())
 }
 
-fn tally(report: &mut Report, committed: &Committed) {
-    let ids = committed.outcome["archived"].as_array().into_iter().flatten();
-    report.archived.extend(ids.filter_map(|id| id.as_str()).filter_map(|id| TaskId::new(id).ok()));
-    report.records += committed.outcome["records"].as_u64().unwrap_or(0);
+fn tally(report: &mut Report, committed: Committed<Archived>) {
+    report.archived.extend(committed.outcome.archived);
+    report.records += committed.outcome.records;
     report.revision = committed.board.revision;
 }
 
@@ -170,13 +164,11 @@ pub fn thin_out(ctx: &Context) {
         Ok(count) => ctx.narrate(format!(
             "{count} finished tasks were archived, for more than {CROWDED} stood on the board; `liza gc` collects what they left"
         )),
-        Err(failure) => {
-            ctx.narrate(format!("finished tasks could not be archived: {}", failure.message));
-        }
+        Err(failure) => ctx.narrate(format!("finished tasks could not be archived: {failure}")),
     }
 }
 
-fn oldest_leave(ctx: &Context) -> Result<usize, Failure> {
+fn oldest_leave(ctx: &Context) -> Result<usize> {
     let snapshot = ctx.store.read(&finished_bodies(ctx)?)?;
     let board = &snapshot.board;
     if !is_crowded(board) {

@@ -1,29 +1,24 @@
 //! The circuit breaker at work: it trips, writes a report, and sets the switch that its response calls for. In that order, each
 //! step on record before the next, so that whoever comes after a kill goes on where it stopped. No task is touched.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
-
-use serde_json::Value;
-
+use super::page::{heading, line};
+use super::prelude::*;
 use crate::board::breaker::{Breaker, Trip};
-use crate::board::rules::{AnswerTrip, ResolveBreaker};
-use crate::board::{Board, Needs, Switch, Task};
+use crate::board::{Switch, TripId};
 use crate::policy::breaker::{
     BreakerConfig, Gauge, decisions, gauges, meaning, reason, trips, weighs_merges,
 };
-use crate::store::StoreError;
-use crate::text::md_inline;
 
-use super::context::Context;
-use super::failure::Failure;
+fn report_name(trip: &str) -> String {
+    format!("breaker-{trip}.md")
+}
 
 pub fn report_path(ctx: &Context, trip: &str) -> PathBuf {
-    ctx.store.layout().reports().join(format!("breaker-{trip}.md"))
+    ctx.store.report_file(&report_name(trip))
 }
 
 /// Ends what a former look began, then trips for every story that is new. Says what was done, a line each.
-pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>, Failure> {
+pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>> {
     let mut done = Vec::new();
     let board = ctx.read(&Needs::Everything)?.board;
     for trip in unanswered(&board.rest.circuit_breaker) {
@@ -40,9 +35,9 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>, Failur
             Err(StoreError::Refused(_)) => continue,
             other => other?,
         };
-        crate::host::crash::point("breaker.tripped");
-        let id = committed.outcome["id"].as_str().unwrap_or_default();
-        if let Some(trip) = committed.board.rest.circuit_breaker.trips.iter().find(|trip| trip.id == id) {
+        crash::point("breaker.tripped");
+        let trips = &committed.board.rest.circuit_breaker.trips;
+        if let Some(trip) = trips.iter().find(|trip| trip.id == committed.outcome.id) {
             done.push(answer(ctx, &committed.board, trip)?);
         }
     }
@@ -50,7 +45,7 @@ pub fn look(ctx: &Context, config: &BreakerConfig) -> Result<Vec<String>, Failur
 }
 
 /// What cannot be read of the archive is said and left out.
-fn archived(ctx: &Context, board: &Board) -> Result<Vec<Task>, Failure> {
+fn archived(ctx: &Context, board: &Board) -> Result<Vec<Task>> {
     let (tasks, left_out) = ctx.store.all_archived(board)?;
     left_out.iter().for_each(|trouble| ctx.narrate(format!("the breaker leaves out: {trouble}")));
     Ok(tasks)
@@ -66,30 +61,23 @@ fn unanswered(breaker: &Breaker) -> impl Iterator<Item = &Trip> {
 }
 
 /// Carries out what a trip calls for; whatever of it is done already stays as it is.
-fn answer(ctx: &Context, board: &Board, trip: &Trip) -> Result<String, Failure> {
-    let path = report_path(ctx, &trip.id);
-    crate::store::files::make_private_dir(&ctx.store.layout().reports())?;
-    crate::store::files::publish_new(&path, report(board, trip).as_bytes())?;
-    crate::host::crash::point("breaker.reported");
+fn answer(ctx: &Context, board: &Board, trip: &Trip) -> Result<String> {
+    let (path, _) = ctx.store.publish_report(&report_name(&trip.id), &report(board, trip))?;
+    crash::point("breaker.reported");
     if let Some(switch) = trip.response.switch() {
         ctx.store.set_switch(switch, None, &reason(trip))?;
     }
-    crate::host::crash::point("breaker.switched");
+    crash::point("breaker.switched");
     ctx.commit_as_liza(AnswerTrip { id: trip.id.clone() })?;
-    let switch =
-        trip.response.switch().map_or(String::new(), |switch| format!("; {} is set", switch.as_str()));
-    Ok(format!(
-        "the breaker tripped ({}, {}): {}{switch}; report: {}",
-        trip.id,
-        trip.pattern.as_str(),
-        trip.summary,
-        path.display()
-    ))
+    let Trip { id, pattern, summary, response, .. } = trip;
+    let switch = response.switch().map_or(String::new(), |switch| format!("; {} is set", switch.as_str()));
+    let (pattern, path) = (pattern.as_str(), path.display());
+    Ok(format!("the breaker tripped ({id}, {pattern}): {summary}{switch}; report: {path}"))
 }
 
 /// A person takes these switches away. Those that a trip set count as set from then on, also if whoever set them died before
 /// saying so: they are not set again.
-pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<(), Failure> {
+pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     for trip in unanswered(&board.rest.circuit_breaker) {
         let its_own = |switch: &&&Switch| {
@@ -105,7 +93,7 @@ pub fn note_resumed(ctx: &Context, switches: &[&Switch]) -> Result<(), Failure> 
 }
 
 /// How far every pattern is from tripping; nothing is changed.
-pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64), Failure> {
+pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64)> {
     let config = ctx.project_config()?.breaker;
     let board = ctx.read(&Needs::Everything)?.board;
     let archived = archived(ctx, &board)?;
@@ -113,24 +101,14 @@ pub fn check(ctx: &Context) -> Result<(Vec<Gauge>, u64), Failure> {
 }
 
 /// What a person decided; the switch stays until `resume`.
-pub fn resolve(ctx: &Context, id: Option<&str>, note: &str) -> Result<(Value, u64), Failure> {
-    let committed = ctx.commit(ResolveBreaker { id: id.map(str::to_owned), note: note.to_owned() })?;
-    Ok((committed.outcome, committed.board.revision))
+pub fn resolve(ctx: &Context, id: Option<&TripId>, note: &str) -> Result<(Resolved, u64)> {
+    Ok(ctx.commit(ResolveBreaker { id: id.map(ToString::to_string), note: note.to_owned() })?.done())
 }
 
 /// The switches that a trip set and nobody has taken away.
-pub fn switches_of(ctx: &Context) -> Result<Vec<Switch>, Failure> {
-    let set = ctx.store.switches()?.set;
-    Ok(set
-        .into_iter()
-        .filter(|switch| switch.subject.is_none() && switch.reason.starts_with("breaker trip-"))
-        .collect())
-}
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+pub fn switches_of(ctx: &Context) -> Result<Vec<Switch>> {
+    let of_trip = |switch: &Switch| switch.subject.is_none() && switch.reason.starts_with("breaker trip-");
+    Ok(ctx.store.switches()?.set.into_iter().filter(of_trip).collect())
 }
 
 /// For a person, of the trip; of the board only which of its tasks can still be decided about.
@@ -146,35 +124,21 @@ fn report(board: &Board, trip: &Trip) -> String {
     });
     line!(text, "- Response: {}; {switch}", trip.response.as_str());
     line!(text, "- No task was changed.");
-    line!(text);
-    line!(text, "## What it means");
-    line!(text);
+    heading!(text, "What it means");
     line!(text, "{}", meaning(trip.pattern));
-    line!(text);
-    line!(text, "## Evidence");
-    line!(text);
+    heading!(text, "Evidence");
     line!(text, "| source | task | agent | time | what |");
     line!(text, "|---|---|---|---|---|");
     for record in &trip.evidence {
-        line!(
-            text,
-            "| {} | {} | {} | {} | {} |",
-            md_inline(&record.source),
-            record.task_id.as_ref().map_or("-", |task| task.as_str()),
-            record.agent,
-            record.time,
-            md_inline(&record.text)
-        );
+        let (source, what) = (md_inline(&record.source), md_inline(&record.text));
+        let task = record.task_id.as_ref().map_or("-", |task| task.as_str());
+        line!(text, "| {source} | {task} | {} | {} | {what} |", record.agent, record.time);
     }
-    line!(text);
-    line!(text, "## Affected");
-    line!(text);
+    heading!(text, "Affected");
     for what in &trip.affected {
         line!(text, "- {}", md_inline(what));
     }
-    line!(text);
-    line!(text, "## Decide");
-    line!(text);
+    heading!(text, "Decide");
     for decision in decisions(trip, board) {
         line!(text, "- [ ] {decision}");
     }

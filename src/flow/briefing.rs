@@ -7,22 +7,14 @@ mod review;
 mod sources;
 mod task;
 
-use std::path::Path;
-
+use super::prelude::*;
 use crate::board::agent::BUILT_IN_ROLES;
 use crate::board::grants::Operation;
-use crate::board::{AgentId, Board, Needs, Role, Task, TaskId};
-use crate::policy::ProjectConfig;
-use crate::policy::registry::Registry;
 use crate::policy::wake::Wake;
 use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
 
-use super::context::Context;
-use super::failure::Failure;
-
 pub(super) use sources::unreadable;
 
-/// What an agent is to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Assignment {
     /// Implement, in the worktree of this claim. Epoch 0, which no claim has, stands for one that is not made yet.
@@ -34,7 +26,8 @@ pub enum Assignment {
 }
 
 impl Assignment {
-    fn task(&self) -> Option<&TaskId> {
+    /// What it is about, if that is one task.
+    pub fn task(&self) -> Option<&TaskId> {
         match self {
             Self::Task { task, .. } | Self::Review { task } => Some(task),
             Self::Plan { .. } => None,
@@ -74,7 +67,7 @@ const REVIEW_PAGE: &str = "protocols/review-protocol.md";
 const KIB: usize = 1024;
 
 /// Everything the agent is told, or what is missing for it.
-pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, Vec<String>>, Failure> {
+pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, Vec<String>>> {
     let row = Row::of(request.role);
     let config = ctx.project_config()?;
     fits_role(request, &row)?;
@@ -102,7 +95,7 @@ pub fn brief(ctx: &Context, request: &BriefRequest<'_>) -> Result<Result<Brief, 
 }
 
 /// A plan for a reviewer or a review for a coder would show them what is not theirs.
-fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<(), Failure> {
+fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<()> {
     let fits = match request.assignment {
         Assignment::Task { .. } => !row.planning && !row.submission,
         Assignment::Review { .. } => row.submission,
@@ -111,7 +104,7 @@ fn fits_role(request: &BriefRequest<'_>, row: &Row) -> Result<(), Failure> {
     if fits {
         return Ok(());
     }
-    Err(Failure::new("refused.role", format!("this is not work for a {}", request.role)).hint(
+    Err(failure!(Code::Role, "this is not work for a {}", request.role).hint(
         "tasks are for the role they name, reviews for code_reviewer and red_team, planning for planner",
     ))
 }
@@ -133,7 +126,7 @@ fn bootstrap_gaps(ctx: &Context, role: &Role, config: &ProjectConfig) -> Vec<Str
     if !BUILT_IN_ROLES.contains(&role.as_str()) && !config.roles.contains_key(role) {
         missing.push(format!("the role `{role}` is defined nowhere: add it under `roles:` in liza.yaml"));
     }
-    let specs = ctx.store.layout().specs();
+    let specs = ctx.store.specs_location();
     let review = role.judges().then_some(REVIEW_PAGE);
     for page in PAGES.into_iter().chain(review) {
         if let Some(why) = unreadable(&specs, Path::new(page)) {
@@ -159,12 +152,11 @@ struct Desk<'a> {
 impl<'a> Desk<'a> {
     fn common(&mut self) {
         let path = |path: &Path| Quoted::new(&path.display().to_string());
-        let layout = self.ctx.store.layout();
         self.facts.plain("agent", self.request.agent);
         self.facts.plain("role", self.request.role);
         self.facts.plain("project_root", &path(self.ctx.root()));
-        self.facts.plain("blackboard", &path(&layout.state()));
-        self.facts.plain("specs_location", &path(&layout.specs()));
+        self.facts.plain("blackboard", &path(&self.ctx.store.blackboard()));
+        self.facts.plain("specs_location", &path(&self.ctx.store.specs_location()));
         self.facts.optional("task_id", self.request.assignment.task());
         let remarks: Vec<&str> = self.request.remarks.iter().map(|remark| remark.trim()).collect();
         let bound = Bound::new(16 * KIB, "`liza log`");
@@ -189,9 +181,9 @@ impl<'a> Desk<'a> {
         self.facts.optional("only_paths", Some(&paths).filter(|paths| !paths.as_str().is_empty()));
     }
 
-    fn task(&self, id: &TaskId) -> Result<&'a Task, Failure> {
+    fn task(&self, id: &TaskId) -> Result<&'a Task> {
         self.board.task(id).ok_or_else(|| {
-            Failure::new("stale.task", format!("task `{id}` is not on the board any more"))
+            failure!(ErrorCode::StaleTask, "task `{id}` is not on the board any more")
                 .hint("`liza status` shows what is; take other work")
         })
     }
@@ -207,7 +199,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn written(mut self, config: &ProjectConfig, told: Vec<String>) -> Result<Brief, Failure> {
+    fn written(mut self, config: &ProjectConfig, told: Vec<String>) -> Result<Brief> {
         for name in crate::prompt::PIECES {
             let piece = sources::piece(self.ctx, name)?;
             let rendered = render(&piece, &self.facts).map_err(broken)?;
@@ -226,7 +218,7 @@ impl<'a> Desk<'a> {
 
 fn broken(error: TemplateError) -> Failure {
     let line = error.line;
-    let failure = Failure::new("usage.template", format!("the prompt template {error}"))
+    let failure = failure!(ErrorCode::UsageTemplate, "the prompt template {error}")
         .hint("mend the template, or move it away to have the built-in one; no agent is started with a broken one")
         .detail("file", error.file);
     match line {

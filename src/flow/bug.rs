@@ -1,26 +1,13 @@
 //! Reporting a bug by the test that shows it: the test is taken from where its author stands, put on top of integration
 //! as an object, and run there by liza itself. Nobody's checkout is touched.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-
-use crate::board::gates::GateOutcome;
-use crate::board::rules::{NewTask, ReportBug, check_reporter, shows_a_bug};
-use crate::board::task::{Kind, Risk, Scope};
-use crate::board::{Board, Call, CommitId, Needs, PathPattern, RepoPath, Role, TaskId, World};
-use crate::git::private::leads_inside;
-use crate::git::refs::RefError;
-use crate::git::{Expected, NewCommit, commit, commit_tree, content, refs, repo};
-use crate::policy::gate::{Gate, GateCommand};
-use crate::store::files::read_whole;
-use crate::text::quoted;
-
 use super::accounts::BUG_REFS;
-use super::claim::integration_head;
-use super::context::Context;
-use super::failure::Failure;
 use super::gates::ask_one;
+use super::prelude::*;
+use crate::board::task::Scope;
+use crate::git::private::leads_inside;
+use crate::git::{commit, repo};
+use crate::policy::gate::GateCommand;
 
 /// So much of the end of what the test said goes into the task.
 const TOLD_LINES: usize = 30;
@@ -41,7 +28,7 @@ pub struct BugReport {
 }
 
 /// Makes a task of a test that fails on integration. `dir` is where the caller stands.
-pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(Value, u64), Failure> {
+pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(BugReported, u64)> {
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
     }
@@ -60,14 +47,14 @@ pub fn report(ctx: &Context, dir: &Path, report: &BugReport) -> Result<(Value, u
 }
 
 /// Asked before anything is run.
-fn may_report(ctx: &Context, board: &Board) -> Result<(), Failure> {
+fn may_report(ctx: &Context, board: &Board) -> Result<()> {
     let world = World::default();
     let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
     Ok(check_reporter(board, &call)?)
 }
 
 /// The checkout in which the caller stands: one of this repository's, the person's own or a worktree.
-fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf> {
     let outside = || {
         Failure::usage(format!("{} is in no checkout of this repository", dir.display()))
             .hint("go to the worktree that holds the test, then repeat")
@@ -79,7 +66,7 @@ fn checkout_of(ctx: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     Ok(found.linked.map_or(found.repo.root, |linked| linked.path))
 }
 
-fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<(), Failure> {
+fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<()> {
     let config = ctx.project_config()?;
     if tests.is_empty() {
         return Err(Failure::usage("no test is named").hint("--test PATH, for each file of the test"));
@@ -97,7 +84,7 @@ fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<(), Failur
             .hint("paths are relative to the top of the checkout you stand in"));
         }
         if config.tests_among([path.as_str()]).is_empty() {
-            return Err(Failure::new("refused.value", format!("{} is no test", quoted(test)))
+            return Err(failure!(Code::Value, "{} is no test", quoted(test))
                 .hint("the patterns that count as tests stand under `tests:` in liza.yaml"));
         }
     }
@@ -105,13 +92,11 @@ fn check_tests(ctx: &Context, top: &Path, tests: &[String]) -> Result<(), Failur
 }
 
 /// Integration with the files of the test, as a commit that no branch knows.
-fn with_tests(ctx: &Context, top: &Path, head: &CommitId, report: &BugReport) -> Result<CommitId, Failure> {
+fn with_tests(ctx: &Context, top: &Path, head: &CommitId, report: &BugReport) -> Result<CommitId> {
     let tree = content::tree_with(top, head, &report.tests)?;
     let who = commit::identity(ctx.root())?.at(ctx.now.wall.0);
     let message = format!("Failing test: {}\n", report.title.lines().next().unwrap_or_default());
-    let parents = [head.clone()];
-    let new = NewCommit { tree: &tree, parents: &parents, message: &message, author: &who, committer: &who };
-    Ok(commit_tree(&ctx.repo, &new)?)
+    commit_by(ctx, &who, &tree, std::slice::from_ref(head), &message)
 }
 
 fn as_gate(report: &BugReport) -> Gate {
@@ -126,9 +111,9 @@ fn publish(
     commit: &CommitId,
     report: &BugReport,
     outcome: &GateOutcome,
-) -> Result<(Value, u64), Failure> {
+) -> Result<(BugReported, u64)> {
     let (id, refname) = free_name(ctx, board, commit)?;
-    crate::host::crash::point("bug.pinned");
+    crash::point("bug.pinned");
     let what = ReportBug {
         task: as_task(ctx, board, &id, &refname, head, report, outcome)?,
         commit: commit.clone(),
@@ -136,7 +121,7 @@ fn publish(
         outcome: outcome.clone(),
     };
     match ctx.commit(what) {
-        Ok(done) => Ok((done.outcome, done.board.revision)),
+        Ok(done) => Ok(done.done()),
         Err(failure) => {
             let _ = refs::delete_if_at(&ctx.repo, &refname, commit);
             Err(failure)
@@ -144,7 +129,7 @@ fn publish(
     }
 }
 
-fn free_name(ctx: &Context, board: &Board, commit: &CommitId) -> Result<(TaskId, String), Failure> {
+fn free_name(ctx: &Context, board: &Board, commit: &CommitId) -> Result<(TaskId, String)> {
     for number in 1..MOST_BUGS {
         let id = TaskId::new(&format!("bug-{number}")).map_err(|why| Failure::usage(why.to_string()))?;
         if board.task_alike(&id).is_some() || ctx.store.archived_task(&id)?.is_some() {
@@ -157,7 +142,7 @@ fn free_name(ctx: &Context, board: &Board, commit: &CommitId) -> Result<(TaskId,
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new("refused.id_taken", "no free id could be had for the bug"))
+    Err(Failure::new(Code::IdTaken, "no free id could be had for the bug"))
 }
 
 fn as_task(
@@ -168,7 +153,7 @@ fn as_task(
     head: &CommitId,
     report: &BugReport,
     outcome: &GateOutcome,
-) -> Result<NewTask, Failure> {
+) -> Result<NewTask> {
     let tests = report.tests.iter().map(|test| {
         PathPattern::new(test).map_err(|why| Failure::usage(format!("--test {}: {why}", quoted(test))))
     });
@@ -179,28 +164,15 @@ fn as_task(
         }
     }
     Ok(NewTask {
-        id: id.clone(),
         title: report.title.clone(),
         description: described(ctx, refname, head, report, outcome),
         spec_ref: report.spec.clone().or_else(|| Some(board.rest.goal.spec_ref.clone())),
         done_when: vec![format!("{} passes", report.command)],
         scope: Scope { inside, outside: Vec::new() },
-        checklist: Vec::new(),
-        owns: Vec::new(),
-        depends_on: Vec::new(),
-        priority: 0,
-        kind: Kind::Code,
         risk: report.risk,
-        role: Role::coder(),
-        parent: None,
         tags: vec!["bug".to_owned()],
         inputs: vec![refname.to_owned()],
-        expected_outputs: Vec::new(),
-        max_coder_iterations: None,
-        max_review_cycles: None,
-        expected_files: None,
-        expected_lines: None,
-        timebox_minutes: None,
+        ..NewTask::blank(id.clone())
     })
 }
 

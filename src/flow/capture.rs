@@ -1,15 +1,15 @@
 //! Listening to a command: all of its output passes, the beginning and the end of it are kept.
 
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::{PipeReader, Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::process::{ChildStderr, ChildStdout};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
 
-use crate::provider::{Redactor, Secret};
+use super::prelude::*;
+use crate::provider::Redactor;
 
 /// How much of the beginning and of the end of the output is kept.
 pub const KEPT: usize = 1024 * 1024;
@@ -61,12 +61,22 @@ pub struct Ear {
 
 impl Ear {
     /// Listens to the standard output and, where it comes apart, to the standard error.
-    pub fn listen(out: PipeReader, err: Option<PipeReader>, wanted: &str, secrets: &[Secret]) -> Self {
+    pub fn listen(
+        out: Option<ChildStdout>,
+        err: Option<ChildStderr>,
+        wanted: &str,
+        secrets: &[Secret],
+    ) -> Self {
         let (all, alone) = (Arc::default(), Arc::default());
         let (sender, ended) = mpsc::channel();
         let apart = err.is_some();
-        let mut streams = vec![(out, if apart { vec![&all, &alone] } else { vec![&all] })];
-        streams.extend(err.map(|err| (err, vec![&all])));
+        let mut streams: Vec<(Box<dyn Read + Send>, _)> = Vec::new();
+        if let Some(out) = out {
+            streams.push((Box::new(out), if apart { vec![&all, &alone] } else { vec![&all] }));
+        }
+        if let Some(err) = err {
+            streams.push((Box::new(err), vec![&all]));
+        }
         let count = streams.len();
         for (reader, into) in streams {
             let into: Vec<Arc<Mutex<Captured>>> = into.into_iter().map(Arc::clone).collect();

@@ -1,20 +1,14 @@
 //! Reading `liza.yaml` and files that tasks refer to, always from the main root.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Component;
 
-use crate::board::RepoPath;
-use crate::policy::ProjectConfig;
-use crate::store::files::read_whole;
-use crate::wire::{Limits, read_foreign};
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 
 const LARGEST_CONFIG: usize = 1024 * 1024;
 
 impl Context {
     /// What the people of this project decided; defaults where they said nothing.
-    pub fn project_config(&self) -> Result<ProjectConfig, Failure> {
+    pub fn project_config(&self) -> Result<ProjectConfig> {
         let path = self.root().join("liza.yaml");
         let bytes = match read_whole(&path, LARGEST_CONFIG as u64) {
             Ok((bytes, _)) => bytes,
@@ -23,30 +17,27 @@ impl Context {
         };
         let config: ProjectConfig =
             read_foreign(&bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| {
-                Failure::new("usage.config", format!("liza.yaml: {error}"))
+                failure!(ErrorCode::UsageConfig, "liza.yaml: {error}")
                     .hint("mend liza.yaml; nothing was changed")
             })?;
         if config.version > 1 {
-            return Err(Failure::new(
-                "usage.config",
-                format!("liza.yaml has version {}, this liza reads 1", config.version),
-            )
-            .hint("use a newer liza"));
+            let what = format!("liza.yaml has version {}, this liza reads 1", config.version);
+            return Err(Failure::new(ErrorCode::UsageConfig, what).hint("use a newer liza"));
         }
         let checked = crate::policy::gate::check(&config.gates, &config.gating);
         let checked = checked.and_then(|()| crate::policy::spend::check(&config.spend));
         checked.and_then(|()| config.overseer.check()).map_err(|why| {
-            Failure::new("usage.config", format!("liza.yaml: {}", crate::text::shown_line(&why)))
+            failure!(ErrorCode::UsageConfig, "liza.yaml: {}", shown_line(&why))
                 .hint("mend liza.yaml; nothing was changed")
         })?;
         Ok(config)
     }
 
     /// Checks that a spec reference names a file inside the repository, and whether it is there.
-    pub fn spec_found(&self, spec_ref: &str) -> Result<bool, Failure> {
+    pub fn spec_found(&self, spec_ref: &str) -> Result<bool> {
         let path = spec_ref.split('#').next().unwrap_or_default();
         let bad = |why: String| {
-            Failure::new("refused.value", format!("`{spec_ref}` cannot be a spec: {why}"))
+            failure!(Code::Value, "`{spec_ref}` cannot be a spec: {why}")
                 .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor")
         };
         let path = RepoPath::new(path).map_err(|why| bad(why.to_string()))?;
@@ -61,7 +52,7 @@ pub fn regular_file_inside(root: &Path, relative: &Path) -> Result<Option<PathBu
     for (number, part) in parts.iter().enumerate() {
         let Component::Normal(name) = part else { return Err("it leaves the repository".to_owned()) };
         at.push(name);
-        let meta = match std::fs::symlink_metadata(&at) {
+        let meta = match fs::symlink_metadata(&at) {
             Ok(meta) => meta,
             Err(_) => return Ok(None),
         };

@@ -5,21 +5,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
-use crate::board::{
-    AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, Transition, World,
-    permitted,
-};
-use crate::git::Repo;
+use crate::board::{AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, World};
 use crate::git::query::Query;
-use crate::store::layout::{DIRECTORY, WORKTREES};
-use crate::store::{Committed, Proposal, Snapshot, Store, StoreError};
+use crate::git::{Repo, Worktrees, refs};
+use crate::store::{Machine, Snapshot, Store};
 
-use super::failure::Failure;
-use super::recover;
+use super::error_code::ErrorCode;
+use super::failure::{Failure, failure};
 
 pub struct Context {
     pub repo: Repo,
     pub store: Store,
+    pub machine: Machine,
     pub credentials: Credentials,
     /// The claim this agent was started with.
     pub claim: Option<(TaskId, u64)>,
@@ -48,25 +45,24 @@ impl Context {
             Some(dir) => {
                 let dir = if dir.is_absolute() { dir.clone() } else { cwd.join(dir) };
                 if !dir.is_dir() {
-                    return Err(Failure::new(
-                        "usage.no_board",
-                        format!("there is no board in {}", dir.display()),
-                    )
-                    .hint("--board and LIZA_DIR name the .liza directory itself"));
+                    return Err(failure!(ErrorCode::UsageNoBoard, "there is no board in {}", dir.display())
+                        .hint("--board and LIZA_DIR name the .liza directory itself"));
                 }
                 let repo = Repo::discover(dir.parent().unwrap_or(&dir))?;
                 (repo, dir)
             }
             None => {
                 let repo = Repo::discover(cwd)?;
-                let dir = repo.root.join(DIRECTORY);
+                let dir = Store::address_in(&repo.root);
                 (repo, dir)
             }
         };
-        let credentials = descended(credentials(caller)?, &dir);
+        let machine = Machine::new(&dir, &repo.root);
+        let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
             store: Store::new(dir),
+            machine,
             credentials,
             claim: claim(caller)?,
             now: crate::host::now(),
@@ -94,18 +90,11 @@ impl Context {
                         !of.gate
                             && of.unseen.is_none()
                             && !of.orphan
-                            && !super::runners::run_one_of(self.store.dir(), &of.ancestors)
+                            && !self.machine.has_runner_among(&of.ancestors)
                     }
                     _ => true,
                 },
             }
-    }
-
-    /// What the runner of an agent wants it to know.
-    pub fn asked_of(&self, agent: &AgentId) -> Option<String> {
-        let (bytes, _) =
-            crate::store::files::read_whole(&self.store.layout().ask(agent.as_str()), 4096).ok()?;
-        Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
     /// Refuses what a gate started: it changes nothing here, neither for somebody nor on liza's own account.
@@ -117,8 +106,8 @@ impl Context {
         &self.repo.root
     }
 
-    pub fn worktrees_dir(&self) -> PathBuf {
-        self.repo.root.join(WORKTREES)
+    pub fn worktrees(&self) -> Worktrees<'_> {
+        Worktrees::new(&self.repo, self.machine.worktrees(), self.machine.trash())
     }
 
     /// The epoch the caller believes to hold this task with, if it said so.
@@ -135,6 +124,19 @@ impl Context {
         Ok(self.query.get_or_init(|| query))
     }
 
+    /// What was put into the repository is on disk when this returns.
+    pub fn sync(&self) -> Result<(), Failure> {
+        let dir = &self.repo.common_dir;
+        refs::sync_filesystem(dir).map_err(|error| Failure::io("sync", dir, &error))
+    }
+
+    /// Asks something of this board on behalf of the caller, under the switches that are set.
+    pub fn asked<T>(&self, board: &Board, ask: impl FnOnce(&Call) -> T) -> Result<T, Failure> {
+        let actor = board.identify(&self.credentials)?;
+        let world = World { switches: self.store.switches()?, ..World::default() };
+        Ok(ask(&Call::new(actor, &self.now, &world)))
+    }
+
     pub fn read(&self, needs: &Needs) -> Result<Snapshot, Failure> {
         self.warned(self.store.read(needs)?)
     }
@@ -149,135 +151,24 @@ impl Context {
         }
         Ok(snapshot)
     }
-
-    /// Makes one change. Work that a dead process left behind is ended first where it stands in the way, and
-    /// otherwise afterwards.
-    pub fn commit(&self, what: impl Into<Transition>) -> Result<Committed, Failure> {
-        self.commit_for(what.into(), self.request.clone())
-    }
-
-    /// A step of a longer piece of work: the request belongs to the whole of it.
-    pub fn commit_step(&self, what: impl Into<Transition>) -> Result<Committed, Failure> {
-        let what = what.into();
-        let committed = self.propose(&what, None)?;
-        self.tell(&what, &committed);
-        Ok(committed)
-    }
-
-    fn commit_for(&self, what: Transition, request: Option<RequestKey>) -> Result<Committed, Failure> {
-        let first = self.propose(&what, request.clone());
-        let committed = match first {
-            Err(StoreError::Refused(refusal)) => {
-                if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
-                    return Err(self.said_of_archived(*refusal));
-                }
-                self.propose(&what, request)?
-            }
-            other => other?,
-        };
-        self.tell(&what, &committed);
-        if committed.board.rest.intents.iter().any(|intent| !crate::host::lives(&intent.owner)) {
-            // The caller's change is made; what is left over from others is tried again by the next command.
-            if let Err(failure) = recover::recover(self) {
-                self.narrate(format!(
-                    "what a dead process left half done could not be ended: {}",
-                    failure.message
-                ));
-            }
-        }
-        Ok(committed)
-    }
-
-    /// Asks whether a change would be made to this board, so that no work is done for one that would be refused. Nothing is
-    /// changed for it but the record of a rule breach; what a dead process left half done may be ended.
-    pub fn ask(&self, board: &Board, what: impl Into<Transition>) -> Result<(), Failure> {
-        let what = what.into();
-        let actor = board.identify(&self.credentials)?;
-        let world = World { switches: self.store.switches()?, ..World::default() };
-        if permitted(board, &what, &Call::new(actor, &self.now, &world)).is_ok() {
-            return Ok(());
-        }
-        // A refusal counts only under the lock: the board or a switch may have changed since it was read.
-        match self.ask_locked(&what) {
-            Err(StoreError::Refused(refusal)) => {
-                if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
-                    return Err(self.said_of_archived(*refusal));
-                }
-                self.ask_locked(&what)?;
-            }
-            asked => asked?,
-        }
-        // It would be made now, but the caller has read another board, and works by that one.
-        Err(Failure::new("stale.board", "the board changed while this command ran; nothing was changed")
-            .hint("run the command again"))
-    }
-
-    fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
-        self.acts_for_somebody()?;
-        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
-        self.store.ask(&proposal, &crate::host::now())
-    }
-
-    fn propose(&self, what: &Transition, request: Option<RequestKey>) -> Result<Committed, StoreError> {
-        self.acts_for_somebody()?;
-        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
-        self.store.commit(proposal, &crate::host::now())
-    }
-
-    /// A task that is not on the board may be one that finished and left it.
-    fn said_of_archived(&self, refusal: Refusal) -> Failure {
-        let id = match (refusal.code, refusal.details.get("task").and_then(|id| id.as_str())) {
-            (Code::UnknownTask, Some(id)) => TaskId::new(id).ok(),
-            _ => None,
-        };
-        let archived = id.and_then(|id| self.store.archived_task(&id).ok().flatten());
-        let mut failure = Failure::from(refusal);
-        if let Some(task) =
-            archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
-        {
-            failure.message = format!("task `{}` is {} and archived", task.id, task.status);
-            failure.details.insert("archived".to_owned(), true.into());
-            failure.hint =
-                Some(format!("`liza task show {}` shows it; nothing is left to do on it", task.id));
-        }
-        failure
-    }
-
-    fn tell(&self, what: &Transition, committed: &Committed) {
-        let ends =
-            matches!(what, Transition::Abandon(_) | Transition::Rescope(_) | Transition::FinishMerge(_));
-        if ends && super::archive::is_crowded(&committed.board) {
-            self.crowded.set(true);
-        }
-        for warning in &committed.warnings {
-            self.narrate(warning.clone());
-        }
-    }
-
-    /// A change that liza makes on its own account, such as ending what a dead process began.
-    pub fn commit_as_liza(&self, what: impl Into<Transition>) -> Result<Committed, StoreError> {
-        self.acts_for_somebody()?;
-        let proposal = Proposal { credentials: &Credentials::Human, what: what.into(), request: None };
-        self.store.commit(proposal, &crate::host::now())
-    }
 }
 
 /// What is shown, together with what cannot be hidden.
-fn descended(shown: Credentials, dir: &Path) -> Credentials {
+fn descended(shown: Credentials, machine: &Machine) -> Credentials {
     if !cfg!(target_os = "linux") {
         return shown;
     }
-    let ancestors = crate::host::ancestors();
-    let gate = super::runners::of_gate(dir, ancestors.as_deref(), shown.shows_nothing());
-    let unseen = super::runners::unseen(dir, ancestors.is_some());
-    let ancestors = ancestors.unwrap_or_default();
-    let orphan = super::runners::is_orphan(dir, &ancestors);
+    let ancestry = crate::host::ancestors();
+    let gate = machine.is_of_gate(ancestry.as_ref(), shown.shows_nothing());
+    let unseen = machine.unseen_agent(ancestry.is_some());
+    let ancestors = ancestry.unwrap_or_default().processes;
+    let orphan = machine.is_orphan(&ancestors);
     Credentials::Descendant { of: Descent { ancestors, unseen, orphan, gate }, shown: Box::new(shown) }
 }
 
 fn credentials(caller: &Caller) -> Result<Credentials, Failure> {
     let identity = |message: String| {
-        Failure::new("refused.identity", message)
+        Failure::new(Code::Identity, message)
             .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE as `liza agent register` printed them, or unset both to act as yourself")
     };
     let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());

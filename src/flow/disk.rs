@@ -1,29 +1,21 @@
 //! A full disk is met before work begins, not in the middle of it.
 
-use crate::text::bytes;
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 
 impl Context {
     /// How much is free there and how much should be, if it is too little.
-    pub fn room_missing(&self, place: &std::path::Path) -> Result<Option<(u64, u64)>, Failure> {
+    pub fn room_missing(&self, place: &Path) -> Result<Option<(u64, u64)>> {
         let Some(room) = crate::host::room(place) else { return Ok(None) };
         let threshold = self.project_config()?.disk.threshold(room.total);
         Ok((room.free < threshold).then_some((room.free, threshold)))
     }
 
     /// Refuses to begin anything new while the disk is nearly full. Saving work never asks.
-    pub fn check_disk(&self) -> Result<(), Failure> {
-        let Some((free, threshold)) = self.room_missing(self.store.dir())? else { return Ok(()) };
-        Err(Failure::new(
-            "io.disk_low",
-            format!(
-                "only {} are free where the board is, and less than {} is too little to begin anything new",
+    pub fn check_disk(&self) -> Result<()> {
+        let Some((free, threshold)) = self.room_missing(self.machine.home())? else { return Ok(()) };
+        Err(failure!(ErrorCode::IoDiskLow, "only {} are free where the board is, and less than {} is too little to begin anything new",
                 bytes(free),
-                bytes(threshold)
-            ),
-        )
+                bytes(threshold))
         .hint("`liza gc --dry-run` says what can be collected; `disk.min_free_bytes` in liza.yaml sets the limit")
         .detail("free_bytes", free)
         .detail("min_free_bytes", threshold))

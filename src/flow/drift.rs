@@ -1,11 +1,7 @@
 //! What changed since the reviews before, found before the lock is taken.
 
+use super::prelude::*;
 use crate::board::convergence::Drift;
-use crate::board::review::Feedback;
-use crate::board::{Board, CommitId, TaskId};
-
-use super::context::Context;
-use super::failure::Failure;
 
 /// What changed since every commit that an issue was last seen at, and since the last review of another one.
 pub fn since_reviews(
@@ -14,7 +10,7 @@ pub fn since_reviews(
     task: &TaskId,
     commit: &CommitId,
     feedback: &Feedback,
-) -> Result<Vec<Drift>, Failure> {
+) -> Result<Vec<Drift>> {
     let Some(body) = board.task(task).map(|task| task.body()) else { return Ok(Vec::new()) };
     let mut commits: Vec<&CommitId> = body
         .issues
@@ -25,12 +21,8 @@ pub fn since_reviews(
         .collect();
     commits.sort();
     commits.dedup();
-    let about: Vec<&str> = body
-        .issues
-        .iter()
-        .map(|issue| issue.file.as_str())
-        .chain(feedback.issues.iter().map(|finding| finding.file.as_str()))
-        .collect();
+    let found = feedback.issues.iter().map(|finding| finding.file.as_str());
+    let about: Vec<&str> = body.issues.iter().map(|issue| issue.file.as_str()).chain(found).collect();
     let query = ctx.query()?;
     // A verdict on a commit that is not there is the rule's to refuse; one that went away tells nothing any more.
     let there = |commit: &CommitId| query.has_commit(commit);

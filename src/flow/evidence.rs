@@ -1,41 +1,27 @@
 //! What liza finds in a worktree, before and after the validation ran.
 
-use std::path::Path;
-
-use crate::board::rules::{Evidence, Touched};
-use crate::board::{AgentId, Board, CommitId, TaskId};
-use crate::git::{self, ChangeStatus, MergeTree, content};
-
-use super::claim::integration_head;
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
+use crate::git;
 
 /// Looks at the worktree of a task as it is now; the validation is not part of it.
-pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Evidence, Failure> {
+pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Evidence> {
     let query = ctx.query()?;
     let config = ctx.project_config()?;
     let head = content::head(worktree)?;
     let integration = integration_head(ctx, board)?;
-    let base = board
-        .task(task)
-        .and_then(|task| task.body().attempt())
-        .map(|attempt| attempt.base_commit.clone())
-        .unwrap_or_else(|| integration.clone());
+    let attempt = attempt_of(board, task);
+    let base = attempt.map_or(&integration, |attempt| &attempt.base_commit).clone();
     // A branch that took integration in is judged by its own changes only.
     let merge_base = query.merge_base(&integration, &head)?.unwrap_or_else(|| base.clone());
     let changed = query.changed_paths(&merge_base, &head)?;
-    let kept = changed
-        .iter()
-        .filter(|change| change.status != ChangeStatus::Deleted)
-        .map(|change| change.path.as_str());
-    let mut dirty: Vec<String> = content::status(worktree, content::Filters::Run)?
+    let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
+    let kept = kept.map(|change| change.path.as_str());
+    let mut dirty: Vec<String> = content::status(worktree, Filters::Run)?
         .into_iter()
         .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
         .collect();
-    let branch =
-        board.task(task).and_then(|task| task.body().attempt()).map(|attempt| attempt.branch.clone());
-    if let Some(branch) = branch
-        && query.head_of_branch(&branch)?.as_ref() != Some(&head)
+    if let Some(branch) = attempt.map(|attempt| &attempt.branch)
+        && query.head_of_branch(branch)?.as_ref() != Some(&head)
     {
         dirty.push(format!("HEAD (not at the head of branch {branch})"));
     }
@@ -67,7 +53,7 @@ fn touched(
     integration: &CommitId,
     head: &CommitId,
     files: &[String],
-) -> Result<Vec<Touched>, Failure> {
+) -> Result<Vec<Touched>> {
     let bounded = |id: &AgentId| board.agent(id).is_some_and(|agent| !agent.grants.paths.is_empty());
     let attempts = board.task(task).map(|task| task.body().attempts.as_slice()).unwrap_or_default();
     let mut found: Vec<Touched> = Vec::new();
@@ -94,7 +80,7 @@ fn changed_by(
     integration: &CommitId,
     start: &CommitId,
     end: &CommitId,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>> {
     let query = ctx.query()?;
     let taken_in = match query.merge_base(integration, end)? {
         Some(base) if !query.is_ancestor(&base, start)? => base,
@@ -122,7 +108,7 @@ fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {
 const MOST_AUTHORS: usize = 500;
 
 /// Names and mailbox names of everybody who wrote or committed the work, merges of integration left out.
-pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>, Failure> {
+pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     for commit in ctx.query()?.commits_between(base, head)? {
         if commit.parents.len() > 1 {
@@ -140,14 +126,11 @@ pub(super) fn authors(ctx: &Context, base: &CommitId, head: &CommitId) -> Result
     found.sort();
     // One that is left out could review his own work.
     if found.len() > MOST_AUTHORS {
-        return Err(Failure::new(
-            "refused.limit",
-            format!(
-                "the commits of this branch name {} people; at most {MOST_AUTHORS} are taken",
-                found.len()
-            ),
-        )
-        .hint("make fewer commits of it (`git rebase -i`), or hand it in as several tasks"));
+        let count = found.len();
+        let what =
+            format!("the commits of this branch name {count} people; at most {MOST_AUTHORS} are taken");
+        return Err(Failure::new(Code::Limit, what)
+            .hint("make fewer commits of it (`git rebase -i`), or hand it in as several tasks"));
     }
     Ok(found)
 }

@@ -1,8 +1,10 @@
 //! What a command answers when it does not succeed: a stable code, what, why, and the next step.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::board::Refusal;
+use crate::flow::ErrorCode;
 use crate::git::{DiscoverError, GitError, MergeError, QueryError, RefError, WorktreeError};
 use crate::provider::Unusable;
 use crate::store::StoreError;
@@ -10,8 +12,7 @@ use crate::wire::ForeignError;
 
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// `refused.scope`, `git.failed`, …: the prefix decides the exit code.
-    pub code: String,
+    pub code: ErrorCode,
     pub message: String,
     pub hint: Option<String>,
     pub details: Map<String, Value>,
@@ -21,7 +22,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<ErrorCode>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
             message: message.into(),
@@ -33,7 +34,7 @@ impl Failure {
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new("usage.argument", message)
+        Self::new(ErrorCode::UsageArgument, message)
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -46,28 +47,42 @@ impl Failure {
         self
     }
 
-    pub fn with_data(mut self, data: Value, revision: u64) -> Self {
-        self.data = Some(data);
+    pub fn with_data(mut self, data: impl Serialize, revision: u64) -> Self {
+        self.data = serde_json::to_value(data).ok();
         self.revision = Some(revision);
         self
     }
 
     pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Self::new("io.failed", format!("cannot {doing} {}: {error}", path.display()))
+        Self::new(ErrorCode::IoFailed, format!("cannot {doing} {}: {error}", path.display()))
             .hint("nothing was changed; mend the cause and run the command again")
     }
 }
 
+/// A failure whose message is written as `format!` takes it.
+macro_rules! failure {
+    ($code:expr, $($message:tt)+) => { Failure::new($code, format!($($message)+)) };
+}
+pub(super) use failure;
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl From<Unusable> for Failure {
     fn from(unusable: Unusable) -> Self {
-        Self::new("usage.provider", unusable.message).hint(unusable.hint)
+        Self::new(ErrorCode::UsageProvider, unusable.message).hint(unusable.hint)
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         Self {
-            code: refusal.code.as_str().to_owned(),
+            code: refusal.code.into(),
             message: refusal.message,
             hint: refusal.hint,
             details: refusal.details,
@@ -83,31 +98,32 @@ impl From<StoreError> for Failure {
         match error {
             StoreError::Refused(refusal) => (*refusal).into(),
             StoreError::Busy { waited_seconds, .. } => {
-                Self::new("busy.lock", format!("{message}; gave up after {waited_seconds} s")).hint(
+                Self::new(ErrorCode::BusyLock, format!("{message}; gave up after {waited_seconds} s")).hint(
                     "wait for it, or look at that process; LIZA_LOCK_TIMEOUT sets the patience in seconds",
                 )
             }
-            StoreError::Missing(_) => Self::new("usage.no_board", "there is no liza board here")
+            StoreError::Missing(_) => Self::new(ErrorCode::UsageNoBoard, "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
-            StoreError::Invalid { hint, .. } => Self::new("board.invalid", message).hint(hint),
+            StoreError::Invalid { hint, .. } => Self::new(ErrorCode::BoardInvalid, message).hint(hint),
             StoreError::OtherVersion { newer, hint, .. } => {
-                Self::new(if newer { "board.newer" } else { "board.older" }, message).hint(hint)
+                Self::new(if newer { ErrorCode::BoardNewer } else { ErrorCode::BoardOlder }, message)
+                    .hint(hint)
             }
             StoreError::Io { source, .. } => {
                 let full = source.raw_os_error() == Some(rustix::io::Errno::NOSPC.raw_os_error())
                     || source.raw_os_error() == Some(rustix::io::Errno::DQUOT.raw_os_error());
-                let code = if full { "io.disk_full" } else { "io.failed" };
+                let code = if full { ErrorCode::IoDiskFull } else { ErrorCode::IoFailed };
                 let message = if full { format!("disk full, nothing changed ({message})") } else { message };
                 Self::new(code, message).hint("nothing was changed; mend the cause and run the command again")
             }
             StoreError::DurabilityUnknown { revision, .. } => {
-                let mut failure = Self::new("io.durability_unknown", message).hint(
+                let mut failure = Self::new(ErrorCode::IoDurabilityUnknown, message).hint(
                     "the change is made; check the disk before relying on it, and do not repeat the command",
                 );
                 failure.revision = Some(revision);
                 failure
             }
-            StoreError::Bug(_) => Self::new("bug.invariant", message)
+            StoreError::Bug(_) => Self::new(ErrorCode::BugInvariant, message)
                 .hint("nothing was changed; this is a bug in liza, please report it with `liza log`"),
         }
     }
@@ -131,8 +147,8 @@ impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
         let message = with_causes(&error);
         match error {
-            GitError::Missing => Self::new("git.missing", message).hint("install git 2.38 or newer"),
-            _ => Self::new("git.failed", message)
+            GitError::Missing => Self::new(ErrorCode::GitMissing, message).hint("install git 2.38 or newer"),
+            _ => Self::new(ErrorCode::GitFailed, message)
                 .hint("look at the repository with git; the next liza command ends what was left half done"),
         }
     }
@@ -142,30 +158,31 @@ impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
         let message = with_causes(&error);
         match error {
-            QueryError::Unsupported { .. } => Self::new("git.unsupported", message)
+            QueryError::Unsupported { .. } => Self::new(ErrorCode::GitUnsupported, message)
                 .hint("liza reads SHA-1 repositories with ordinary refs; convert it, or work in a clone that is one"),
-            _ => Self::new("git.failed", message).hint("look at the repository with `git fsck` and `git status`"),
+            _ => Self::new(ErrorCode::GitFailed, message).hint("look at the repository with `git fsck` and `git status`"),
         }
     }
 }
 
 impl From<RefError> for Failure {
     fn from(error: RefError) -> Self {
-        let code = if matches!(error, RefError::Moved { .. }) { "stale.ref" } else { "git.ref" };
+        let code =
+            if matches!(error, RefError::Moved { .. }) { ErrorCode::StaleRef } else { ErrorCode::GitRef };
         Self::new(code, with_causes(&error)).hint("look at the branch with `git log`; nothing was forced")
     }
 }
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Self {
-        Self::new("git.worktree", with_causes(&error))
+        Self::new(ErrorCode::GitWorktree, with_causes(&error))
             .hint("move away what stands in the way (liza removes nothing it did not make), then claim again")
     }
 }
 
 impl From<MergeError> for Failure {
     fn from(error: MergeError) -> Self {
-        Self::new("git.failed", with_causes(&error))
+        Self::new(ErrorCode::GitFailed, with_causes(&error))
             .hint("finish or leave the merge in progress there, then try again")
     }
 }
@@ -179,13 +196,13 @@ impl From<DiscoverError> for Failure {
             }
             _ => "look at the repository with `git status`",
         };
-        Self::new("usage.no_repository", with_causes(&error)).hint(hint)
+        Self::new(ErrorCode::UsageNoRepository, with_causes(&error)).hint(hint)
     }
 }
 
 impl From<ForeignError> for Failure {
     fn from(error: ForeignError) -> Self {
-        Self::new("usage.input", error.to_string())
+        Self::new(ErrorCode::UsageInput, error.to_string())
             .hint("mend that place of the input and run the command again; nothing was changed")
     }
 }

@@ -3,23 +3,12 @@
 //! A branch or ref goes only with proof that its work is in integration. Work that did not land is never let go: a
 //! branch of it moves to `refs/liza/attempts`, everything else stays. Emptying the trash is the only deletion of files.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
-use crate::board::time::NANOS_PER_SECOND;
-use crate::board::{CommitId, Needs, Task, TaskId};
-use crate::git::landed::{Proof, proof};
-use crate::git::{branch_checked_out_at, refs, submodules};
-use crate::host::crash;
-use crate::store::trash::{RECORD, Removed, TREE, bytes_of};
-use crate::wire::log::Record;
-
 use super::archive::{ended, ended_before};
-use super::claim::{attempt_ref, integration_head};
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 use super::worktrees::{self, Known, PruneOptions, PruneReport, task_of};
+use crate::git::branch_checked_out_at;
+use crate::git::landed::{Proof, proof};
+use crate::store::trash::{RECORD, Removed, TREE, bytes_of};
 
 #[derive(Debug, Clone, Copy)]
 pub struct GcOptions {
@@ -86,7 +75,7 @@ pub struct Report {
     pub freed: u64,
 }
 
-pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
+pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report> {
     // What somebody put on the branch past review proves nothing.
     ctx.integration_in_place(&ctx.read(&Needs::Nothing)?.board)?;
     let before = sizes(ctx);
@@ -103,24 +92,21 @@ pub fn gc(ctx: &Context, options: &GcOptions) -> Result<Report, Failure> {
     let deleted = delete(ctx, old, options.dry_run)?;
     let after =
         if options.dry_run { foreseen(ctx, &before, &worktrees, &runs, &deleted) } else { sizes(ctx) };
-    let sizes: BTreeMap<&'static str, Size> = before
-        .iter()
-        .map(|(kind, before)| {
-            let after = after.get(kind).copied().unwrap_or(0);
-            (*kind, Size { before: *before, after, freed: before.saturating_sub(after) })
-        })
-        .collect();
+    let size = |(kind, before): (&'static str, u64)| {
+        let after = after.get(kind).copied().unwrap_or(0);
+        (kind, Size { before, after, freed: before.saturating_sub(after) })
+    };
+    let sizes: BTreeMap<&'static str, Size> = before.into_iter().map(size).collect();
     let sum = |part: fn(&Size) -> u64| sizes.values().map(part).sum::<u64>();
     let freed = sum(|size| size.before).saturating_sub(sum(|size| size.after));
     Ok(Report { dry_run: options.dry_run, worktrees, refs, runs, deleted, sizes, freed })
 }
 
 fn sizes(ctx: &Context) -> BTreeMap<&'static str, u64> {
-    let layout = ctx.store.layout();
     BTreeMap::from([
-        ("worktrees", bytes_of(&ctx.worktrees_dir())),
-        ("runs", bytes_of(&layout.runs())),
-        ("trash", bytes_of(&layout.trash())),
+        ("worktrees", bytes_of(ctx.machine.worktrees())),
+        ("runs", bytes_of(&ctx.machine.runs())),
+        ("trash", bytes_of(ctx.machine.trash())),
     ])
 }
 
@@ -134,7 +120,7 @@ fn foreseen(
 ) -> BTreeMap<&'static str, u64> {
     let at = |kind: &str| before.get(kind).copied().unwrap_or(0);
     let pruned: u64 = worktrees.pruned.iter().map(|place| place.bytes).sum();
-    let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.store.layout().runs().join(id.as_str()))).sum();
+    let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.machine.runs_of(id))).sum();
     let gone: u64 = deleted.iter().map(|removed| removed.bytes).sum();
     BTreeMap::from([
         ("worktrees", at("worktrees").saturating_sub(pruned)),
@@ -149,9 +135,9 @@ const TASK_REFS: [&str; 4] = ["attempts", "merges", "submitted", "wip"];
 fn collect_refs(
     ctx: &Context,
     options: &GcOptions,
-    board: &crate::board::Board,
+    board: &Board,
     known: &mut Known<'_>,
-) -> Result<Vec<RefDecision>, Failure> {
+) -> Result<Vec<RefDecision>> {
     let present = integration_head(ctx, board)?;
     // Where liza left it, whatever happened to it since it was looked at.
     let head = board.rest.integration.head.clone().unwrap_or(present);
@@ -167,9 +153,8 @@ fn collect_refs(
         if !task.status.is_terminal() || branch.as_ref().is_some_and(|branch| !is_own(task, branch)) {
             continue;
         }
-        let decision =
-            decide(ctx, options, &head, task, RefAt { name: &name, branch: branch.as_deref(), commit })?;
-        decisions.push(decision);
+        let at = RefAt { name: &name, branch: branch.as_deref(), commit };
+        decisions.push(decide(ctx, options, &head, task, at)?);
     }
     Ok(decisions)
 }
@@ -202,7 +187,7 @@ fn decide(
     head: &CommitId,
     task: &Task,
     at: RefAt<'_>,
-) -> Result<RefDecision, Failure> {
+) -> Result<RefDecision> {
     let mut decision = RefDecision {
         name: at.name.to_owned(),
         commit: at.commit.clone(),
@@ -262,35 +247,26 @@ fn keep_attempt(
     branch: &str,
     commit: &CommitId,
     dry_run: bool,
-) -> Result<String, Failure> {
+) -> Result<String> {
     let attempts = &task.body().attempts;
     let number = 1 + attempts.iter().rposition(|attempt| attempt.branch == branch).unwrap_or(attempts.len());
     let name = attempt_ref(&task.id, number);
     if dry_run {
-        let free = refs::kept_as(&ctx.repo, &name, commit)?;
-        return Ok(free);
+        return Ok(refs::kept_as(&ctx.repo, &name, commit)?);
     }
     Ok(refs::keep(&ctx.repo, &name, commit)?)
 }
 
 /// Run files of archived tasks, once they are old enough, go to the trash.
-fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Result<Vec<TaskId>, Failure> {
-    let runs = ctx.store.layout().runs();
-    let mut names: Vec<TaskId> = std::fs::read_dir(&runs)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| TaskId::new(entry.file_name().to_str()?).ok())
-        .collect();
-    names.sort();
+fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Result<Vec<TaskId>> {
     let mut collected = Vec::new();
-    for id in names {
+    for id in ctx.machine.tasks_with_runs() {
         let Some((task, true)) = known.find(ctx, &id)? else { continue };
         if !ended_before(task, options.keep_days, ctx.now.wall) {
             continue;
         }
         if !options.dry_run {
-            ctx.store.put_into_trash(&runs.join(id.as_str()), &format!("runs-{id}"))?;
+            ctx.machine.put_into_trash(&ctx.machine.runs_of(&id), &format!("runs-{id}"))?;
         }
         collected.push(id);
     }
@@ -298,12 +274,12 @@ fn collect_runs(ctx: &Context, options: &GcOptions, known: &mut Known<'_>) -> Re
 }
 
 /// Deletes what has been in the trash for so many days.
-pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>, Failure> {
+pub fn empty_trash(ctx: &Context, days: u64, dry_run: bool) -> Result<Vec<Removed>> {
     let old = old_trash(ctx, days)?;
     delete(ctx, old, dry_run)
 }
 
-fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
+fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>> {
     let ahead = clock_ahead(ctx);
     if days > 0 && ahead > days.saturating_mul(86_400) / 2 {
         ctx.narrate(format!(
@@ -313,7 +289,7 @@ fn old_trash(ctx: &Context, days: u64) -> Result<Vec<Removed>, Failure> {
         return Ok(Vec::new());
     }
     let now = ctx.now.wall;
-    let mut old = ctx.store.removed()?;
+    let mut old = ctx.machine.removed()?;
     old.retain(|removed| removed.older_than(days, now) && !is_only_copy(ctx, removed));
     Ok(old)
 }
@@ -343,11 +319,11 @@ fn clock_ahead(ctx: &Context) -> u64 {
     }
 }
 
-fn delete(ctx: &Context, old: Vec<Removed>, dry_run: bool) -> Result<Vec<Removed>, Failure> {
+fn delete(ctx: &Context, old: Vec<Removed>, dry_run: bool) -> Result<Vec<Removed>> {
     if !dry_run {
-        ctx.store.finish_deletions()?;
+        ctx.machine.finish_deletions()?;
         for removed in &old {
-            ctx.store.delete_removed(removed)?;
+            ctx.machine.delete_removed(removed)?;
         }
     }
     Ok(old)

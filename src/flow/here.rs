@@ -1,22 +1,22 @@
 //! What somebody means by the name of a commit, where he stands: `HEAD` in a worktree is that worktree's.
 
-use std::path::{Path, PathBuf};
-
-use crate::board::CommitId;
-use crate::git::{Git, checkouts};
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 
 impl Context {
     /// The commit that `rev` names for whoever types it here.
-    pub fn resolve_here(&self, rev: &str) -> Result<Option<CommitId>, Failure> {
+    pub fn resolve_here(&self, rev: &Revision) -> Result<Option<CommitId>> {
         let linked = std::env::current_dir().ok().and_then(|cwd| self.linked_worktree_at(&cwd));
-        let Some(worktree) = linked else { return Ok(self.query()?.resolve(rev)?) };
+        let Some(worktree) = linked else { return Ok(self.query()?.resolve(rev.as_str())?) };
         let git = Git::reading(&worktree, "rev-parse").args(["--verify", "--quiet"]).end_of_options();
         let output = git.arg(format!("{rev}^{{commit}}")).output()?;
         let line = String::from_utf8_lossy(&output.stdout);
         Ok(CommitId::new(line.trim()).ok().filter(|_| output.status.success()))
+    }
+
+    /// The commit that somebody means.
+    pub fn commit_named(&self, rev: &Revision) -> Result<CommitId> {
+        let found = self.query()?.resolve(rev.as_str())?;
+        found.ok_or_else(|| failure!(Code::Value, "`{rev}` does not name a commit"))
     }
 
     /// The worktree of this repository, other than its main one, that a directory is in.

@@ -1,22 +1,11 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
-use std::fs;
-use std::path::Path;
-
-use serde_json::{Value, json};
-
-use crate::board::rules::Init;
-use crate::board::transition::Rule;
-use crate::board::{Actor, Board, Call, Config, Needs, Role, TaskId, Transition, World};
-use crate::git::facts::{GitVersion, RepoFacts};
-use crate::git::{Expected, RefError, refs};
-use crate::store::files;
-use crate::wire::to_json_pretty;
-
 use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 use super::propose::{self, Proposal};
+use crate::board::Config;
+use crate::git::facts::{GitVersion, RepoFacts};
+use crate::store::{Snapshot, files};
 
 pub struct InitOptions {
     pub goal: String,
@@ -42,9 +31,23 @@ const VISION: &str = include_str!("../../templates/vision.md");
 const DEFAULT_SPEC: &str = "specs/vision.md";
 pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
-pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<String>), Failure> {
+/// A board that was made, and what was made with it.
+#[derive(Debug, Serialize)]
+pub struct Made {
+    pub board: PathBuf,
+    pub goal: String,
+    pub spec: String,
+    pub integration_branch: String,
+    pub integration_head: CommitId,
+    pub created: Vec<String>,
+    /// Gates that would fit the project, for a liza.yaml that has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed_gates: Option<String>,
+}
+
+pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
     if !ctx.credentials.shows_nothing() {
-        return Err(Failure::new("refused.human_only", "only a person may start a board"));
+        return Err(Failure::new(Code::HumanOnly, "only a person may start a board"));
     }
     no_board_yet(ctx)?;
     check_repository(ctx, options)?;
@@ -53,14 +56,13 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
     let mut told = Vec::new();
     let head = integration_branch(ctx, &options.integration, &mut told)?;
     former_refs_aside(ctx, &mut told)?;
-    for dir in ctx.store.layout().directories() {
-        files::make_private_dir(&dir)?;
-    }
+    ctx.store.make_directories()?;
+    ctx.machine.make_directories()?;
     install_texts(ctx)?;
     exclude(ctx)?;
     let proposed = proposal_beside(ctx);
     install_project_files(ctx, options, &spec, &mut told)?;
-    crate::host::crash::point("init.prepared");
+    crash::point("init.prepared");
     let init = Init {
         goal: options.goal.clone(),
         spec_ref: spec.clone(),
@@ -68,77 +70,63 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Value, u64, Vec<Str
         integration_head: head.clone(),
     };
     let board = ctx.store.create(Transition::from(init), &ctx.now)?;
-    let mut data = json!({
-        "board": ctx.store.dir(), "goal": options.goal, "spec": spec, "integration_branch": options.integration,
-        "integration_head": head, "created": told,
-    });
-    if let Some(lines) = proposed {
-        data["proposed_gates"] = json!(lines);
-    }
-    Ok((data, board.revision, told))
+    let made = Made {
+        board: ctx.store.address().to_owned(),
+        goal: options.goal.clone(),
+        spec,
+        integration_branch: options.integration.clone(),
+        integration_head: head,
+        created: told,
+        proposed_gates: proposed,
+    };
+    Ok((made, board.revision))
 }
 
 /// Never hides or resets what is there.
-fn no_board_yet(ctx: &Context) -> Result<(), Failure> {
-    let layout = ctx.store.layout();
-    if fs::symlink_metadata(layout.state()).is_err()
-        && fs::symlink_metadata(layout.log()).is_err()
-        && ctx.store.image_revisions().is_empty()
-    {
-        return Ok(());
-    }
+fn no_board_yet(ctx: &Context) -> Result<()> {
     // An `init` that died before its last step has made no board yet: it may be repeated.
-    if ctx.store.is_unfinished() {
+    if ctx.store.is_untouched() || ctx.store.is_unfinished() {
         return Ok(());
     }
     let what = match ctx.store.read(&Needs::Nothing) {
-        Ok(snapshot) => format!(
-            "a board is here already: \"{}\", revision {}, {} tasks",
-            snapshot.board.rest.goal.description,
-            snapshot.board.revision,
-            snapshot.board.tasks.len()
-        ),
+        Ok(Snapshot { board, .. }) => {
+            let (goal, tasks) = (&board.rest.goal.description, board.tasks.len());
+            format!("a board is here already: \"{goal}\", revision {}, {tasks} tasks", board.revision)
+        }
         Err(error) => format!("something is left of a board ({error})"),
     };
-    Err(Failure::new("refused.board_exists", what)
+    Err(Failure::new(Code::BoardExists, what)
         .hint("`liza status` shows it, `liza doctor` says what is wrong with it; nothing was changed")
-        .detail("board", ctx.store.dir().display().to_string()))
+        .detail("board", ctx.store.display().to_string()))
 }
 
-pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<(), Failure> {
+pub(super) fn check_repository(ctx: &Context, options: &InitOptions) -> Result<()> {
     let installed = GitVersion::installed()?;
     if installed < GitVersion::OLDEST {
-        return Err(Failure::new(
-            "git.version",
-            format!("git {}.{} is too old", installed.major, installed.minor),
-        )
-        .hint(format!(
-            "install git {}.{} or newer",
-            GitVersion::OLDEST.major,
-            GitVersion::OLDEST.minor
-        )));
+        let [(major, minor), (wanted, least)] =
+            [installed, GitVersion::OLDEST].map(|version| (version.major, version.minor));
+        return Err(failure!(ErrorCode::GitVersion, "git {major}.{minor} is too old")
+            .hint(format!("install git {wanted}.{least} or newer")));
     }
     let facts = RepoFacts::load(&ctx.repo)?;
     if facts.unborn {
-        return Err(Failure::new("git.no_commit", "this repository has no commit yet")
+        return Err(Failure::new(ErrorCode::GitNoCommit, "this repository has no commit yet")
             .hint("make a first commit (`git commit --allow-empty -m start`), then run `liza init` again"));
     }
     if !options.allow_network_fs
-        && let Some(kind) = crate::host::network_file_system(ctx.root())
+        && let Some(kind) = host::network_file_system(ctx.root())
     {
-        return Err(Failure::new(
-            "io.network_fs",
-            format!("{} lies on a network file system ({kind})", ctx.root().display()),
-        )
-        .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
+        let root = ctx.root().display();
+        return Err(failure!(ErrorCode::IoNetworkFs, "{root} lies on a network file system ({kind})")
+            .hint("locks may not hold there; use a local disk, or --allow-network-fs if you know they do"));
     }
     Ok(())
 }
 
-fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String, Failure> {
+fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String> {
     match &options.spec {
         Some(spec) if ctx.spec_found(spec)? => Ok(spec.clone()),
-        Some(spec) => Err(Failure::new("refused.value", format!("the spec `{spec}` is not there"))
+        Some(spec) => Err(failure!(Code::Value, "the spec `{spec}` is not there")
             .hint("write it first, or leave --spec out and fill in the template that `liza init` makes")),
         None => {
             ctx.spec_found(DEFAULT_SPEC)?;
@@ -148,32 +136,29 @@ fn check_spec(ctx: &Context, options: &InitOptions) -> Result<String, Failure> {
 }
 
 /// Asks the rule before anything is made: what it refuses leaves nothing behind.
-fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<(), Failure> {
+fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
     let head = ctx.query()?.head_commit()?;
     let init = Init {
         goal: options.goal.clone(),
         spec_ref: spec.to_owned(),
         config: Config::new(&options.integration),
-        integration_head: head.ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
+        integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);
-    Ok(Rule::check(&init, &Board::nothing(), &call)?)
+    Ok(Verb::check(&init, &Board::nothing(), &call)?)
 }
 
 /// Makes the branch from HEAD, or takes the one that is there. The checkout is not touched.
-pub(super) fn integration_branch(
-    ctx: &Context,
-    branch: &str,
-    told: &mut Vec<String>,
-) -> Result<crate::board::CommitId, Failure> {
+pub(super) fn integration_branch(ctx: &Context, branch: &str, told: &mut Vec<String>) -> Result<CommitId> {
     let refname = refs::of_branch(branch)?;
     let query = ctx.query()?;
     if let Some(head) = query.head_of_branch(branch)? {
         told.push(format!("branch {branch} (was there, at {})", head.short()));
         return Ok(head);
     }
-    let head = query.head_commit()?.ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?;
+    let head =
+        query.head_commit()?.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?;
     match refs::update(&ctx.repo, &refname, &head, Expected::Absent) {
         Ok(()) => told.push(format!("branch {branch} from HEAD ({})", head.short())),
         Err(RefError::Taken { at, .. }) => return Ok(at),
@@ -184,7 +169,7 @@ pub(super) fn integration_branch(
 
 /// What a former board kept under refs stays reachable, out of the way of the refs this board will make. Branches that
 /// are called like a task's stay where they are, noted, so that nobody takes them for this board's.
-fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failure> {
+fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
     let all = refs::list(&ctx.repo, OUR_REFS)?;
     let (aside, former): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(name, _)| name.starts_with(FORMER_REFS));
@@ -212,49 +197,44 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<(), Failur
         })
         .collect();
     refs::rename_all(&ctx.repo, &moves)?;
-    told.push(format!("{} of a former board, now under {home}", crate::text::plural(moves.len(), "ref")));
+    told.push(format!("{} of a former board, now under {home}", plural(moves.len(), "ref")));
     Ok(())
 }
 
-/// Puts one of the pages agents read in its place.
-pub(super) fn install_page(ctx: &Context, name: &str, text: &str) -> Result<(), Failure> {
-    let path = ctx.store.layout().specs().join(name);
-    if let Some(parent) = path.parent() {
-        files::make_private_dirs(parent)?;
-    }
-    Ok(files::replace(&path, text.as_bytes())?)
-}
-
-pub(super) fn install_texts(ctx: &Context) -> Result<(), Failure> {
+pub(super) fn install_texts(ctx: &Context) -> Result<()> {
     for (name, text) in AGENT_SPECS {
-        install_page(ctx, name, text)?;
+        ctx.store.install_page(name, text)?;
     }
     for name in crate::wire::schema::NAMES {
-        let path = ctx.store.layout().schema().join(format!("{name}.schema.json"));
         if let Some(schema) = crate::wire::schema::schema(name) {
-            files::replace(&path, to_json_pretty(&schema).as_bytes())?;
+            ctx.store.install_schema(name, &to_json_pretty(&schema))?;
         }
     }
     Ok(())
 }
 
 /// Which of the lines that keep our directories out of the user's `git status` are missing.
-pub fn missing_excludes(ctx: &Context) -> Result<Vec<&'static str>, Failure> {
+pub fn missing_excludes(ctx: &Context) -> Result<Vec<&'static str>> {
     let text = exclude_text(ctx)?;
     Ok(EXCLUDES.into_iter().filter(|line| !text.lines().any(|known| known.trim() == *line)).collect())
 }
 
-fn exclude_text(ctx: &Context) -> Result<String, Failure> {
+fn exclude_text(ctx: &Context) -> Result<String> {
+    Ok(String::from_utf8_lossy(&excluded(ctx)?.1).into_owned())
+}
+
+/// Git's exclude file of this repository, and what it says.
+pub(super) fn excluded(ctx: &Context) -> Result<(PathBuf, Vec<u8>)> {
     let path = ctx.repo.common_dir.join("info/exclude");
     match fs::read(&path) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Ok(bytes) => Ok((path, bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path, Vec::new())),
         Err(error) => Err(Failure::io("read", &path, &error)),
     }
 }
 
 /// Adds what is missing, in a file that git never commits.
-pub fn exclude(ctx: &Context) -> Result<(), Failure> {
+pub fn exclude(ctx: &Context) -> Result<()> {
     let missing = missing_excludes(ctx)?;
     if missing.is_empty() {
         return Ok(());
@@ -286,7 +266,7 @@ pub(super) fn install_project_files(
     options: &InitOptions,
     spec: &str,
     told: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let config = ctx.root().join("liza.yaml");
     if fs::symlink_metadata(&config).is_err() {
         let proposed = Proposal::for_project(ctx.root()).comments();
@@ -305,31 +285,17 @@ pub(super) fn install_project_files(
 }
 
 /// A file of the user's project: ordinary rights, there whole or not at all, and never over one that is there.
-fn write_shared(ctx: &Context, path: &Path, text: &str) -> Result<(), Failure> {
+fn write_shared(ctx: &Context, path: &Path, text: &str) -> Result<()> {
     // Made in our own directory: the user's would show what a dead process left.
-    let temp = files::beside(&ctx.store.dir().join(path.file_name().unwrap_or_default()));
+    let temp = ctx.machine.scratch_file(path.file_name().unwrap_or_default());
     let _ = fs::remove_file(&temp);
     let made = fs::write(&temp, text)
         .and_then(|()| fs::File::open(&temp)?.sync_all())
         .map_err(|error| Failure::io("write", &temp, &error));
-    crate::host::crash::point("init.file");
+    crash::point("init.file");
     // A link, unlike a rename, leaves alone what somebody else put there meanwhile.
     let linked =
         made.and_then(|()| fs::hard_link(&temp, path).map_err(|error| Failure::io("create", path, &error)));
     let _ = fs::remove_file(&temp);
     linked
-}
-
-/// Names that `--role` and ids are checked with before anything is opened.
-/// A role by any of its names: the words of a work graph are understood, as they are in liza.yaml.
-pub fn parse_role(text: &str) -> Result<Role, Failure> {
-    let role = Role::new(text).map_err(|why| Failure::usage(format!("`{text}` cannot be a role: {why}")))?;
-    Ok(Role::of_work_graph(text).unwrap_or(role))
-}
-
-pub fn parse_task(text: &str) -> Result<TaskId, Failure> {
-    TaskId::new(text).map_err(|why| {
-        Failure::usage(format!("`{text}` cannot be a task id: {why}"))
-            .hint("an id is up to 64 letters, digits, `_` and `-`, starting with a letter or digit")
-    })
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::failure::Failure;
+use super::prelude::*;
 
 struct Listening {
     /// The last signal that came while somebody listened; none is 0.
@@ -113,9 +113,9 @@ pub fn as_usual<T>(act: impl FnOnce() -> T) -> T {
 /// What a command answers that was ended by it: each signal has an exit code of its own.
 pub fn failure(what: &str) -> Failure {
     let (code, word) = match signal() {
-        Some(SIGTERM) => ("signal.terminated", "terminated"),
-        Some(SIGHUP) => ("signal.hangup", "hung up"),
-        _ => ("signal.interrupted", "interrupted"),
+        Some(SIGTERM) => (ErrorCode::SignalTerminated, "terminated"),
+        Some(SIGHUP) => (ErrorCode::SignalHangup, "hung up"),
+        _ => (ErrorCode::SignalInterrupted, "interrupted"),
     };
-    Failure::new(code, format!("{word} {what}")).hint("run the command again")
+    failure!(code, "{word} {what}").hint("run the command again")
 }

@@ -1,18 +1,9 @@
 //! What an agent's session left in its worktree, and the checkouts that are made for agents without a task.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use crate::board::rules::current_checkpoint;
-use crate::board::{AgentId, Board, CommitId, Needs, TaskId};
-use crate::git::{Worktrees, checkouts, content, locks};
-use crate::store::lock::SideLock;
-use crate::text::clipped;
-
 use super::accounts::PLANS;
-use super::claim::{integration_head, keep_now, worktree_of};
-use super::context::Context;
-use super::failure::Failure;
+use super::attempt::keep_now;
+use super::prelude::*;
+use crate::git::locks;
 
 const LONGEST_LEFT_OUT: usize = 500;
 
@@ -35,7 +26,7 @@ pub struct Leftovers {
 }
 
 /// Looks at the worktree and keeps what is not committed. To be called when nobody works there any more.
-pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers, Failure> {
+pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let board = &snapshot.board;
     let mut found = Leftovers::default();
@@ -91,35 +82,22 @@ pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
 }
 
 /// A detached checkout of integration for a planner to read: nobody works in the user's own.
-pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf, Failure> {
+pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf> {
     let commit = integration_head(ctx, board)?;
-    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), Duration::from_secs(300))?;
-    let home = ctx.worktrees_dir();
-    let path = home.join(PLANS).join(agent.as_str());
-    let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
-        && content::head(&path).is_ok_and(|head| head == commit)
-        && content::status(&path, content::Filters::Run).is_ok_and(|dirty| dirty.is_empty());
-    if sound {
-        return Ok(path);
-    }
-    let trash = ctx.store.layout().trash();
-    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
-    crate::store::files::make_private_dirs(&home.join(PLANS))?;
-    worktrees.remove_to_trash(&path)?;
-    worktrees.add_detached(&path, &commit, &format!("reading of {agent}"))?;
-    Ok(path)
+    let dir = ctx.machine.worktrees().join(PLANS);
+    super::worktrees::detached_checkout(ctx, &dir, agent.as_str(), &commit, &format!("reading of {agent}"))
 }
 
 /// The git directory of one worktree alone.
-pub fn git_dir(ctx: &Context, worktree: &std::path::Path) -> PathBuf {
-    let linked = std::fs::read_to_string(worktree.join(".git"))
+pub fn git_dir(ctx: &Context, worktree: &Path) -> PathBuf {
+    let linked = fs::read_to_string(worktree.join(".git"))
         .ok()
         .and_then(|text| text.trim().strip_prefix("gitdir: ").map(PathBuf::from));
     linked.unwrap_or_else(|| ctx.repo.common_dir.clone())
 }
 
 /// Whom git names as the author where it was never told: the agent itself.
-pub fn author(ctx: &Context, agent: &AgentId) -> Result<Vec<(&'static str, String)>, Failure> {
+pub fn author(ctx: &Context, agent: &AgentId) -> Result<Vec<(&'static str, String)>> {
     if ctx.query()?.identity() != crate::git::Identity::fallback() {
         return Ok(Vec::new());
     }

@@ -1,15 +1,12 @@
 //! Messages beside sending them: what an agent is told of them at its next call, and the conversations of the past, which
 //! the log has when the board has let go of them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use crate::board::records::{Message, MessageKind, Recipient, message_number};
-use crate::board::{Actor, AgentId, Board, Needs, TaskId};
-use crate::text::{plural, shown, shown_line};
-use crate::wire::log::Record;
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
+use crate::board::MessageId;
+use crate::board::records::message_number;
+use crate::text::shown;
 
 /// Orders that wait are all told in full: nothing anybody else sends keeps them away. Of the calls for help, so many are
 /// told in full, and of the others so many named.
@@ -57,16 +54,10 @@ fn told(board: &Board, id: &AgentId) -> Option<String> {
 fn headline(message: &Message) -> String {
     let task = message.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let answer = if message.is_unanswered() { ", wants an answer" } else { "" };
-    format!(
-        "  {} {} from {}{task}{answer}: {}",
-        shown_line(&message.id),
-        message.kind.as_str(),
-        message.from,
-        shown_line(&message.subject)
-    )
+    let (id, kind, subject) = (shown_line(&message.id), message.kind.as_str(), shown_line(&message.subject));
+    format!("  {id} {kind} from {}{task}{answer}: {subject}", message.from)
 }
 
-/// Which messages are wanted.
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub task: Option<TaskId>,
@@ -96,7 +87,7 @@ pub struct Conversation {
 }
 
 /// The newest messages that are wanted: of the board, or of all there were.
-pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Conversation, Failure> {
+pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Conversation> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let mut newest = Newest { most, left_out: 0, messages: VecDeque::new() };
     let mut take = |message: Message| {
@@ -113,31 +104,32 @@ pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Co
 }
 
 /// The message with this id, wherever it is.
-pub fn find(ctx: &Context, id: &str) -> Result<Message, Failure> {
+pub fn find(ctx: &Context, id: &MessageId) -> Result<Message> {
     let board = ctx.read(&Needs::Nothing)?.board;
-    if let Some(message) = board.rest.messages.iter().find(|message| message.id == id) {
+    if let Some(message) = board.rest.messages.iter().find(|message| message.id == id.as_str()) {
         return Ok(message.clone());
     }
     let mut found = None;
     Past::read(ctx, &board)?.each(ctx, &board, &mut |message| {
-        if message.id == id {
+        if message.id == id.as_str() {
             found = Some(message);
         }
     })?;
     found.ok_or_else(|| unknown(id))
 }
 
-fn unknown(id: &str) -> Failure {
-    Failure::new("refused.unknown_record", format!("there is no message `{id}`"))
+fn unknown(id: &MessageId) -> Failure {
+    failure!(Code::UnknownRecord, "there is no message `{id}`")
         .hint("`liza message list --all` shows every message there was")
 }
 
 /// Everything that was written in reply to the first message of its thread, from whichever of them it is asked.
-pub fn thread(ctx: &Context, id: &str) -> Result<Conversation, Failure> {
+pub fn thread(ctx: &Context, id: &MessageId) -> Result<Conversation> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let past = Past::read(ctx, &board)?;
-    let mut root =
-        message_number(id).filter(|number| past.parents.contains_key(number)).ok_or_else(|| unknown(id))?;
+    let mut root = message_number(id.as_str())
+        .filter(|number| past.parents.contains_key(number))
+        .ok_or_else(|| unknown(id))?;
     // What is replied to is older, so this comes to an end.
     while let Some(parent) = past.parent(root) {
         root = parent;
@@ -187,12 +179,12 @@ struct Past {
 }
 
 impl Past {
-    fn read(ctx: &Context, board: &Board) -> Result<Self, Failure> {
+    fn read(ctx: &Context, board: &Board) -> Result<Self> {
         let parent = |id: Option<&String>| id.and_then(|id| message_number(id));
         let mut replies: Vec<Option<u64>> = Vec::new();
         each_record(ctx, board, &mut |record| {
             replies
-                .extend(record.what.rule().drafts().iter().map(|draft| parent(draft.in_reply_to.as_ref())));
+                .extend(record.what.verb().drafts().iter().map(|draft| parent(draft.in_reply_to.as_ref())));
         })?;
         // Numbers are given one after the other, and the newest message never leaves the board: the log, which has no
         // numbers, is counted from its end.
@@ -212,39 +204,21 @@ impl Past {
     }
 
     /// Shows every message in the order of their numbers: as the board has it, or else as the log has it.
-    fn each(&self, ctx: &Context, board: &Board, see: &mut dyn FnMut(Message)) -> Result<(), Failure> {
+    fn each(&self, ctx: &Context, board: &Board, see: &mut dyn FnMut(Message)) -> Result<()> {
         // Where the log was begun anew, the board knows what it does not.
-        board
-            .rest
-            .messages
-            .iter()
-            .filter(|message| message.number() < self.first)
-            .cloned()
-            .for_each(&mut *see);
+        let before = board.rest.messages.iter().filter(|message| message.number() < self.first);
+        before.cloned().for_each(&mut *see);
         let on_board: BTreeMap<u64, &Message> =
             board.rest.messages.iter().map(|message| (message.number(), message)).collect();
         let mut number = self.first;
         each_record(ctx, board, &mut |record| {
-            for draft in record.what.rule().drafts() {
+            for draft in record.what.verb().drafts() {
                 let message = match on_board.get(&number) {
                     Some(message) => (*message).clone(),
-                    None => Message {
-                        id: format!("message-{number}"),
-                        time: record.at.wall,
-                        from: record.what.rule().speaker(&record.by),
-                        to: draft.to.clone(),
-                        kind: draft.kind,
-                        subject: draft.subject.clone(),
-                        body: draft.body.clone(),
-                        payload: draft.payload.clone(),
-                        task_id: draft.task_id.clone(),
-                        in_reply_to: draft.in_reply_to.clone(),
-                        priority: draft.priority,
-                        requires_response: draft.requires_response,
-                        respond_by: draft.respond_by,
-                        answered_by: None,
-                        seen_by: Vec::new(),
-                    },
+                    None => {
+                        let from = record.what.verb().speaker(&record.by);
+                        draft.sent(format!("message-{number}"), record.at.wall, from)
+                    }
                 };
                 see(message);
                 number += 1;
@@ -254,7 +228,7 @@ impl Past {
 }
 
 /// Reads the records of the log that may hold messages, one after the other.
-fn each_record(ctx: &Context, board: &Board, see: &mut dyn FnMut(&Record)) -> Result<(), Failure> {
+fn each_record(ctx: &Context, board: &Board, see: &mut dyn FnMut(&Record)) -> Result<()> {
     ctx.store.each_log_line(board.journal.length, &mut |line, number| {
         // Every message has a subject: what says nothing of one need not be understood.
         if line.contains("\"subject\":") {
@@ -268,22 +242,13 @@ fn each_record(ctx: &Context, board: &Board, see: &mut dyn FnMut(&Record)) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::rules::{Draft, SendMessage};
+    use crate::board::records::Draft;
+    use crate::board::rules::SendMessage;
     use crate::board::testing::*;
 
     fn send(bench: &mut Bench, to: &str, kind: MessageKind, subject: &str, body: &str) {
-        let message = Draft {
-            to: Recipient::parse(to).expect("an address"),
-            kind,
-            subject: subject.to_owned(),
-            body: body.to_owned(),
-            payload: BTreeMap::new(),
-            task_id: None,
-            in_reply_to: None,
-            priority: 0,
-            requires_response: false,
-            respond_by: None,
-        };
+        let to = to.parse().expect("an address");
+        let message = Draft::new(to, kind, subject.to_owned(), body.to_owned());
         bench.ok("human", SendMessage { message });
     }
 

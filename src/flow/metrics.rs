@@ -1,16 +1,9 @@
 //! The figures of the board, of a sprint or of a task, archived tasks included.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-
-use crate::board::spent::Spent;
-use crate::board::state::Sprint;
-use crate::board::{Board, Needs, Task, TaskId};
-use crate::policy::metrics::{Asked, Metrics, in_sprint, metrics};
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
+use crate::board::SprintId;
+use crate::board::marks::TaskMark;
+use crate::policy::metrics::{Asked, in_sprint, metrics};
 
 /// The board with every task it ever had, at one revision.
 pub struct Everything {
@@ -20,9 +13,9 @@ pub struct Everything {
 
 impl Everything {
     /// What cannot be read of the archive is said and left out.
-    pub fn read(ctx: &Context) -> Result<Self, Failure> {
+    pub fn read(ctx: &Context) -> Result<Self> {
         let board = ctx.read(&Needs::Everything)?.board;
-        let (archived, left_out) = ctx.store.all_archived(&board)?;
+        let (archived, left_out) = ctx.store.archived_for_views(&board)?;
         left_out.iter().for_each(|trouble| ctx.narrate(format!("left out of the figures: {trouble}")));
         Ok(Self { board, archived })
     }
@@ -32,29 +25,31 @@ impl Everything {
         self.archived.iter().chain(&self.board.tasks).collect()
     }
 
-    /// The figures of the whole board.
-    pub fn of_board(&self) -> Metrics {
-        let all = self.tasks();
-        metrics(&Asked {
+    /// A question about the whole board.
+    fn whole<'a>(&'a self, all: &'a [&'a Task]) -> Asked<'a> {
+        const NOTHING: &BTreeMap<TaskId, TaskMark> = &BTreeMap::new();
+        Asked {
             board: &self.board,
-            tasks: all.clone(),
-            all: &all,
+            tasks: all.to_vec(),
+            all,
             planning: self.board.rest.spent_planning,
             everything: self.board.rest.spent,
-            before: &BTreeMap::new(),
+            before: NOTHING,
             from: None,
             until: None,
             only_tasks: false,
-        })
+        }
+    }
+
+    pub fn of_board(&self) -> Metrics {
+        metrics(&self.whole(&self.tasks()))
     }
 
     /// The figures of a sprint as they are now; what was kept of one that is closed is in the sprint itself.
     pub fn of_sprint(&self, sprint: &Sprint) -> Metrics {
         let all = self.tasks();
         metrics(&Asked {
-            board: &self.board,
             tasks: in_sprint(sprint, &all),
-            all: &all,
             planning: self.board.rest.spent_planning.since(&sprint.planning_before),
             everything: if sprint.scope.is_empty() {
                 self.board.rest.spent.since(&sprint.spent_before)
@@ -64,37 +59,29 @@ impl Everything {
             before: &sprint.before,
             from: Some(sprint.timeline.started),
             until: sprint.timeline.ended,
-            only_tasks: false,
+            ..self.whole(&all)
         })
     }
 
     fn of_task(&self, id: &TaskId) -> Option<Metrics> {
         let all = self.tasks();
         let task = *all.iter().find(|task| &task.id == id)?;
-        Some(metrics(&Asked {
-            board: &self.board,
-            tasks: vec![task],
-            all: &all,
-            planning: Spent::default(),
-            everything: Spent::default(),
-            before: &BTreeMap::new(),
-            from: None,
-            until: None,
-            only_tasks: true,
-        }))
+        let (planning, everything) = (Spent::default(), Spent::default());
+        let asked = Asked { tasks: vec![task], planning, everything, only_tasks: true, ..self.whole(&all) };
+        Some(metrics(&asked))
     }
 
-    pub fn sprint(&self, id: &str) -> Result<&Sprint, Failure> {
+    pub fn sprint(&self, id: &SprintId) -> Result<&Sprint> {
         sprint(&self.board, id)
     }
 }
 
 /// The sprint of this name, the present one or a former one.
-pub fn sprint<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Failure> {
+pub fn sprint<'b>(board: &'b Board, id: &SprintId) -> Result<&'b Sprint> {
     let known = || std::iter::once(&board.rest.sprint).chain(board.rest.former_sprints.iter().rev());
-    known().find(|sprint| sprint.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
+    known().find(|sprint| sprint.id.eq_ignore_ascii_case(id.as_str())).ok_or_else(|| {
         let ids: Vec<&str> = known().map(|sprint| sprint.id.as_str()).collect();
-        Failure::new("refused.unknown_record", format!("there is no sprint `{id}` on this board"))
+        failure!(Code::UnknownRecord, "there is no sprint `{id}` on this board")
             .hint(format!("known: {}", ids.join(", ")))
     })
 }
@@ -102,7 +89,7 @@ pub fn sprint<'b>(board: &'b Board, id: &str) -> Result<&'b Sprint, Failure> {
 /// What is asked about.
 pub enum Scope {
     Board,
-    Sprint(String),
+    Sprint(SprintId),
     Task(TaskId),
 }
 
@@ -117,14 +104,14 @@ pub struct Measured {
     pub revision: u64,
 }
 
-pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured, Failure> {
+pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured> {
     let everything = Everything::read(ctx)?;
     let revision = everything.board.revision;
     let (scope, title, found) = match scope {
         Scope::Board => (json!({ "of": "board" }), "board".to_owned(), everything.of_board()),
         Scope::Task(id) => {
             let found = everything.of_task(id).ok_or_else(|| {
-                Failure::new("refused.unknown_task", format!("there is no task `{id}`, archived or not"))
+                failure!(Code::UnknownTask, "there is no task `{id}`, archived or not")
                     .hint("`liza task list` shows every task on the board")
             })?;
             (json!({ "of": "task", "id": id }), format!("task {id}"), found)

@@ -1,27 +1,17 @@
 //! Boards of other versions, as `doctor` sees them: an old one is migrated if a person asks for it, a newer one is left
 //! to the liza that wrote it.
 
-use std::fs;
-
-use crate::board::rules::Migrate;
-use crate::board::task::{Submission, Validation};
-use crate::board::{Board, Call, CommitId, World, transition::Rule};
-use crate::git::ChangeStatus;
+use super::doctor::Finding;
+use super::evidence;
+use super::init::{self, InitOptions};
+use super::prelude::*;
 use crate::git::query::Query;
-use crate::policy::ProjectConfig;
-use crate::store::files;
 use crate::store::other_version::OtherVersion;
 use crate::wire::state::hash;
 use crate::wire::v1;
 
-use super::context::Context;
-use super::doctor::Finding;
-use super::evidence;
-use super::failure::Failure;
-use super::init::{self, InitOptions};
-
 /// What there is to say about a board of another version; nothing, if it is one of ours.
-pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>, Failure> {
+pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>> {
     let Some(other) = ctx.store.other_version()? else { return Ok(None) };
     let finding = |what: String, why: &str, remedy: String, fixable: bool| {
         let mut finding = Finding::new("board.version", what, why, remedy);
@@ -51,15 +41,11 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>, Failure> {
         }
     };
     let kept = ctx.store.kept_old_board(&other.bytes);
-    let mut found = finding(
-        what,
-        why,
-        format!(
-            "the board is written anew as version 2; state.yaml and log.yaml of before are kept in {}",
-            kept.display()
-        ),
-        true,
+    let remedy = format!(
+        "the board is written anew as version 2; state.yaml and log.yaml of before are kept in {}",
+        kept.display()
     );
+    let mut found = finding(what, why, remedy, true);
     let remarks = if fix {
         found.fixed = true;
         migrate(ctx, &other, old)?
@@ -73,31 +59,27 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Option<Finding>, Failure> {
 }
 
 /// What a migration would say, without doing anything.
-fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
+fn planned(ctx: &Context, old: v1::OldBoard) -> Result<Vec<String>> {
     let query = ctx.query()?;
     let branch = old.rest.config.integration_branch.clone();
-    let head = match query.head_of_branch(&branch)? {
-        Some(head) => Some(head),
-        None => query.head_commit()?,
+    let there = query.head_of_branch(&branch)?;
+    let is_there = there.is_some();
+    let Some(head) = there.map_or_else(|| query.head_commit(), |head| Ok(Some(head)))? else {
+        return Ok(old.remarks);
     };
-    let Some(head) = head else { return Ok(old.remarks) };
     let mut made = Vec::new();
-    if query.head_of_branch(&branch)?.is_none() {
+    if !is_there {
         made.push(format!("branch {branch} will be made from HEAD ({})", head.short()));
     }
     if fs::symlink_metadata(ctx.root().join("liza.yaml")).is_err() {
         made.push("liza.yaml will be made (yours to edit and commit)".to_owned());
     }
-    let (old, _) = v1::settle(
-        old,
-        &Repository { ctx, query, config: &ctx.project_config()?, head: &head },
-        &head,
-        &ctx.now,
-    );
+    let git = Repository { ctx, query, config: &ctx.project_config()?, head: &head };
+    let (old, _) = v1::settle(old, &git, &head, &ctx.now);
     Ok([old.remarks, made].concat())
 }
 
-fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec<String>, Failure> {
+fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec<String>> {
     let goal = old.rest.goal.clone();
     let options = InitOptions {
         goal: goal.description,
@@ -115,19 +97,18 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
         None => ctx
             .query()?
             .head_commit()?
-            .ok_or_else(|| Failure::new("git.no_commit", "HEAD names no commit"))?,
+            .ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
     };
     check(ctx, &transition(ctx, other, old.clone(), &config, &before)?)?;
     let head = init::integration_branch(ctx, &options.integration, &mut told)?;
     let kept = ctx.store.kept_old_board(&other.bytes);
-    for dir in ctx.store.layout().directories() {
-        files::make_private_dir(&dir)?;
-    }
+    ctx.store.make_directories()?;
+    ctx.machine.make_directories()?;
     keep_replaced_texts(ctx, &kept)?;
     init::install_texts(ctx)?;
     init::exclude(ctx)?;
     init::install_project_files(ctx, &options, &goal.spec_ref, &mut told)?;
-    crate::host::crash::point("migrate.prepared");
+    crash::point("migrate.prepared");
     let what = transition(ctx, other, old, &config, &head)?;
     let mut remarks = what.remarks.clone();
     ctx.store.migrate(what, &ctx.now)?;
@@ -144,38 +125,30 @@ fn transition(
     old: v1::OldBoard,
     config: &ProjectConfig,
     head: &CommitId,
-) -> Result<Migrate, Failure> {
+) -> Result<Migrate> {
     let git = Repository { ctx, query: ctx.query()?, config, head };
     let (old, _) = v1::settle(old, &git, head, &ctx.now);
-    let kept = ctx.store.kept_old_board(&other.bytes);
-    let kept = kept.strip_prefix(ctx.store.dir()).unwrap_or(&kept).display().to_string();
     Ok(Migrate {
         version: other.version,
         source: hash(&other.bytes),
-        kept,
+        kept: ctx.store.name_of_kept(&other.bytes),
         remarks: old.remarks,
         rest: Box::new(old.rest),
         tasks: old.tasks.into_iter().map(|task| task.whole).collect(),
     })
 }
 
-fn check(ctx: &Context, what: &Migrate) -> Result<(), Failure> {
+fn check(ctx: &Context, what: &Migrate) -> Result<()> {
     let world = World::default();
     let actor = Board::nothing().identify(&ctx.credentials)?;
     Ok(what.check(&Board::nothing(), &Call::new(actor, &ctx.now, &world))?)
 }
 
 /// Texts for agents that differ from ours and would be replaced.
-fn keep_replaced_texts(ctx: &Context, kept: &std::path::Path) -> Result<(), Failure> {
+fn keep_replaced_texts(ctx: &Context, kept: &Path) -> Result<()> {
     for (name, text) in init::AGENT_SPECS {
-        let path = ctx.store.layout().specs().join(name);
-        match fs::read(&path) {
-            Ok(bytes) if bytes != text.as_bytes() => {
-                ctx.store.keep_old_file(kept, &format!("specs/{name}"), &bytes)?;
-            }
-            Ok(_) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Failure::io("read", &path, &error)),
+        if let Some(bytes) = ctx.store.page(name)?.filter(|bytes| bytes != text.as_bytes()) {
+            ctx.store.keep_old_file(kept, &format!("specs/{name}"), &bytes)?;
         }
     }
     Ok(())
@@ -218,10 +191,8 @@ impl v1::Repository for Repository<'_> {
     fn submission(&self, commit: &CommitId) -> Option<Submission> {
         let merge_base = self.base_of(commit)?;
         let changed = self.query.changed_paths(&merge_base, commit).ok()?;
-        let kept = changed
-            .iter()
-            .filter(|change| change.status != ChangeStatus::Deleted)
-            .map(|change| change.path.as_str());
+        let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
+        let kept = kept.map(|change| change.path.as_str());
         Some(Submission {
             commit: commit.clone(),
             tree: self.query.tree_of(commit).ok(),

@@ -1,12 +1,6 @@
 //! Whether a branch stands where liza left it, and if not, what was done to it.
 
-use serde::Serialize;
-
-use crate::board::{Board, CommitId, Needs};
-use crate::host::crash;
-
-use super::context::Context;
-use super::failure::Failure;
+use super::prelude::*;
 use super::verify::Story;
 
 /// How many commits are told one by one.
@@ -50,7 +44,7 @@ pub struct ReflogLine {
 /// A move that an open intent names is liza's own, not yet on record; one that was given up and yet came true, because
 /// git outlived its killed parent, is so too. The branch is read after the board, so a merge in between looks like somebody
 /// else's move until the board is read again: only a board that stands still accuses anybody.
-pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
+pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evidence>> {
     crash::point("moved.look");
     let mut fresh: Option<Board> = None;
     loop {
@@ -64,7 +58,7 @@ pub fn integration_was_moved(ctx: &Context, board: &Board) -> Result<Option<Evid
     }
 }
 
-fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure> {
+fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>> {
     let Some(known) = &board.rest.integration.head else { return Ok(None) };
     let branch = &board.config().integration_branch;
     let head = ctx.query()?.head_of_branch(branch)?;
@@ -82,13 +76,13 @@ fn moved_since(ctx: &Context, board: &Board) -> Result<Option<Evidence>, Failure
 impl Context {
     /// Stops what would start or land work while the integration branch is not where liza left it: whoever moved it got
     /// past review and gates, and a person has to look.
-    pub fn integration_in_place(&self, board: &Board) -> Result<(), Failure> {
+    pub fn integration_in_place(&self, board: &Board) -> Result<()> {
         let Some(evidence) = integration_was_moved(self, board)? else { return Ok(()) };
         // That it is gone is said by whoever needs it.
         if evidence.to.is_none() {
             return Ok(());
         }
-        Err(Failure::new("board.integration_moved", evidence.told())
+        Err(Failure::new(ErrorCode::BoardIntegrationMoved, evidence.told())
             .hint(evidence.remedy())
             .detail("evidence", serde_json::to_value(&evidence).unwrap_or_default()))
     }
@@ -101,12 +95,7 @@ pub fn is_under_way(board: &Board, branch: &str, to: &CommitId) -> bool {
 }
 
 /// What lies between two places of a branch.
-pub fn evidence(
-    ctx: &Context,
-    branch: &str,
-    from: &CommitId,
-    to: Option<CommitId>,
-) -> Result<Evidence, Failure> {
+pub fn evidence(ctx: &Context, branch: &str, from: &CommitId, to: Option<CommitId>) -> Result<Evidence> {
     let query = ctx.query()?;
     let mut told = Evidence {
         branch: branch.to_owned(),
@@ -187,7 +176,7 @@ impl Evidence {
                 "; git noted: \"{}\" by {} at {}",
                 line.message,
                 line.who,
-                crate::board::Wall(line.time)
+                Wall(line.time)
             ));
         }
         text
@@ -195,5 +184,5 @@ impl Evidence {
 }
 
 fn commits(count: usize) -> String {
-    crate::text::plural(count, "commit")
+    plural(count, "commit")
 }

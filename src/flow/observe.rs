@@ -1,22 +1,11 @@
 //! Looking at a board and what stands around it, for whoever watches it. Nothing is changed by looking.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use crate::board::records::{MessageKind, Recipient};
-use crate::board::rules::{Draft, SendMessage};
-use crate::board::time::NANOS_PER_SECOND;
-use crate::board::{Board, CommitId, Needs, Role, Stamp, Wall, violations};
-use crate::policy::ProjectConfig;
-use crate::policy::alerts::{self, Moved, Outside, Problem, Report, Room, Situation, SwitchMark};
-use crate::store::files::FileIdentity;
-use crate::store::read::EDITED_BY_HAND;
-use crate::store::{Snapshot, StoreError};
-
-use super::context::Context;
-use super::failure::Failure;
 use super::moved::integration_was_moved;
+use super::prelude::*;
+use crate::board::Switch;
+use crate::policy::alerts::{self, Moved, Outside, Problem, Report, Room, Situation, SwitchMark};
+use crate::store::Snapshot;
+use crate::store::files::FileIdentity;
 
 /// A board that looks damaged is looked at again after this: somebody may be in the middle of saving it.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -62,13 +51,13 @@ pub struct Observer {
 }
 
 impl Observer {
-    pub fn new(ctx: &Context) -> Result<Self, Failure> {
+    pub fn new(ctx: &Context) -> Result<Self> {
         // A damaged board is what it is there for; one that is not there or not ours is not.
         let read = ctx.store.read(&Needs::Nothing);
         if let Err(error @ (StoreError::Missing(_) | StoreError::OtherVersion { .. })) = read {
             return Err(error.into());
         }
-        let place = place(ctx).ok_or_else(|| gone(ctx))?;
+        let place = ctx.store.place().ok_or_else(|| gone(ctx))?;
         let mut observer = Self {
             place,
             config: ProjectConfig::default(),
@@ -100,7 +89,7 @@ impl Observer {
     }
 
     pub fn pulse(&mut self, ctx: &Context) -> Result<Pulse, Unseen> {
-        if place(ctx) != Some(self.place) {
+        if ctx.store.place() != Some(self.place) {
             return Err(Unseen::Gone(gone(ctx)));
         }
         let config = FileIdentity::at(&ctx.root().join("liza.yaml")).ok();
@@ -111,7 +100,7 @@ impl Observer {
         let head = self.branch.as_ref().and_then(|branch| ctx.query().ok()?.head_of_branch(branch).ok()?);
         Ok(Pulse {
             switches: switches(ctx).map_err(Unseen::Later)?,
-            state: FileIdentity::at(&ctx.store.layout().state()).ok(),
+            state: ctx.store.file_identity(),
             config,
             head,
             room_is_low: room.is_some_and(|room| room.is_low()),
@@ -120,7 +109,7 @@ impl Observer {
     }
 
     fn room(&self, ctx: &Context) -> Option<Room> {
-        let found = crate::host::room(ctx.store.dir())?;
+        let found = crate::host::room(ctx.machine.home())?;
         Some(Room { free: found.free, wanted: self.config.disk.threshold(found.total) })
     }
 
@@ -153,8 +142,7 @@ impl Observer {
                 remedy: evidence.remedy(),
             }),
             Err(failure) => {
-                self.troubles
-                    .push(format!("the integration branch cannot be looked at: {}", failure.message));
+                self.troubles.push(format!("the integration branch cannot be looked at: {failure}"));
                 None
             }
         };
@@ -171,17 +159,10 @@ impl Observer {
     }
 }
 
-fn place(ctx: &Context) -> Option<(u64, u64)> {
-    let meta = std::fs::symlink_metadata(ctx.store.dir()).ok()?;
-    Some((meta.dev(), meta.ino()))
-}
-
 fn gone(ctx: &Context) -> Failure {
-    Failure::new(
-        "board.gone",
-        format!("{} is not the board it was: it was moved or taken away", ctx.store.dir().display()),
-    )
-    .hint("start it again where the board is; `liza status` says whether there is one")
+    let board = ctx.store.display();
+    failure!(ErrorCode::BoardGone, "{board} is not the board it was: it was moved or taken away")
+        .hint("start it again where the board is; `liza status` says whether there is one")
 }
 
 /// When this machine came up, by the wall clock.
@@ -190,20 +171,15 @@ fn booted(now: &Stamp) -> Wall {
     Wall(now.wall.0.saturating_sub(seconds))
 }
 
-fn switches(ctx: &Context) -> Result<Vec<SwitchMark>, Failure> {
+fn switches(ctx: &Context) -> Result<Vec<SwitchMark>> {
     let set = ctx.store.switches()?.set;
     Ok(set
         .into_iter()
         .filter_map(|switch| {
             // One that is taken away while we look is not set.
             let (identity, since) = ctx.store.switch_identity(switch.kind, switch.subject.as_deref())?;
-            Some(SwitchMark {
-                kind: switch.kind,
-                subject: switch.subject,
-                reason: switch.reason,
-                identity,
-                since,
-            })
+            let Switch { kind, subject, reason, .. } = switch;
+            Some(SwitchMark { kind, subject, reason, identity, since })
         })
         .collect())
 }
@@ -231,29 +207,18 @@ fn broken(board: &Board) -> Option<Problem> {
 }
 
 /// The file a person finds when a checkpoint has waited too long.
-pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf, Failure> {
-    let path = ctx.store.layout().escalation();
-    ctx.store.escalate(&format!(
+pub fn escalate(ctx: &Context, text: &str) -> Result<PathBuf> {
+    Ok(ctx.store.escalate(&format!(
         "{}\n{text}\nThe newest report in {} says what waits for a person. `liza resume` goes on, and takes this file away.\n",
         ctx.now.wall,
-        ctx.store.layout().reports().display()
-    ))?;
-    Ok(path)
+        ctx.store.reports_shown()
+    ))?)
 }
 
 /// Writes to the planner what a person is told as well.
-pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<(), Failure> {
-    let message = Draft {
-        to: Recipient::Role(Role::planner()),
-        kind: MessageKind::Escalate,
-        subject: format!("{} {}", alert.kind.as_str(), alert.subject),
-        body: format!("{}\n{}", alert.text, alert.hint),
-        payload: Default::default(),
-        task_id: None,
-        in_reply_to: None,
-        priority: 0,
-        requires_response: false,
-        respond_by: None,
-    };
+pub fn tell_planner(ctx: &Context, alert: &alerts::Alert) -> Result<()> {
+    let subject = format!("{} {}", alert.kind.as_str(), alert.subject);
+    let body = format!("{}\n{}", alert.text, alert.hint);
+    let message = Draft::new(Recipient::Role(Role::planner()), MessageKind::Escalate, subject, body);
     ctx.commit(SendMessage { message }).map(|_| ())
 }

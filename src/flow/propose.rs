@@ -2,12 +2,10 @@
 //! because of a file that lies there.
 
 use std::fmt::Write;
-use std::path::Path;
-
-use crate::store::files::read_whole;
-use crate::wire::{Limits, read_foreign_value};
 
 use super::config_file::regular_file_inside;
+use super::prelude::*;
+use crate::wire::read_foreign_value;
 
 const LARGEST_FILE: usize = 1024 * 1024;
 
@@ -96,7 +94,7 @@ impl Proposal {
         let files: Vec<&str> = self.found.iter().map(|kind| kind.file).collect();
         let mut text = match files.as_slice() {
             [] => "# Nothing was found here that says how this project is checked; an example:\n".to_owned(),
-            files => format!("# Proposed because of {}:\n", crate::text::list_words(files)),
+            files => format!("# Proposed because of {}:\n", list_words(files)),
         };
         for line in self.yaml().lines() {
             let _ = writeln!(text, "#   {line}");

@@ -1,33 +1,31 @@
 //! What a run of the team leaves to read: one report for people, and the same for programs.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
-
-use serde_json::{Value, json};
-
-use crate::board::quorum::approvers;
-use crate::board::{Board, Needs, Status};
+use super::page::{heading, line, waits_for};
+use super::prelude::*;
+use crate::policy::run::Cause;
 use crate::policy::view::Scene;
-use crate::text::{md_inline, plural};
-
-use super::context::Context;
-use super::failure::Failure;
 
 /// What the run itself knows and the board does not.
 pub struct RunFacts {
     /// `complete`, `stuck`, `aborted`, `stopped`.
     pub outcome: &'static str,
     /// Why it ended so, if there is more to say.
-    pub causes: Vec<Value>,
+    pub causes: Vec<Cause>,
     pub seconds: f64,
     /// Sessions, tokens and cost of each agent.
     pub agents: Vec<AgentUse>,
-    pub stopped: Vec<(String, String)>,
+    pub stopped: Vec<StoppedAgent>,
     /// Noteworthy events, as lines.
     pub events: Vec<String>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Serialize)]
+pub struct StoppedAgent {
+    pub agent: AgentId,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct AgentUse {
     pub agent: String,
     pub sessions: u64,
@@ -38,62 +36,58 @@ pub struct AgentUse {
     pub cost_usd: Option<f64>,
 }
 
-/// Where the two files are.
+/// Where the two files are, and what they say that the run did not know.
 pub struct Written {
     pub markdown: PathBuf,
     pub json: PathBuf,
-    pub data: Value,
+    pub revision: u64,
+    pub seconds: f64,
+    /// How many tasks are in each state.
+    pub counts: Map<String, Value>,
+    pub merged: usize,
 }
 
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
-
-pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written, Failure> {
+pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let board = &snapshot.board;
-    let data = as_json(ctx, board, facts);
+    let in_state = |status: Status| board.tasks.iter().filter(|task| task.status == status).count();
+    let counts: Map<String, Value> =
+        Status::ALL.into_iter().map(|status| (status.as_str().to_owned(), in_state(status).into())).collect();
+    let seconds = (facts.seconds * 1000.0).round() / 1000.0;
     let text = as_markdown(ctx, board, facts)?;
-    let reports = ctx.store.layout().reports();
-    crate::store::files::make_private_dir(&reports)?;
     let stem = format!("run-{}-r{}", ctx.now.wall.to_string().replace(':', ""), board.revision);
-    let (markdown, json) = (reports.join(format!("{stem}.md")), reports.join(format!("{stem}.json")));
-    crate::store::files::replace(&markdown, text.as_bytes())?;
-    crate::store::files::replace(&json, format!("{}\n", crate::wire::to_json_pretty(&data)).as_bytes())?;
+    let markdown = ctx.store.write_report(&format!("{stem}.md"), &text)?;
+    let json = format!("{}\n", to_json_pretty(&as_json(ctx, board, facts, seconds, &counts)));
+    let json = ctx.store.write_report(&format!("{stem}.json"), &json)?;
     super::views::refresh(ctx);
-    Ok(Written { markdown, json, data })
+    let (revision, merged) = (board.revision, in_state(Status::Merged));
+    Ok(Written { markdown, json, revision, seconds, counts, merged })
 }
 
-fn as_json(ctx: &Context, board: &Board, facts: &RunFacts) -> Value {
-    let mut counts = serde_json::Map::new();
-    for status in Status::ALL {
-        let count = board.tasks.iter().filter(|task| task.status == status).count();
-        counts.insert(status.as_str().to_owned(), count.into());
-    }
+fn as_json(
+    ctx: &Context,
+    board: &Board,
+    facts: &RunFacts,
+    seconds: f64,
+    counts: &Map<String, Value>,
+) -> Value {
     json!({
         "time": ctx.now.wall, "goal": board.rest.goal.description, "outcome": facts.outcome, "causes": facts.causes,
-        "seconds": (facts.seconds * 1000.0).round() / 1000.0, "revision": board.revision, "counts": counts,
+        "seconds": seconds, "revision": board.revision, "counts": counts,
         "tasks": board.tasks.iter().map(|task| {
             let body = task.body();
             json!({
                 "id": task.id, "title": body.title, "status": task.status, "implementers": task.implementers,
-                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": approvers(task), "merge_commit": body.merge.as_ref().map(|merge| &merge.commit), "iterations": task.iteration,
+                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": task.approvers(), "merge_commit": body.merge.as_ref().map(|merge| &merge.commit), "iterations": task.iteration,
                 "review_cycles": task.review_cycles_total, "blocked_reason": body.blocked_reason,
                 "blocked_questions": body.blocked_questions,
             })
         }).collect::<Vec<_>>(),
-        "agents": facts.agents.iter().map(|used| json!({
-            "agent": used.agent, "sessions": used.sessions, "crashes": used.crashes, "turns": used.turns,
-            "tool_calls": used.tool_calls, "tokens": used.tokens, "cost_usd": used.cost_usd,
-        })).collect::<Vec<_>>(),
-        "stopped": facts.stopped.iter().map(|(agent, why)| json!({ "agent": agent, "why": why })).collect::<Vec<_>>(),
-        "tier0_violations": board.rest.circuit_breaker.tier0_violations,
+        "agents": facts.agents, "stopped": facts.stopped, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
     })
 }
 
-fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String, Failure> {
+fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String> {
     let world = ctx.store.surroundings(board)?;
     let scene = Scene::new(board, &world, &ctx.now);
     let mut text = String::new();
@@ -104,24 +98,19 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String,
     line!(text, "Took: {:.1} s, to revision {}", facts.seconds, board.revision);
     line!(text, "Tier 0 violations refused: {}", board.rest.circuit_breaker.tier0_violations);
     if !facts.causes.is_empty() {
-        line!(text);
-        line!(text, "## What it needs to go on");
-        line!(text);
+        heading!(text, "What it needs to go on");
         for cause in &facts.causes {
-            let part = |key: &str| md_inline(cause[key].as_str().unwrap_or_default()).to_string();
-            let task = if cause["task"].is_string() { format!("{}: ", part("task")) } else { String::new() };
-            line!(text, "- {task}{} — {}", part("why"), cause["hint"].as_str().unwrap_or_default());
+            let task = cause.task.as_ref().map_or(String::new(), |task| format!("{}: ", md_inline(task)));
+            line!(text, "- {task}{} — {}", md_inline(&cause.why), cause.hint);
         }
     }
-    line!(text);
-    line!(text, "## Tasks ({})", board.tasks.len());
-    line!(text);
+    heading!(text, "Tasks ({})", board.tasks.len());
     line!(text, "| task | title | status | by | approved by | merged as | iterations | cycles | waits for |");
     line!(text, "|---|---|---|---|---|---|---|---|---|");
     for task in &board.tasks {
         let body = task.body();
         let by: Vec<&str> = task.implementers.iter().map(|agent| agent.as_str()).collect();
-        let vouched: Vec<&str> = approvers(task).iter().map(|agent| agent.as_str()).collect();
+        let vouched: Vec<&str> = task.approvers().iter().map(|agent| agent.as_str()).collect();
         line!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -133,48 +122,29 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String,
             body.merge.as_ref().map_or("-", |merge| merge.commit.short()),
             task.iteration,
             task.review_cycles_total,
-            scene.waiting(task).map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
+            waits_for(&scene, task),
         );
     }
     for task in board.tasks.iter().filter(|task| task.status == Status::Blocked) {
         let body = task.body();
-        line!(text);
-        line!(
-            text,
-            "### {} is blocked: {}",
-            task.id,
-            md_inline(body.blocked_reason.as_deref().unwrap_or_default())
-        );
-        line!(text);
+        let why = body.blocked_reason.as_deref().unwrap_or_default();
+        line!(text, "\n### {} is blocked: {}\n", task.id, md_inline(why));
         for question in &body.blocked_questions {
             line!(text, "- {}", md_inline(question));
         }
     }
-    line!(text);
-    line!(text, "## Agents ({})", plural(facts.agents.len(), "agent"));
-    line!(text);
+    heading!(text, "Agents ({})", plural(facts.agents.len(), "agent"));
     line!(text, "| agent | sessions | crashes | turns | tool calls | tokens | cost |");
     line!(text, "|---|---|---|---|---|---|---|");
-    for used in &facts.agents {
-        let cost = used.cost_usd.map_or("-".to_owned(), |cost| format!("{cost:.4} USD"));
-        line!(
-            text,
-            "| {} | {} | {} | {} | {} | {} | {cost} |",
-            used.agent,
-            used.sessions,
-            used.crashes,
-            used.turns,
-            used.tool_calls,
-            used.tokens
-        );
+    for AgentUse { agent, sessions, crashes, turns, tool_calls, tokens, cost_usd } in &facts.agents {
+        let cost = cost_usd.map_or("-".to_owned(), |cost| format!("{cost:.4} USD"));
+        line!(text, "| {agent} | {sessions} | {crashes} | {turns} | {tool_calls} | {tokens} | {cost} |");
     }
-    for (agent, why) in &facts.stopped {
+    for stopped in &facts.stopped {
         line!(text);
-        line!(text, "{agent} has stopped: {}", md_inline(why));
+        line!(text, "{} has stopped: {}", stopped.agent, md_inline(&stopped.why));
     }
-    line!(text);
-    line!(text, "## What happened");
-    line!(text);
+    heading!(text, "What happened");
     for event in &facts.events {
         line!(text, "- {}", md_inline(event));
     }

@@ -1,16 +1,8 @@
 //! Bringing a former revision back, also when the present board file is damaged.
 
-use serde::Serialize;
-
-use crate::board::rules::RestoreRevision;
-use crate::board::{Board, Needs, Status, TaskId};
-use crate::store::StoreError;
-use crate::store::read::{EDITED_BY_HAND, LARGEST_STATE, invalid};
-use crate::store::rebuild::Rebuilt;
+use super::prelude::*;
+use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::Decoded;
-
-use super::context::Context;
-use super::failure::Failure;
 
 /// What would change, for a person to look at first.
 #[derive(Serialize)]
@@ -32,7 +24,7 @@ pub struct Plan {
     #[serde(skip)]
     change: RestoreRevision,
     #[serde(skip)]
-    mended: Option<Rebuilt>,
+    mended: Option<Decoded>,
 }
 
 #[derive(Serialize)]
@@ -51,10 +43,10 @@ impl Plan {
 }
 
 /// Works out what bringing `revision` back would change. Changes nothing itself.
-pub fn plan(ctx: &Context, revision: u64) -> Result<Plan, Failure> {
+pub fn plan(ctx: &Context, revision: u64) -> Result<Plan> {
     let (now, mended, broken) = present(ctx)?;
     if revision >= now.revision {
-        return Err(Failure::new("refused.value", format!("the board is at revision {}", now.revision))
+        return Err(failure!(Code::Value, "the board is at revision {}", now.revision)
             .hint("name an earlier one; `liza log` tells what each changed"));
     }
     let old = whole(&ctx.store.rebuild(Some(revision))?)?;
@@ -62,10 +54,11 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan, Failure> {
     let ids = |pick: &dyn Fn(&crate::board::Task) -> bool, from: &Board| -> Vec<TaskId> {
         from.tasks.iter().filter(|task| pick(task)).map(|task| task.id.clone()).collect()
     };
-    let merged_then = |id: &TaskId| old.task(id).is_some_and(|task| task.status == Status::Merged);
+    let (now_by_id, old_by_id) = (now.by_id(), old.by_id());
+    let merged_then = |id: &TaskId| old_by_id.get(id).is_some_and(|task| task.status == Status::Merged);
     let tasks = change.tasks.iter().filter_map(|back| {
-        let task = now.task(&back.text.id)?;
-        let text = crate::board::rules::TaskEdit::of(task) != back.text;
+        let task = now_by_id.get(&back.text.id)?;
+        let text = TaskEdit::of(task) != back.text;
         Some(Back { id: task.id.clone(), from: task.status, to: back.to, text })
     });
     Ok(Plan {
@@ -75,8 +68,8 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan, Failure> {
         goal: change.goal_description.is_some() || change.goal_spec_ref.is_some(),
         config: change.config.is_some(),
         landed: ids(&|task| task.status == Status::Merged && !merged_then(&task.id), &now),
-        added: ids(&|task| task.status != Status::Merged && old.task(&task.id).is_none(), &now),
-        left: ids(&|task| now.task(&task.id).is_none(), &old),
+        added: ids(&|task| task.status != Status::Merged && !old_by_id.contains_key(&task.id), &now),
+        left: ids(&|task| !now_by_id.contains_key(&task.id), &old),
         broken,
         change,
         mended,
@@ -84,9 +77,9 @@ pub fn plan(ctx: &Context, revision: u64) -> Result<Plan, Failure> {
 }
 
 /// Makes the change that was planned; gives the revision it made.
-pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64, Failure> {
+pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64> {
     if !ctx.is_human() {
-        return Err(Failure::new("refused.human_only", "only a person may bring a former revision back")
+        return Err(Failure::new(Code::HumanOnly, "only a person may bring a former revision back")
             .hint("with --dry-run it only looks"));
     }
     if let Some(mended) = &plan.mended {
@@ -99,12 +92,12 @@ pub fn carry_out(ctx: &Context, plan: Plan) -> Result<u64, Failure> {
 }
 
 /// The board as it is, or where its file is damaged, as image and log make it again.
-fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Failure> {
+fn present(ctx: &Context) -> Result<(Board, Option<Decoded>, Option<String>)> {
     let broken = match ctx.store.read(&Needs::Everything) {
         Ok(snapshot) => match snapshot.warning {
             None => return Ok((snapshot.board, None, None)),
             Some(warning) if warning.starts_with(EDITED_BY_HAND) => {
-                return Err(Failure::new("board.edited", warning).hint(
+                return Err(Failure::new(ErrorCode::BoardEdited, warning).hint(
                     "settle that first: `liza note` is enough, and `liza doctor` says what became of it",
                 ));
             }
@@ -118,8 +111,8 @@ fn present(ctx: &Context) -> Result<(Board, Option<Rebuilt>, Option<String>), Fa
     Ok((board, Some(rebuilt), Some(broken)))
 }
 
-fn whole(rebuilt: &Rebuilt) -> Result<Board, Failure> {
-    let mut decoded = Decoded::new(rebuilt.text.clone().into_bytes()).map_err(|why| invalid(&why))?;
+fn whole(rebuilt: &Decoded) -> Result<Board> {
+    let mut decoded = rebuilt.clone();
     decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
     Ok(decoded.into_board())
 }

@@ -1,27 +1,16 @@
 //! The draft of a retrospective: what the board knows of a sprint, and the questions that only people can answer. Nothing in
 //! it is anybody's opinion.
 
-use std::fmt::Write as _;
-
-use crate::board::history::Event;
-use crate::board::review::Verdict;
-use crate::board::spent::{Spent, TaskMark};
-use crate::board::state::Sprint;
-use crate::board::{Status, Task};
-use crate::policy::metrics::{Metrics, in_sprint, journey};
-use crate::text::{clipped, md_inline, plural};
-
 use super::metrics::Everything;
+use super::page::{heading, line, rows_of};
+use super::prelude::*;
 use super::roll_up::{amount_rows, intervened, took};
+use crate::board::marks::TaskMark;
+use crate::board::review::Verdict;
+use crate::policy::metrics::{Spread, in_sprint, journey};
 
 /// So many of each are told; the board and the log have the rest.
 const MOST: usize = 20;
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
 
 /// `sprint` has its end.
 pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> String {
@@ -36,11 +25,8 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
         everything.board.revision
     );
     line!(text);
-    line!(
-        text,
-        "- Goal: {}",
-        md_inline(sprint.goal.as_deref().unwrap_or(&everything.board.rest.goal.description))
-    );
+    let goal = sprint.goal.as_deref().unwrap_or(&everything.board.rest.goal.description);
+    line!(text, "- Goal: {}", md_inline(goal));
     let ended = sprint.timeline.ended.map_or("still open".to_owned(), |ended| ended.to_string());
     line!(text, "- From {} to {ended}", sprint.timeline.started);
     if let Some(deadline) = sprint.timeline.deadline {
@@ -62,19 +48,11 @@ pub fn draft(everything: &Everything, sprint: &Sprint, metrics: &Metrics) -> Str
 
 /// A heading, and a list under it that is never longer than people read.
 fn section(text: &mut String, title: &str, rows: Vec<String>) {
-    line!(text);
-    line!(text, "## {title}");
-    line!(text);
+    heading!(text, "{title}");
     if rows.is_empty() {
         line!(text, "None.");
     }
-    let more = rows.len().saturating_sub(MOST);
-    for row in rows.into_iter().take(MOST) {
-        line!(text, "- {row}");
-    }
-    if more > 0 {
-        line!(text, "- … and {more} more");
-    }
+    rows_of(text, rows, MOST);
 }
 
 fn title(task: &Task) -> String {
@@ -88,16 +66,12 @@ fn mark(sprint: &Sprint, task: &Task) -> TaskMark {
 
 fn done(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let rows = tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
-        let lead = journey(task, None)
-            .lead
-            .map_or(String::new(), |lead| format!(", {} after it was created", took(lead)));
+        let lead = journey(task, None).lead;
+        let lead = lead.map_or(String::new(), |lead| format!(", {} after it was created", took(lead)));
         format!("{}{lead}", title(task))
     });
-    section(
-        text,
-        &format!("What was done ({} of {})", metrics.tasks.done, metrics.tasks.total),
-        rows.collect(),
-    );
+    let title = format!("What was done ({} of {})", metrics.tasks.done, metrics.tasks.total);
+    section(text, &title, rows.collect());
 }
 
 fn late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
@@ -115,18 +89,13 @@ fn late(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
 }
 
 fn time(text: &mut String, metrics: &Metrics) {
-    let rows =
-        metrics.seconds.named().into_iter().filter(|(_, spread)| spread.count > 0).map(|(name, spread)| {
-            format!(
-                "{}: {} in all over {} times; median {}, nine of ten at most {}, longest {}",
-                name.replace('_', " "),
-                took(spread.total),
-                spread.count,
-                took(spread.median),
-                took(spread.p90),
-                took(spread.max)
-            )
-        });
+    let spreads = metrics.seconds.named().into_iter().filter(|(_, spread)| spread.count > 0);
+    let rows = spreads.map(|(name, Spread { count, total, median, p90, max })| {
+        let (name, [total, median, p90, max]) = (name.replace('_', " "), [total, median, p90, max].map(took));
+        format!(
+            "{name}: {total} in all over {count} times; median {median}, nine of ten at most {p90}, longest {max}"
+        )
+    });
     section(text, "Where the time went", rows.collect());
 }
 
@@ -136,13 +105,8 @@ fn rejections(text: &mut String, tasks: &[&Task], sprint: &Sprint) {
         let reviews = task.body().reviews.iter().skip(mark(sprint, task).reviews);
         let sent_back = reviews.filter(|review| review.verdict == Verdict::RequestChanges);
         rows.extend(sent_back.map(|review| {
-            format!(
-                "{}, round {}, by {}: {}",
-                task.id,
-                review.round,
-                review.reviewer,
-                md_inline(&clipped(&review.summary, 200))
-            )
+            let why = md_inline(&clipped(&review.summary, 200)).to_string();
+            format!("{}, round {}, by {}: {why}", task.id, review.round, review.reviewer)
         }));
     }
     section(text, "Rejections and their reasons", rows);
@@ -167,15 +131,12 @@ fn spend(text: &mut String, tasks: &[&Task], sprint: &Sprint, metrics: &Metrics)
     let spent = tasks.iter().map(|task| (*task, task.body().spent.since(&mark(sprint, task).spent)));
     let mut dear: Vec<(&Task, Spent)> = spent.filter(|(_, spent)| spent.tokens() > 0).collect();
     dear.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
-    let rows = dear
-        .into_iter()
-        .take(5)
-        .map(|(task, spent)| format!("{}: {} ({})", task.id, spent.words(), task.status));
-    section(text, "The dearest tasks", rows.collect());
+    let row = |(task, spent): (&Task, Spent)| format!("{}: {} ({})", task.id, spent.words(), task.status);
+    section(text, "The dearest tasks", dear.into_iter().take(5).map(row).collect());
 }
 
 fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics: &Metrics) {
-    let in_time = |time: crate::board::Wall| {
+    let in_time = |time: Wall| {
         time >= sprint.timeline.started && sprint.timeline.ended.is_none_or(|ended| time <= ended)
     };
     let rest = &everything.board.rest;
@@ -196,12 +157,8 @@ fn trouble(text: &mut String, everything: &Everything, sprint: &Sprint, metrics:
 fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let mut rows = Vec::new();
     for task in tasks.iter().filter(|task| task.status == Status::Blocked) {
-        rows.extend(
-            task.body()
-                .blocked_questions
-                .iter()
-                .map(|question| format!("{}: {}", task.id, md_inline(question))),
-        );
+        let asked = task.body().blocked_questions.iter();
+        rows.extend(asked.map(|question| format!("{}: {}", task.id, md_inline(question))));
     }
     let verdicts = &metrics.verdicts;
     if verdicts.rejections > 0 {
@@ -213,10 +170,8 @@ fn questions(text: &mut String, tasks: &[&Task], metrics: &Metrics) {
     let waited = [metrics.seconds.claim_queue, metrics.seconds.review_queue, metrics.seconds.merge_queue];
     let waited = waited.iter().fold(0, |sum: u64, spread| sum.saturating_add(spread.total));
     if waited > metrics.seconds.work.total.saturating_add(metrics.seconds.review.total) {
-        rows.push(format!(
-            "Work waited longer ({}) than anybody was at it: who or what was missing?",
-            took(waited)
-        ));
+        let waited = took(waited);
+        rows.push(format!("Work waited longer ({waited}) than anybody was at it: who or what was missing?"));
     }
     let open = metrics.tasks.in_progress + metrics.tasks.blocked + metrics.tasks.waiting;
     if open > 0 {

@@ -1,13 +1,8 @@
 //! The role registry of this project: what each role may do, and which agents were registered under other words.
 
-use crate::board::{Needs, Role};
-use crate::policy::ProjectConfig;
+use super::prelude::*;
 use crate::policy::provider::ProviderEntry;
-use crate::policy::registry::{Matrix, Problem, Registry, matrix, problems};
-use crate::provider::Catalog;
-
-use super::context::Context;
-use super::failure::Failure;
+use crate::policy::registry::{Matrix, Problem, matrix, problems};
 
 pub struct Roles {
     pub config: ProjectConfig,
@@ -18,24 +13,19 @@ pub struct Roles {
     pub revision: u64,
 }
 
-pub fn roles(ctx: &Context) -> Result<Roles, Failure> {
+pub fn roles(ctx: &Context) -> Result<Roles> {
     let config = ctx.project_config()?;
     let snapshot = ctx.read(&Needs::Nothing)?;
     let registry = Registry::new(&config);
     let catalog = Catalog::new(&config);
     let player = |role: &Role| played_by(registry, &catalog, role);
-    let registered_before = snapshot
-        .board
-        .rest
-        .agents
-        .iter()
-        .filter(|(_, agent)| agent.is_active() && registry.grants(&agent.roles) != agent.grants)
-        .map(|(id, agent)| (id.to_string(), agent.roles.clone()))
-        .collect();
+    let agents = snapshot.board.rest.agents.iter();
+    let before =
+        agents.filter(|(_, agent)| agent.is_active() && registry.grants(&agent.roles) != agent.grants);
     Ok(Roles {
         matrix: matrix(registry, &player),
         problems: problems(registry, &player),
-        registered_before,
+        registered_before: before.map(|(id, agent)| (id.to_string(), agent.roles.clone())).collect(),
         revision: snapshot.board.revision,
         config,
     })

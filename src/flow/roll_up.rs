@@ -1,27 +1,14 @@
 //! Everything about the goal in one report: for people as Markdown, for programs as JSON.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-use serde_json::{Map, Value, json};
-
-use crate::board::oversight::Intervention;
-use crate::board::spent::CapUse;
-use crate::board::{Board, Status, Task};
-use crate::git::ChangeStatus;
-use crate::policy::metrics::{GoalRollUp, Metrics, goal_roll_up, merged_at};
-use crate::policy::spend::near;
-use crate::text::{ago, clipped, md_inline};
-
-use super::context::Context;
-use super::failure::Failure;
 use super::metrics::Everything;
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
+use super::page::{heading, line, rows_of};
+use super::prelude::*;
+use crate::board::caps::CapUse;
+use crate::board::records::Anomaly;
+use crate::board::state::GoalStatus;
+use crate::policy::metrics::{Counts, GoalRollUp, ReviewState, Spread, goal_roll_up, merged_at};
+use crate::policy::spend::near;
+use crate::text::ago;
 
 /// So many rows of a list are shown to people; the JSON has them all.
 const MOST: usize = 50;
@@ -33,7 +20,7 @@ pub struct RollUp {
     pub metrics: Metrics,
     pub sprint: Metrics,
     caps: Vec<CapUse>,
-    time: crate::board::Wall,
+    time: Wall,
 }
 
 /// What merged tasks did to files, from before the first of them to where integration is.
@@ -46,7 +33,7 @@ pub struct Files {
     pub other: Vec<String>,
 }
 
-pub fn gather(ctx: &Context) -> Result<RollUp, Failure> {
+pub fn gather(ctx: &Context) -> Result<RollUp> {
     let everything = Everything::read(ctx)?;
     let goal = goal_roll_up(&everything.board, &everything.tasks());
     let files = files(ctx, &everything, &goal.files);
@@ -60,7 +47,7 @@ fn files(ctx: &Context, everything: &Everything, named: &[String]) -> Files {
     let tasks = everything.tasks();
     let first = tasks.iter().filter(|task| merged_at(task).is_some()).min_by_key(|task| merged_at(task));
     let base = first.and_then(|task| task.body().merge.as_ref()).map(|merge| merge.onto.clone());
-    let head = super::claim::integration_head(ctx, &everything.board).ok();
+    let head = integration_head(ctx, &everything.board).ok();
     let changed = base
         .zip(head)
         .and_then(|(base, head)| ctx.query().ok()?.changed_paths(&base, &head).ok())
@@ -92,11 +79,14 @@ pub fn took(seconds: u64) -> String {
 pub fn amount_rows(metrics: &Metrics) -> Vec<String> {
     let paid = metrics.spent.by_outcome().into_iter().filter(|(_, amount)| amount.sessions > 0);
     paid.map(|(name, amount)| {
-        let cost =
-            if amount.cost_usd > 0.0 { format!(", {:.2} USD", amount.cost_usd) } else { String::new() };
-        format!("{}: {} tokens{cost}, {} sessions", name.replace('_', " "), amount.tokens, amount.sessions)
+        let (name, cost) = (name.replace('_', " "), cost(amount.cost_usd));
+        format!("{name}: {} tokens{cost}, {} sessions", amount.tokens, amount.sessions)
     })
     .collect()
+}
+
+fn cost(usd: f64) -> String {
+    if usd > 0.0 { format!(", {usd:.2} USD") } else { String::new() }
 }
 
 impl RollUp {
@@ -120,14 +110,8 @@ impl RollUp {
         let rest = &self.board().rest;
         let mut states = Map::new();
         for status in Status::ALL {
-            let ids: Vec<&str> = self
-                .everything
-                .tasks()
-                .into_iter()
-                .filter(|task| task.status == status)
-                .map(|task| task.id.as_str())
-                .collect();
-            states.insert(status.as_str().to_owned(), json!(ids));
+            let tasks = self.everything.tasks().into_iter().filter(|task| task.status == status);
+            states.insert(status.as_str().to_owned(), tasks.map(|task| json!(task.id)).collect());
         }
         json!({
             "time": self.time, "revision": self.board().revision, "goal": self.goal_json(),
@@ -157,11 +141,9 @@ impl RollUp {
 
     fn questions(&self) -> Vec<(&Task, &str)> {
         let blocked = self.board().tasks.iter().filter(|task| task.status == Status::Blocked);
-        blocked
-            .flat_map(|task| {
-                task.body().blocked_questions.iter().map(move |question| (task, question.as_str()))
-            })
-            .collect()
+        let asked =
+            |task| Task::body(task).blocked_questions.iter().map(move |question| (task, &question[..]));
+        blocked.flat_map(asked).collect()
     }
 
     /// The goal alone.
@@ -173,36 +155,21 @@ impl RollUp {
         line!(text, "{}", md_inline(&goal.description));
         line!(text);
         let word = match goal.status {
-            crate::board::state::GoalStatus::InProgress => "in progress",
-            crate::board::state::GoalStatus::Complete => "complete",
-            crate::board::state::GoalStatus::Abandoned => "abandoned",
+            GoalStatus::InProgress => "in progress",
+            GoalStatus::Complete => "complete",
+            GoalStatus::Abandoned => "abandoned",
         };
+        let success = if goal.success { "; everything is merged and approved" } else { "" };
+        line!(text, "- State: {word}{success}");
+        let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded } = goal.tasks;
         line!(
             text,
-            "- State: {word}{}",
-            if goal.success { "; everything is merged and approved" } else { "" }
+            "- Tasks: {total} in all, {done} merged, {in_progress} in progress, {blocked} blocked, {waiting} waiting, {abandoned} abandoned, {superseded} replaced"
         );
-        let tasks = &goal.tasks;
-        line!(
-            text,
-            "- Tasks: {} in all, {} merged, {} in progress, {} blocked, {} waiting, {} abandoned, {} replaced",
-            tasks.total,
-            tasks.done,
-            tasks.in_progress,
-            tasks.blocked,
-            tasks.waiting,
-            tasks.abandoned,
-            tasks.superseded
-        );
-        let files = &self.files;
-        line!(
-            text,
-            "- Files: {} created, {} modified, {} deleted{}",
-            files.created.len(),
-            files.modified.len(),
-            files.deleted.len(),
-            if files.other.is_empty() { String::new() } else { format!(", {} otherwise", files.other.len()) }
-        );
+        let Files { created, modified, deleted, other } = &self.files;
+        let [created, modified, deleted, other] = [created, modified, deleted, other].map(Vec::len);
+        let other = if other == 0 { String::new() } else { format!(", {other} otherwise") };
+        line!(text, "- Files: {created} created, {modified} modified, {deleted} deleted{other}");
         let tests = &goal.tests;
         let counted = match (tests.passed, tests.total) {
             (Some(passed), Some(total)) => {
@@ -212,30 +179,20 @@ impl RollUp {
         };
         line!(text, "- Test files: {}{counted}", tests.files.len());
         line!(text, "- Iterations: {}, rejections: {}", goal.iterations, goal.review_cycles);
-        let review = &goal.review;
+        let ReviewState { ready_for_review, sent_back, approved, blocking_issues, .. } = goal.review;
+        let approved = match (done, approved) {
+            (0, _) => "nothing is merged yet; ",
+            (_, true) => "everything merged was approved; ",
+            (_, false) => "",
+        };
         line!(
             text,
-            "- Review: {}{} waiting, {} sent back, {} blocking issues open",
-            match (goal.tasks.done, review.approved) {
-                (0, _) => "nothing is merged yet; ",
-                (_, true) => "everything merged was approved; ",
-                (_, false) => "",
-            },
-            review.ready_for_review,
-            review.sent_back,
-            review.blocking_issues
+            "- Review: {approved}{ready_for_review} waiting, {sent_back} sent back, {blocking_issues} blocking issues open"
         );
-        let cost = if goal.spent.cost_usd > 0.0 {
-            format!(", {:.2} USD", goal.spent.cost_usd)
-        } else {
-            String::new()
-        };
-        line!(text, "- Spent: {} tokens{cost} in {} sessions", goal.spent.tokens, goal.spent.sessions);
-        list(
-            &mut text,
-            "Errors",
-            goal.errors.iter().map(|error| md_inline(&clipped(error, 300)).to_string()).collect(),
-        );
+        let (tokens, sessions) = (goal.spent.tokens, goal.spent.sessions);
+        line!(text, "- Spent: {tokens} tokens{} in {sessions} sessions", cost(goal.spent.cost_usd));
+        let errors = goal.errors.iter().map(|error| md_inline(&clipped(error, 300)).to_string());
+        list(&mut text, "Errors", errors.collect());
         text
     }
 
@@ -248,51 +205,29 @@ impl RollUp {
         line!(text);
         let until =
             sprint.timeline.deadline.map_or(String::new(), |deadline| format!(", deadline {deadline}"));
-        line!(
-            text,
-            "- {} since {}{until}",
-            if sprint.is_open() { "Open" } else { "Closed" },
-            sprint.timeline.started
-        );
+        let state = if sprint.is_open() { "Open" } else { "Closed" };
+        line!(text, "- {state} since {}{until}", sprint.timeline.started);
         line!(text, "- {} of {} tasks done", self.sprint.tasks.done, self.sprint.tasks.total);
         if let Some(goal) = &sprint.goal {
             line!(text, "- {}", md_inline(goal));
         }
-        line!(text);
-        line!(text, "## Figures");
-        line!(text);
+        heading!(text, "Figures");
         text.push_str(&table(&self.metrics));
         list(&mut text, "Spent, by outcome", amount_rows(&self.metrics));
-        list(
-            &mut text,
-            "Caps that are nearly or wholly used",
-            self.caps.iter().map(|cap| md_inline(&cap.told()).to_string()).collect(),
-        );
-        let asked = self.questions();
-        list(
-            &mut text,
-            "Open questions",
-            asked
-                .into_iter()
-                .map(|(task, question)| format!("{}: {} — `{}`", task.id, md_inline(question), answer(task)))
-                .collect(),
-        );
-        let anomalies =
-            rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none()).map(|anomaly| {
-                let details: Vec<String> = anomaly
-                    .details
-                    .iter()
-                    .map(|(key, value)| format!("{}: {}", md_inline(key), md_inline(&clipped(value, 200))))
-                    .collect();
-                format!(
-                    "{} {} on {} by {}: {}",
-                    anomaly.id,
-                    anomaly.kind.as_str(),
-                    anomaly.task_id,
-                    anomaly.logged_by,
-                    details.join("; ")
-                )
-            });
+        let caps = self.caps.iter().map(|cap| md_inline(&cap.told()).to_string());
+        list(&mut text, "Caps that are nearly or wholly used", caps.collect());
+        let asked = self.questions().into_iter();
+        let asked = asked
+            .map(|(task, question)| format!("{}: {} — `{}`", task.id, md_inline(question), answer(task)));
+        list(&mut text, "Open questions", asked.collect());
+        let open = rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none());
+        let anomalies = open.map(|Anomaly { id, kind, task_id, logged_by, details, .. }| {
+            let details = details
+                .iter()
+                .map(|(key, value)| format!("{}: {}", md_inline(key), md_inline(&clipped(value, 200))));
+            let details = details.collect::<Vec<_>>().join("; ");
+            format!("{id} {} on {task_id} by {logged_by}: {details}", kind.as_str())
+        });
         list(&mut text, "Anomalies nobody has dealt with", anomalies.collect());
         let trips = rest.circuit_breaker.trips.iter().map(|trip| {
             let state = if trip.resolved.is_some() { "resolved" } else { "open" };
@@ -308,14 +243,8 @@ impl RollUp {
 
 /// What the overseer did, on one line.
 pub fn intervened(done: &Intervention) -> String {
-    format!(
-        "{} at {}: {} (action: {}; seen: {})",
-        done.id,
-        done.time,
-        done.agent,
-        done.action.as_str(),
-        done.behaviour.as_str()
-    )
+    let Intervention { id, time, agent, action, behaviour, .. } = done;
+    format!("{id} at {time}: {agent} (action: {}; seen: {})", action.as_str(), behaviour.as_str())
 }
 
 fn answer(task: &Task) -> String {
@@ -328,18 +257,9 @@ fn answer(task: &Task) -> String {
 
 /// A section with a list, where there is anything to list.
 fn list(text: &mut String, title: &str, rows: Vec<String>) {
-    if rows.is_empty() {
-        return;
-    }
-    line!(text);
-    line!(text, "## {title}");
-    line!(text);
-    let more = rows.len().saturating_sub(MOST);
-    for row in rows.into_iter().take(MOST) {
-        line!(text, "- {row}");
-    }
-    if more > 0 {
-        line!(text, "- … and {more} more");
+    if !rows.is_empty() {
+        heading!(text, "{title}");
+        rows_of(text, rows, MOST);
     }
 }
 
@@ -353,28 +273,12 @@ pub fn table(metrics: &Metrics) -> String {
         ("rejections", metrics.review_cycles),
         ("drift at merge", metrics.drift),
     ];
-    for (name, spread) in counted {
-        line!(
-            text,
-            "| {name} | {} | {} | {} | {} | {} |",
-            spread.count,
-            spread.total,
-            spread.median,
-            spread.p90,
-            spread.max
-        );
+    for (name, Spread { count, total, median, p90, max }) in counted {
+        line!(text, "| {name} | {count} | {total} | {median} | {p90} | {max} |");
     }
-    for (name, spread) in metrics.seconds.named() {
-        line!(
-            text,
-            "| {} | {} | {} | {} | {} | {} |",
-            name.replace('_', " "),
-            spread.count,
-            took(spread.total),
-            took(spread.median),
-            took(spread.p90),
-            took(spread.max)
-        );
+    for (name, Spread { count, total, median, p90, max }) in metrics.seconds.named() {
+        let (name, [total, median, p90, max]) = (name.replace('_', " "), [total, median, p90, max].map(took));
+        line!(text, "| {name} | {count} | {total} | {median} | {p90} | {max} |");
     }
     text
 }

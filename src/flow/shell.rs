@@ -3,20 +3,16 @@
 //! A check (a gate, a validation) is started through `liza __hold --gate BOARD`: nothing it sets free outlives it, and
 //! nothing that descends from it can act on that board.
 
-use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-
-use rustix::process::{Pid, Signal};
-
-use crate::provider::Secret;
+use rustix::process::Signal;
 
 use super::capture::{Captured, Ear, write_log};
 use super::interruption::Interruption;
+use super::prelude::*;
+use crate::host::{Child, HOLDER_PATIENCE, Program, Streams};
+use crate::store::Machine;
 
 /// A transient end (killed, or an exit above 128) is tried again this often.
 pub const RETRIES: u32 = 2;
@@ -25,8 +21,6 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 const DRAIN: Duration = Duration::from_millis(500);
 /// The same where nothing can be left: then only a busy machine keeps the last words.
 const HELD_DRAIN: Duration = Duration::from_secs(10);
-/// How long a holder may take to end what it holds.
-const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A command to be run.
 pub struct Job<'a> {
@@ -44,6 +38,18 @@ pub struct Job<'a> {
     pub wanted: &'a str,
     /// Whether its standard output is wanted apart from the rest.
     pub apart: bool,
+}
+
+impl<'a> Job<'a> {
+    /// No check, without secrets; its output is only kept.
+    pub fn new(
+        argv: Vec<OsString>,
+        dir: &'a Path,
+        env: Vec<(OsString, OsString)>,
+        timeout: Duration,
+    ) -> Self {
+        Self { argv, dir, env, held_for: None, timeout, secrets: &[], wanted: "", apart: false }
+    }
 }
 
 /// How a command came to its end.
@@ -70,42 +76,25 @@ pub struct Done {
 /// Runs a command until it ends, its time is over, or `stopped` says so.
 pub fn execute(job: &Job<'_>, stopped: &dyn Fn() -> bool) -> Done {
     let started = Instant::now();
-    let others = if job.held_for.is_some() { crate::host::children() } else { BTreeSet::new() };
-    match begin(job) {
+    let others = if job.held_for.is_some() { host::children() } else { BTreeSet::new() };
+    let (ended, (output, stdout)) = match begin(job) {
         Ok((mut child, ear)) => {
-            let mut ended = wait(&mut child, job, started + job.timeout, stopped);
+            let mut ended = wait(&mut child, started + job.timeout, stopped);
             if job.held_for.is_some() && !end_strays(&others) && ended != Ended::Stopped {
                 ended = Ended::Lost("it left processes that cannot be ended".to_owned());
             }
-            let (output, stdout) =
-                ear.heard(if job.held_for.is_some() { HELD_DRAIN } else { DRAIN }, job.wanted.is_empty());
-            Done { ended, output, stdout, duration: started.elapsed() }
+            let drain = if job.held_for.is_some() { HELD_DRAIN } else { DRAIN };
+            (ended, ear.heard(drain, job.wanted.is_empty()))
         }
-        Err(error) => Done {
-            ended: Ended::NotStarted(format!("it could not be started: {error}")),
-            output: Captured::default(),
-            stdout: Captured::default(),
-            duration: started.elapsed(),
-        },
-    }
-}
-
-/// What starts a program so that nothing of it acts on this board or outlives this process.
-pub fn holder_of(board: &Path) -> Vec<OsString> {
-    vec![
-        crate::host::this_program().into(),
-        crate::host::HOLD.into(),
-        crate::host::HOLD_GATE.into(),
-        board.into(),
-        std::process::id().to_string().into(),
-        "--".into(),
-    ]
+        Err(error) => (Ended::NotStarted(format!("it could not be started: {error}")), Default::default()),
+    };
+    Done { ended, output, stdout, duration: started.elapsed() }
 }
 
 /// Does something that starts programs through a holder, and ends what came to this process from one that was killed.
 pub fn leaving_nothing<T>(act: impl FnOnce() -> T) -> T {
-    crate::host::adopt_orphans();
-    let others = crate::host::children();
+    host::adopt_orphans();
+    let others = host::children();
     let done = act();
     end_strays(&others);
     done
@@ -119,39 +108,22 @@ pub fn by_shell(command: &str) -> Vec<OsString> {
 fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
     let (program, args) =
         job.argv.split_first().ok_or_else(|| std::io::Error::other("no program is named"))?;
-    let mut command = match job.held_for {
+    let program = match job.held_for {
         Some(board) => {
             // Whatever a killed holder leaves comes to this process, and is ended by it.
-            crate::host::adopt_orphans();
-            let mut holder = holder_of(board).into_iter();
-            let mut command = Command::new(holder.next().unwrap_or_default());
-            command.args(holder).arg(program).args(args);
-            command
+            host::adopt_orphans();
+            Program::held_for_gate(board, program)
         }
-        None => {
-            let mut command = Command::new(program);
-            command.args(args);
-            command
-        }
+        None => Program::new(program),
     };
-    command.env_clear().envs(job.env.iter().map(|(name, value)| (name, value)));
-    command.current_dir(job.dir).process_group(0).stdin(Stdio::null());
-    let (out_reader, out) = std::io::pipe()?;
-    let (err, err_reader) = match job.apart {
-        true => {
-            let (reader, writer) = std::io::pipe()?;
-            (writer, Some(reader))
-        }
-        false => (out.try_clone()?, None),
-    };
-    command.stdout(Stdio::from(out)).stderr(Stdio::from(err));
-    let child = command.spawn();
-    // Our copies of the pipe's end must go, or its reader never sees the end.
-    drop(command);
-    Ok((child?, Ear::listen(out_reader, err_reader, job.wanted.trim(), job.secrets)))
+    let streams = if job.apart { Streams::Apart } else { Streams::Together };
+    let program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    let mut child = program.own_group().streams(streams).start()?;
+    let ear = Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets);
+    Ok((child, ear))
 }
 
-fn wait(child: &mut Child, job: &Job<'_>, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {
+fn wait(child: &mut Child, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {
     let mut pause = Duration::from_millis(1);
     let ended = loop {
         match child.try_wait() {
@@ -162,17 +134,14 @@ fn wait(child: &mut Child, job: &Job<'_>, deadline: Instant, stopped: &dyn Fn() 
         let left = deadline.saturating_duration_since(Instant::now());
         let told = if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
         if let Some(told) = told {
-            if job.held_for.is_some() {
-                stop_holder(child);
-            }
-            kill_group(child);
-            let _ = child.wait();
+            child.end();
             break told;
         }
         std::thread::sleep(pause.min(left));
         pause = (pause * 2).min(Duration::from_millis(50));
     };
-    kill_group(child);
+    // Also what it left in the background.
+    child.signal_group(Signal::KILL);
     ended
 }
 
@@ -180,36 +149,6 @@ fn of_status(status: ExitStatus) -> Ended {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ended::Exited(code),
         (None, signal) => Ended::Killed(signal.unwrap_or_default()),
-    }
-}
-
-fn pid_of(number: u32) -> Option<Pid> {
-    i32::try_from(number).ok().and_then(Pid::from_raw)
-}
-
-/// Ends everything the command started in its group, also what it left in the background.
-fn kill_group(child: &Child) {
-    if let Some(group) = pid_of(child.id()) {
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
-}
-
-/// Has the holder end what it holds, and does it itself where the holder cannot: it may be stopped.
-fn stop_holder(holder: &mut Child) {
-    if let Some(pid) = pid_of(holder.id()) {
-        let _ = rustix::process::kill_process(pid, Signal::USR1);
-        // It may have been stopped by what it holds.
-        let _ = rustix::process::kill_process(pid, Signal::CONT);
-    }
-    let deadline = Instant::now() + HOLDER_PATIENCE;
-    while Instant::now() < deadline {
-        match holder.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-            _ => return,
-        }
-    }
-    for pid in crate::host::descendants_of(holder.id()).into_iter().filter_map(pid_of) {
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
 
@@ -232,8 +171,8 @@ pub struct Ran {
 
 /// What a shell command that liza runs as a check is told.
 pub struct Check<'a> {
-    /// The board that it may not act on.
-    pub board: &'a Path,
+    /// On whose board it may not act.
+    pub machine: &'a Machine,
     pub command: &'a str,
     pub dir: &'a Path,
     /// What its output must contain.
@@ -244,25 +183,17 @@ pub struct Check<'a> {
 
 /// Runs a check, writes its output to the log, and says whether it contains what is expected.
 pub fn run(check: &Check<'_>) -> Ran {
-    let _known_by_it = super::runners::take_check(check.board);
+    let _known_by_it = check.machine.take_check();
     // A unit test is not liza and cannot hold a command; and what other tests start are children of the same process.
-    run_held(check, (!cfg!(test)).then_some(check.board))
+    run_held(check, (!cfg!(test)).then_some(check.machine.home()))
 }
 
 fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
     let asked = Interruption::listen();
     let mut tries = 0;
     loop {
-        let job = Job {
-            argv: by_shell(check.command),
-            dir: check.dir,
-            env: without_ours(),
-            held_for,
-            timeout: check.timeout,
-            secrets: &[],
-            wanted: check.expect,
-            apart: false,
-        };
+        let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
+        let job = Job { held_for, wanted: check.expect, ..job };
         let done = execute(&job, &|| asked.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
         let ran = said(&done, check.timeout);
@@ -323,17 +254,7 @@ pub fn tell(command: &str, dir: &Path, environment: &[(&str, String)], timeout: 
     let asked = Interruption::listen();
     let mut env = without_ours();
     env.extend(environment.iter().map(|(name, value)| (name.into(), value.into())));
-    let job = Job {
-        argv: by_shell(command),
-        dir,
-        env,
-        held_for: None,
-        timeout,
-        secrets: &[],
-        wanted: "",
-        apart: false,
-    };
-    let done = execute(&job, &|| asked.signal().is_some());
+    let done = execute(&Job::new(by_shell(command), dir, env, timeout), &|| asked.signal().is_some());
     let all = done.output.kept();
     let end = String::from_utf8_lossy(&all[all.len().saturating_sub(300)..]).trim().to_owned();
     (said(&done, timeout), end)
@@ -350,9 +271,7 @@ pub fn answer_of(
     let asked = Interruption::listen();
     let mut argv = vec![program.as_os_str().to_owned()];
     argv.extend(args.iter().map(OsString::from));
-    let job =
-        Job { argv, dir, env: env.to_vec(), held_for: None, timeout, secrets: &[], wanted: "", apart: false };
-    let done = execute(&job, &|| asked.signal().is_some());
+    let done = execute(&Job::new(argv, dir, env.to_vec(), timeout), &|| asked.signal().is_some());
     match done.ended {
         Ended::Exited(_) | Ended::Killed(_) => Ok(done.output.kept()),
         Ended::TimedOut => Err(format!("it took longer than {} s", timeout.as_secs())),
@@ -368,9 +287,10 @@ mod tests {
     fn ran(command: &str, expect: &str, timeout: Duration) -> (Ran, String) {
         let dir = tempfile::tempdir().expect("a directory");
         let log = dir.path().join("log");
-        let check = Check { board: dir.path(), command, dir: dir.path(), expect, timeout, log: &log };
+        let machine = Machine::new(dir.path(), dir.path());
+        let check = Check { machine: &machine, command, dir: dir.path(), expect, timeout, log: &log };
         let ran = run_held(&check, None);
-        (ran, std::fs::read_to_string(&log).unwrap_or_default())
+        (ran, fs::read_to_string(&log).unwrap_or_default())
     }
 
     #[test]

@@ -1,29 +1,26 @@
 //! What work may cost at this moment: what liza.yaml says, and whether a run with a cap is under way.
 
-use crate::board::spent::{Cap, CapUse, Caps};
-use crate::board::{AgentId, Board, Needs, TaskId};
+use super::prelude::*;
+use crate::board::caps::{Cap, CapUse, Caps};
 use crate::store::files::FileIdentity;
-
-use super::context::Context;
-use super::failure::Failure;
 
 impl Context {
     /// The caps that hold now. That of a run holds while the run that began with it lives.
-    pub fn caps(&self, board: &Board) -> Result<Caps, Failure> {
+    pub fn caps(&self, board: &Board) -> Result<Caps> {
         Ok(holding(self.project_config()?.spend, board))
     }
 }
 
 /// What of these caps holds at the moment.
 pub fn holding(mut caps: Caps, board: &Board) -> Caps {
-    if !board.rest.run.as_ref().is_some_and(|run| crate::host::lives(&run.owner)) {
+    if !board.rest.run.as_ref().is_some_and(|run| host::lives(&run.owner)) {
         caps.run = Cap::default();
     }
     caps
 }
 
 /// How much of every cap is used that bears on this agent and this task.
-pub fn uses(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Result<Vec<CapUse>, Failure> {
+pub fn uses(ctx: &Context, agent: &AgentId, task: Option<&TaskId>) -> Result<Vec<CapUse>> {
     let said = ctx.project_config()?.spend;
     if said.is_none() {
         return Ok(Vec::new());

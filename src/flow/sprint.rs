@@ -1,19 +1,9 @@
 //! Sprints: begun, looked at, and closed with figures and a draft of a retrospective.
 
-use std::path::PathBuf;
-
-use serde_json::Value;
-
-use crate::board::rules::{CloseSprint, PassDeadline, SetSprintScope, StartSprint};
-use crate::board::state::{DeadlineHalt, Sprint, SprintStatus};
-use crate::board::transition::Rule;
-use crate::board::{Board, Call, Needs, SwitchKind, TaskId, Wall, World};
-use crate::host::crash;
-
-use super::context::Context;
-use super::failure::Failure;
 use super::metrics::Everything;
+use super::prelude::*;
 use super::retrospective;
+use crate::board::state::{DeadlineHalt, SprintStatus};
 
 pub struct Begin {
     pub id: Option<String>,
@@ -23,7 +13,7 @@ pub struct Begin {
 }
 
 /// Starts a sprint. The one that every board begins with, and of which nobody has said anything, is closed on the way.
-pub fn start(ctx: &Context, begin: Begin) -> Result<(Value, u64), Failure> {
+pub fn start(ctx: &Context, begin: Begin) -> Result<(SprintStarted, u64)> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let what = |board: &Board| StartSprint {
         id: begin.id.clone().unwrap_or_else(|| next_id(board)),
@@ -41,8 +31,7 @@ pub fn start(ctx: &Context, begin: Begin) -> Result<(Value, u64), Failure> {
         close_open(ctx, None, false)?;
         crash::point("sprint.closed");
     }
-    let committed = ctx.commit(what(&board))?;
-    Ok((committed.outcome, committed.board.revision))
+    Ok(ctx.commit(what(&board))?.done())
 }
 
 /// `sprint-N` with the next number.
@@ -52,34 +41,37 @@ fn next_id(board: &Board) -> String {
     format!("sprint-{}", numbers.max().unwrap_or(0).saturating_add(1))
 }
 
-pub fn set_scope(ctx: &Context, add: Vec<TaskId>, drop: Vec<TaskId>) -> Result<(Value, u64), Failure> {
+pub fn set_scope(ctx: &Context, add: Vec<TaskId>, drop: Vec<TaskId>) -> Result<(SprintScope, u64)> {
     let id = ctx.read(&Needs::Nothing)?.board.rest.sprint.id;
-    let committed = ctx.commit(SetSprintScope { id, add, drop })?;
-    Ok((committed.outcome, committed.board.revision))
+    Ok(ctx.commit(SetSprintScope { id, add, drop })?.done())
 }
 
+/// A sprint that was closed.
+#[derive(Serialize)]
 pub struct Closed {
-    pub data: Value,
+    #[serde(flatten)]
+    pub sprint: SprintClosed,
+    pub metrics: Metrics,
+    /// Where the draft of the retrospective is.
+    #[serde(skip)]
     pub retrospective: PathBuf,
     /// Whether CHECKPOINT still halts everybody.
+    #[serde(skip)]
     pub halted: bool,
+    #[serde(skip)]
     pub revision: u64,
 }
 
-pub fn close(ctx: &Context, note: Option<String>) -> Result<Closed, Failure> {
+pub fn close(ctx: &Context, note: Option<String>) -> Result<Closed> {
     close_open(ctx, note, true)
 }
 
 /// The draft is there before the board says where, so nobody is sent to a file that is not.
-fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<Closed, Failure> {
+fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<Closed> {
     let everything = Everything::read(ctx)?;
     let sprint = &everything.board.rest.sprint;
-    let mut what = CloseSprint {
-        id: sprint.id.clone(),
-        metrics: Default::default(),
-        retrospective: None,
-        note: note.clone(),
-    };
+    let (id, metrics) = (sprint.id.clone(), BTreeMap::new());
+    let mut what = CloseSprint { id, metrics, retrospective: None, note: note.clone() };
     ctx.ask(&everything.board, what.clone())?;
     let mut ending = sprint.clone();
     ending.timeline.ended = Some(ctx.now.wall);
@@ -92,33 +84,25 @@ fn close_open(ctx: &Context, note: Option<String>, is_request: bool) -> Result<C
     let shown = path.strip_prefix(ctx.root()).unwrap_or(&path).display().to_string();
     what.retrospective = Some(shown);
     let committed = if is_request { ctx.commit(what)? } else { ctx.commit_step(what)? };
-    let mut data = committed.outcome;
-    data["metrics"] = serde_json::to_value(&metrics).unwrap_or_default();
     let halted = ctx.store.switches().is_ok_and(|switches| {
         switches.set.iter().any(|switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none())
     });
-    Ok(Closed { data, retrospective: path, halted, revision: committed.board.revision })
+    let (sprint, revision) = committed.done();
+    Ok(Closed { sprint, metrics, retrospective: path, halted, revision })
 }
 
 /// Under a name that is free: an older draft may have been worked on.
-fn write_draft(ctx: &Context, sprint: &Sprint, text: &str) -> Result<PathBuf, Failure> {
-    let reports = ctx.store.layout().reports();
-    crate::store::files::make_private_dir(&reports)?;
-    let safe: String = sprint
-        .id
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
-        .take(64)
-        .collect();
+fn write_draft(ctx: &Context, sprint: &Sprint, text: &str) -> Result<PathBuf> {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
+    let safe: String = sprint.id.chars().map(safe).take(64).collect();
     let stem = if safe.starts_with("sprint") { safe } else { format!("sprint-{safe}") };
     for number in 1..1000 {
         let name = if number == 1 { format!("{stem}.md") } else { format!("{stem}-{number}.md") };
-        let path = reports.join(name);
-        if crate::store::files::publish_new(&path, text.as_bytes())? {
+        if let (path, true) = ctx.store.publish_report(&name, text)? {
             return Ok(path);
         }
     }
-    Err(Failure::new("io.reports", format!("no free name for {stem}.md in {}", reports.display()))
+    Err(failure!(ErrorCode::IoReports, "no free name for {stem}.md in {}", ctx.store.reports_shown())
         .hint("move old retrospectives elsewhere"))
 }
 
@@ -130,7 +114,7 @@ pub fn due(board: &Board) -> Option<Wall> {
 }
 
 /// Sets CHECKPOINT for a deadline that has passed, once: a person who takes it away is not overruled. Says what was done.
-pub fn heed_deadline(ctx: &Context) -> Result<Option<String>, Failure> {
+pub fn heed_deadline(ctx: &Context) -> Result<Option<String>> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(deadline) = due(&board).filter(|deadline| *deadline <= ctx.now.wall) else { return Ok(None) };
     let sprint = &board.rest.sprint;
@@ -148,9 +132,6 @@ pub fn heed_deadline(ctx: &Context) -> Result<Option<String>, Failure> {
     crash::point("deadline.set");
     ctx.commit_as_liza(step(DeadlineHalt::Done))?;
     super::summary::write_once(ctx)?;
-    Ok(Some(if set {
-        format!("CHECKPOINT is set: {reason}")
-    } else {
-        format!("CHECKPOINT was set already; {reason}")
-    }))
+    let done = if set { "is set:" } else { "was set already;" };
+    Ok(Some(format!("CHECKPOINT {done} {reason}")))
 }

@@ -1,24 +1,12 @@
 //! Checkpoint and submit: the two moments at which liza looks into the worktree itself.
 
-use std::time::Duration;
-
-use serde_json::Value;
-
-use crate::board::gates::Moment;
-use crate::board::history::Checkpoint;
-use crate::board::rules::{Submit, WriteCheckpoint, current_checkpoint};
-use crate::board::task::{Kind, Validation};
-use crate::board::{Needs, TaskId};
-use crate::git::refs;
-
-use super::claim::{handout, worktree_of};
-use super::context::Context;
-use super::evidence;
-use super::failure::Failure;
+use super::attempt::handout;
 use super::gates::{self, Question};
-use super::shell;
+use super::prelude::*;
+use super::{evidence, shell};
+use crate::board::task::Kind;
 
-pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Value, u64), Failure> {
+pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Checkpointed, u64)> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
     let write =
@@ -29,10 +17,10 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Resul
     if is_code && ctx.project_config()?.tests_among(announced.iter().map(String::as_str)).is_empty() {
         ctx.narrate("no test is among the files: code without tests cannot be approved, and files can only be announced now (release the task and claim it again to begin anew)");
     }
-    Ok((committed.outcome, committed.board.revision))
+    Ok(committed.done())
 }
 
-pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
+pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // A repeated request is answered before anything is run.
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
@@ -49,18 +37,18 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     };
     let Some((first, path)) = found else { return Err(nothing_to_submit(ctx, task)) };
     let mut submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence: first.clone() };
-    cheap_checks(ctx, &snapshot.board, &submit)?;
-    let Some(plan) = snapshot.board.task(task).and_then(|task| current_checkpoint(task.body())) else {
-        return Err(Failure::new("refused.checkpoint_missing", format!("task `{task}` has no checkpoint")));
+    // Everything that needs no command to be run.
+    ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
+    let known = snapshot.board.task(task);
+    let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
+        return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));
     };
-    let Some((epoch, iteration)) = snapshot.board.task(task).map(|task| (task.epoch, task.iteration)) else {
-        return Err(Failure::new("refused.unknown_task", format!("there is no task `{task}`")));
-    };
-    let log = ctx.store.layout().round(task, epoch, iteration).join("validation.log");
+    let (epoch, iteration) = (known.epoch, known.iteration);
+    let log = ctx.machine.round(task, epoch, iteration).join("validation.log");
     let timeout = Duration::from_secs(snapshot.board.config().validation_timeout_seconds);
     ctx.narrate(format!("running the validation: {}", plan.validation.command));
     let ran = shell::run(&shell::Check {
-        board: ctx.store.dir(),
+        machine: &ctx.machine,
         command: &plan.validation.command,
         dir: &path,
         expect: &plan.validation.expect,
@@ -70,7 +58,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     if ran.interrupted {
         return Err(super::interruption::failure("while the validation ran; nothing was changed"));
     }
-    crate::host::crash::point("submit.validated");
+    crash::point("submit.validated");
     let green = ran.exit == Some(0) && ran.found && ran.problem.is_none();
     let gates = if green {
         let question = Question { task: Some(task), ..Question::new(Moment::Submit, &first.head) };
@@ -78,16 +66,13 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     } else {
         None
     };
-    crate::host::crash::point("submit.gated");
+    crash::point("submit.gated");
     // Whatever the command did to the worktree counts, so it is looked at again.
     submit.evidence = evidence::collect(ctx, &snapshot.board, task, &path)?;
     submit.evidence.gates = gates;
     if submit.evidence.head != first.head {
-        return Err(Failure::new(
-            "stale.commit",
-            format!("the branch of `{task}` moved while its validation ran"),
-        )
-        .hint("submit again; nothing was changed"));
+        return Err(failure!(Code::Commit, "the branch of `{task}` moved while its validation ran")
+            .hint("submit again; nothing was changed"));
     }
     submit.evidence.validation = Some(Validation {
         command: plan.validation.command.clone(),
@@ -102,33 +87,18 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Value, u64), Failure> {
     let pinned = format!("refs/liza/submitted/{task}/{epoch}-{iteration}");
     refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
     // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
-    refs::sync_filesystem(&ctx.repo.common_dir)
-        .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
-    let committed = ctx.commit(submit)?;
-    Ok((committed.outcome, committed.board.revision))
-}
-
-/// Everything that needs no command to be run; a refusal is asked for once more inside a commit, in case it is one to
-/// be put on record.
-fn cheap_checks(ctx: &Context, board: &crate::board::Board, submit: &Submit) -> Result<(), Failure> {
-    let actor = board.identify(&ctx.credentials)?;
-    let world = crate::board::World { switches: ctx.store.switches()?, ..Default::default() };
-    let call = crate::board::Call::new(actor, &ctx.now, &world);
-    match submit.check_without_validation(board, &call) {
-        Ok(()) => Ok(()),
-        Err(refusal) if refusal.code.is_tier0() => ctx.commit(submit.clone()).map(|_| ()),
-        Err(refusal) => Err(refusal.into()),
-    }
+    ctx.sync()?;
+    Ok(ctx.commit(submit)?.done())
 }
 
 /// Lets the rule refuse, with what it would have been told.
 fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
     let head = match ctx.query().and_then(|query| query.head_commit().map_err(Failure::from)) {
         Ok(Some(head)) => head,
-        Ok(None) => return Failure::new("git.failed", "the repository has no commit"),
+        Ok(None) => return Failure::new(ErrorCode::GitFailed, "the repository has no commit"),
         Err(failure) => return failure,
     };
-    let evidence = crate::board::rules::Evidence {
+    let evidence = Evidence {
         head: head.clone(),
         tree: None,
         merge_base: head,
@@ -145,17 +115,6 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
     let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence };
     match ctx.commit(submit) {
         Err(failure) => failure,
-        Ok(_) => Failure::new("bug.submit", "a task without a worktree was submitted"),
-    }
-}
-
-impl Context {
-    /// The first answer to this request, if it was given before.
-    pub fn answered(&self) -> Result<Option<(Value, u64)>, Failure> {
-        let Some(key) = &self.request else { return Ok(None) };
-        let snapshot = self.store.read(&Needs::Nothing)?;
-        let actor = snapshot.board.identify(&self.credentials)?;
-        let answer = crate::board::apply::answered(&snapshot.board, &actor.id(), key)?;
-        Ok(answer.map(|outcome| (outcome, snapshot.board.revision)))
+        Ok(_) => Failure::new(ErrorCode::BugSubmit, "a task without a worktree was submitted"),
     }
 }

@@ -1,63 +1,44 @@
 //! The summary that CHECKPOINT writes: where everything stands, and what waits for a person.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
-
-use crate::board::{Board, Needs, Status, SwitchKind};
+use super::page::{heading, line, waits_for};
+use super::prelude::*;
+use crate::board::records::Anomaly;
 use crate::policy::view::Scene;
-use crate::text::{md_inline, plural};
-
-use super::context::Context;
-use super::failure::Failure;
 
 /// Writes the report and returns where it is.
-pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf, Failure> {
+pub fn write(ctx: &Context, reason: &str) -> Result<PathBuf> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let text = render(ctx, &snapshot.board, reason)?;
-    let reports = ctx.store.layout().reports();
-    crate::store::files::make_private_dir(&reports)?;
     let stamp = ctx.now.wall.to_string().replace(':', "");
-    let path = reports.join(format!("checkpoint-{stamp}-r{}.md", snapshot.board.revision));
-    crate::store::files::replace(&path, text.as_bytes())?;
-    Ok(path)
+    Ok(ctx.store.write_report(&format!("checkpoint-{stamp}-r{}.md", snapshot.board.revision), &text)?)
 }
 
 /// Writes the report of the checkpoint that halts everybody, once for each time it is set, whoever notices it first: the
 /// command, the watcher, a runner. Says where, if it was this caller.
-pub fn write_once(ctx: &Context) -> Result<Option<PathBuf>, Failure> {
+pub fn write_once(ctx: &Context) -> Result<Option<PathBuf>> {
     Ok(of_checkpoint(ctx, None)?.and_then(|(report, new)| new.then_some(report)))
 }
 
 /// The report of a checkpoint that is set, and whether it was written just now. None if none is set.
-pub fn of_checkpoint(ctx: &Context, subject: Option<&str>) -> Result<Option<(PathBuf, bool)>, Failure> {
+pub fn of_checkpoint(ctx: &Context, subject: Option<&str>) -> Result<Option<(PathBuf, bool)>> {
     let Some((identity, since)) = ctx.store.switch_identity(SwitchKind::Checkpoint, subject) else {
         return Ok(None);
     };
-    let reports = ctx.store.layout().reports();
     let stamp = since.to_string().replace(':', "");
-    let path = reports.join(format!("checkpoint-{stamp}-{identity}.md"));
+    let name = format!("checkpoint-{stamp}-{identity}.md");
+    let path = ctx.store.report_file(&name);
     if path.symlink_metadata().is_ok() {
         return Ok(Some((path, false)));
     }
     let switches = ctx.store.switches()?;
-    let found = switches
-        .set
-        .iter()
-        .find(|switch| switch.kind == SwitchKind::Checkpoint && switch.subject.as_deref() == subject);
+    let mut set = switches.set.iter().filter(|switch| switch.kind == SwitchKind::Checkpoint);
+    let found = set.find(|switch| switch.subject.as_deref() == subject);
     let reason = found.map(|switch| switch.reason.as_str()).unwrap_or_default();
     let text = render(ctx, &ctx.read(&Needs::Everything)?.board, reason)?;
-    crate::store::files::make_private_dir(&reports)?;
-    let new = crate::store::files::publish_new(&path, text.as_bytes())?;
-    Ok(Some((path, new)))
+    Ok(Some(ctx.store.publish_report(&name, &text)?))
 }
 
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
-
-fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure> {
+fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String> {
     let world = ctx.store.surroundings(board)?;
     let scene = Scene::new(board, &world, &ctx.now);
     let mut text = String::new();
@@ -68,9 +49,7 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
     if !reason.is_empty() {
         line!(text, "Reason: {}", md_inline(reason));
     }
-    line!(text);
-    line!(text, "## Counts");
-    line!(text);
+    heading!(text, "Counts");
     for status in Status::ALL {
         let count = board.tasks.iter().filter(|task| task.status == status).count();
         if count > 0 {
@@ -78,12 +57,10 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
         }
     }
     line!(text, "- Tier 0 violations refused: {}", board.rest.circuit_breaker.tier0_violations);
-    line!(text);
-    line!(text, "## Tasks");
-    line!(text);
+    heading!(text, "Tasks");
     line!(text, "| task | title | status | node | agent | iteration | cycles | base drift | waits for |");
     line!(text, "|---|---|---|---|---|---|---|---|---|");
-    let head = super::claim::integration_head(ctx, board).ok();
+    let head = integration_head(ctx, board).ok();
     let query = ctx.query()?;
     for task in &board.tasks {
         let body = task.body();
@@ -104,7 +81,7 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
             task.assigned_to.as_ref().map_or("-", |agent| agent.as_str()),
             task.iteration,
             task.review_cycles_total,
-            scene.waiting(task).map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string()),
+            waits_for(&scene, task),
         );
     }
     anomalies(&mut text, board);
@@ -114,29 +91,17 @@ fn render(ctx: &Context, board: &Board, reason: &str) -> Result<String, Failure>
 
 fn anomalies(text: &mut String, board: &Board) {
     let open: Vec<_> = board.rest.anomalies.iter().filter(|anomaly| anomaly.processed_by.is_none()).collect();
-    line!(text);
-    line!(text, "## Anomalies ({} unprocessed)", open.len());
-    line!(text);
-    for anomaly in open {
+    heading!(text, "Anomalies ({} unprocessed)", open.len());
+    for Anomaly { id, kind, task_id, logged_by, details, .. } in open {
         let details: Vec<String> =
-            anomaly.details.iter().map(|(key, value)| format!("{key}: {}", md_inline(value))).collect();
-        line!(
-            text,
-            "- {} {} on {} by {}: {}",
-            anomaly.id,
-            anomaly.kind.as_str(),
-            anomaly.task_id,
-            anomaly.logged_by,
-            details.join("; ")
-        );
+            details.iter().map(|(key, value)| format!("{key}: {}", md_inline(value))).collect();
+        line!(text, "- {id} {} on {task_id} by {logged_by}: {}", kind.as_str(), details.join("; "));
     }
 }
 
 fn for_a_person(text: &mut String, board: &Board) {
     let blocked: Vec<_> = board.tasks.iter().filter(|task| task.status == Status::Blocked).collect();
-    line!(text);
-    line!(text, "## What waits for a person: {}", plural(blocked.len(), "task"));
-    line!(text);
+    heading!(text, "What waits for a person: {}", plural(blocked.len(), "task"));
     for task in blocked {
         let body = task.body();
         line!(text, "- {}: {}", task.id, md_inline(body.blocked_reason.as_deref().unwrap_or_default()));

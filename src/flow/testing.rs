@@ -9,10 +9,11 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::attempt;
 use crate::board::history::{Checkpoint, Plan};
 use crate::board::review::Feedback;
 use crate::board::rules::{Abandon, AddTasks, Block, Finalize, HandOff, NewTask, Release, Unblock};
-use crate::board::{AgentId, Board, CommitId, Needs, Role, Status, TaskId, Transition, violations};
+use crate::board::{AgentId, Board, CommitId, Needs, Role, Status, TaskId, Transition, Verb, violations};
 use crate::git::testing::{Fixture, commit_in, write_in};
 use crate::policy::view;
 use crate::testing::Watch;
@@ -21,7 +22,7 @@ use crate::wire::log::LooseRecord;
 
 use super::context::{Caller, Context};
 use super::failure::Failure;
-use super::init::{InitOptions, parse_task};
+use super::init::InitOptions;
 use super::merge::{MergeOptions, Merged};
 use super::review::VerdictKind;
 use super::{advance, agents, claim, doctor, init, merge, recover, review, submit, verify};
@@ -77,8 +78,8 @@ impl Actor {
     }
 
     /// What a command does that makes one change.
-    pub fn commit(&self, what: impl Into<Transition>) -> Answer {
-        self.ctx().commit(what).map(|committed| committed.outcome)
+    pub fn commit<V: Verb + Into<Transition>>(&self, verb: V) -> Answer {
+        self.ctx().commit(verb).map(|committed| json(committed.outcome))
     }
 
     /// `task add` with the fields of a task in JSON.
@@ -89,7 +90,7 @@ impl Actor {
             Some(spec) if ctx.spec_found(spec)? => vec![task.id.clone()],
             _ => Vec::new(),
         };
-        ctx.commit(AddTasks::one(task, finalize, found)).map(|committed| committed.outcome)
+        ctx.commit(AddTasks::one(task, finalize, found)).map(|committed| json(committed.outcome))
     }
 
     /// A draft with nothing but an id and a title.
@@ -120,26 +121,27 @@ impl Actor {
                 specs_found.push(id.clone());
             }
         }
-        ctx.commit(Finalize { tasks, specs_found }).map(|committed| committed.outcome)
+        ctx.commit(Finalize { tasks, specs_found }).map(|committed| json(committed.outcome))
     }
 
     pub fn claim(&self, id: &str) -> Answer {
-        claim::claim(&self.ctx(), &parse_task(id)?).map(|claimed| claimed.data)
+        claim::claim(&self.ctx(), &task_id(id)).map(|(claimed, _)| json(claimed))
     }
 
     pub fn checkpoint(&self, id: &str, checkpoint: Checkpoint) -> Answer {
-        submit::checkpoint(&self.ctx(), &parse_task(id)?, checkpoint).map(|(data, _)| data)
+        submit::checkpoint(&self.ctx(), &task_id(id), checkpoint).map(|(data, _)| json(data))
     }
 
     pub fn submit(&self, id: &str) -> Answer {
-        let (ctx, id) = (self.ctx(), parse_task(id)?);
+        let (ctx, id) = (self.ctx(), task_id(id));
         recover::before(&ctx, &id)?;
-        submit::submit(&ctx, &id).map(|(data, _)| data)
+        submit::submit(&ctx, &id).map(|(data, _)| json(data))
     }
 
     /// `task sync`; the second is true where a conflict is left in the worktree.
     pub fn sync(&self, id: &str) -> Result<(Value, bool), Failure> {
-        claim::sync(&self.ctx(), &parse_task(id)?).map(|(data, _, conflicted)| (data, conflicted))
+        claim::sync(&self.ctx(), &task_id(id))
+            .map(|(synced, _)| (json(&synced), !synced.conflicts.is_empty()))
     }
 
     pub fn block(&self, id: &str, reason: &str, questions: &[&str]) -> Answer {
@@ -157,7 +159,7 @@ impl Actor {
 
     pub fn release(&self, id: &str, reason: &str) -> Answer {
         let release = Release { task: task_id(id), epoch: None, reason: reason.to_owned() };
-        self.let_go(id, release.into())
+        self.let_go(id, release)
     }
 
     pub fn hand_off(&self, id: &str, summary: &str, next: &str) -> Answer {
@@ -168,18 +170,18 @@ impl Actor {
             next_action: next.to_owned(),
             to_role: None,
         };
-        self.let_go(id, hand_off.into())
+        self.let_go(id, hand_off)
     }
 
-    fn let_go(&self, id: &str, what: Transition) -> Answer {
+    fn let_go<V: Verb + Into<Transition>>(&self, id: &str, verb: V) -> Answer {
         let ctx = self.ctx();
-        claim::keep_uncommitted(&ctx, &task_id(id), &what)?;
-        ctx.commit(what).map(|committed| committed.outcome)
+        attempt::keep_uncommitted(&ctx, &task_id(id), &verb)?;
+        ctx.commit(verb).map(|committed| json(committed.outcome))
     }
 
     /// `review claim`
     pub fn review(&self, id: &str) -> Answer {
-        review::claim(&self.ctx(), &parse_task(id)?).map(|(data, _)| data)
+        review::claim(&self.ctx(), &task_id(id)).map(|(data, _)| json(data))
     }
 
     pub fn approve(&self, id: &str, commit: &str) -> Answer {
@@ -188,7 +190,7 @@ impl Actor {
 
     pub fn verdict(&self, kind: VerdictKind, id: &str, commit: &str, feedback: Feedback) -> Answer {
         let commit = CommitId::new(commit).expect("a commit");
-        review::verdict(&self.ctx(), kind, &parse_task(id)?, commit, feedback, false).map(|(data, _)| data)
+        review::verdict(&self.ctx(), kind, &task_id(id), commit, feedback, false).map(|(data, _)| json(data))
     }
 
     /// Takes the review and rejects with this reason, these findings and what became of earlier ones.
@@ -212,13 +214,18 @@ impl Actor {
     }
 
     pub fn merge_with(&self, id: &str, options: &MergeOptions) -> Result<Merged, Failure> {
-        merge::merge(&self.ctx(), &parse_task(id)?, options)
+        merge::merge(&self.ctx(), &task_id(id), options)
     }
 
     /// `integration advance`
     pub fn advance(&self, rev: &str, reason: &str) -> Answer {
-        advance::advance(&self.ctx(), rev, reason).map(|(data, _)| data)
+        advance::advance(&self.ctx(), &rev.parse().expect("a revision"), reason).map(|(data, _)| json(data))
     }
+}
+
+/// An outcome as the command prints it with `--json`.
+pub fn json(outcome: impl serde::Serialize) -> Value {
+    serde_json::to_value(outcome).expect("JSON")
 }
 
 /// A repository with a board made by the real init.
@@ -258,7 +265,7 @@ impl Scene {
         let roles = roles.iter().map(|role| Role::new(role).expect("a role")).collect();
         let agent = AgentId::new(id).expect("an agent id");
         let (data, _) = agents::register(&self.person().ctx(), roles, Some(agent)).expect("registered");
-        let token = data["token"].as_str().map(str::to_owned);
+        let token = Some(data.token);
         let caller = Caller { agent_id: Some(id.to_owned()), token, ..Caller::default() };
         Actor { root: self.repo.root.clone(), caller }
     }
@@ -362,7 +369,7 @@ impl Scene {
     pub fn merged(&self, coder: &Actor, reviewer: &Actor, id: &str, file: &str, text: &str) -> String {
         self.approved(coder, reviewer, id, file, text);
         let merged = reviewer.merge(id).expect("a merge");
-        merged.data["merge_commit"].as_str().expect("a merge commit").to_owned()
+        merged.end.merge_commit.expect("a merge commit").to_string()
     }
 
     pub fn board(&self) -> Board {
@@ -420,7 +427,7 @@ impl Scene {
     pub fn refused<T>(&self, code: &str, act: impl FnOnce() -> Result<T, Failure>) -> Failure {
         let before = self.bytes();
         let Err(failure) = act() else { panic!("it was not refused with {code}") };
-        assert_eq!(failure.code, code, "{failure:?}");
+        assert_eq!(failure.code.as_str(), code, "{failure:?}");
         assert!(self.bytes() == before, "{code}: the board was changed");
         failure
     }
@@ -430,7 +437,7 @@ impl Scene {
     pub fn tier0<T>(&self, by: &Actor, code: &str, act: impl FnOnce(&Actor) -> Result<T, Failure>) {
         let before = self.board();
         let Err(failure) = act(by) else { panic!("it was not refused with {code}") };
-        assert_eq!(failure.code, code, "{failure:?}");
+        assert_eq!(failure.code.as_str(), code, "{failure:?}");
         let after = self.board();
         assert_eq!(tier0_violations(&after), tier0_violations(&before) + 1, "{code}");
         assert_eq!(after.revision, before.revision + 1, "{code}");

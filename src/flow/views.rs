@@ -3,21 +3,13 @@
 //! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, and never read by
 //! liza. Each says which revision it was made of. Where they cannot be written, a word about it is all that happens.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
-
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Map, Value};
 
-use crate::board::{Board, GraphId, Needs, TaskId, Wall};
+use super::prelude::*;
+use crate::board::GraphId;
+use crate::board::gates::OutcomesByGate;
 use crate::policy::locks::{Lock, locks};
 use crate::policy::work_graph::{GraphReport, WorkGraph, work_graph};
-use crate::store::files::{make_private_dir, read_whole, replace_disposable};
-use crate::wire::{Limits, read_foreign_value, to_json_pretty};
-
-use super::context::Context;
-use super::failure::Failure;
 
 /// A gate file is a few lines for each gate; what is larger was not written by liza.
 const LARGEST_GATE_FILE: u64 = 1 << 20;
@@ -43,21 +35,22 @@ struct Whole {
     left_out: Vec<String>,
 }
 
-fn whole(ctx: &Context) -> Result<Whole, Failure> {
+fn whole(ctx: &Context) -> Result<Whole> {
     let board = ctx.read(&Needs::Everything)?.board;
     let world = ctx.store.surroundings(&board)?;
-    let (archived, left_out) = ctx.store.all_archived(&board)?;
+    let (archived, left_out) = ctx.store.archived_for_views(&board)?;
     let graph = work_graph(&board, &archived, &world, &ctx.now);
     let table = LockTable { revision: board.revision, time: ctx.now.wall, locks: locks(&board, &ctx.now) };
     Ok(Whole { board, graph, table, left_out })
 }
 
 /// Everything `liza report` says, and the board it says it of. The files are written anew on the way.
-pub fn report(ctx: &Context) -> Result<(GraphReport, Board), Failure> {
+pub fn report(ctx: &Context) -> Result<(GraphReport, Board)> {
     let whole = whole(ctx)?;
     write(ctx, &whole).iter().for_each(|trouble| ctx.narrate(trouble));
-    let gates = whole.graph.nodes.iter().filter_map(|node| Some((node.id.clone(), gates_of(ctx, &node.id)?)));
-    let gates: BTreeMap<TaskId, Map<String, Value>> = gates.collect();
+    let judged = ctx.machine.names_with_gate_results();
+    let nodes = whole.graph.nodes.iter().filter(|node| judged.contains(node.id.as_str()));
+    let gates = nodes.filter_map(|node| Some((node.id.clone(), gates_of(ctx, &node.id)?))).collect();
     Ok((GraphReport::new(whole.graph, whole.table.locks, gates), whole.board))
 }
 
@@ -83,20 +76,14 @@ fn write(ctx: &Context, whole: &Whole) -> Vec<String> {
     left_out.chain(write_files(ctx, whole).err().map(|failure| not_written(&failure))).collect()
 }
 
-fn write_files(ctx: &Context, whole: &Whole) -> Result<(), Failure> {
-    let layout = ctx.store.layout();
+fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     // The goal of an older board may be called anything.
     let name = GraphId::new(&whole.graph.graph_id).map_or_else(|_| "goal".to_owned(), |id| id.to_string());
-    let files = [
-        (layout.graph(&name), serde_json::to_value(&whole.graph)),
-        (layout.lock_table(), serde_json::to_value(&whole.table)),
-    ];
-    for (path, value) in files {
-        let Ok(value) = value else { continue };
-        if let Some(dir) = path.parent() {
-            make_private_dir(dir)?;
-        }
-        replace_disposable(&path, format!("{}\n", to_json_pretty(&value)).as_bytes())?;
+    if let Ok(graph) = serde_json::to_value(&whole.graph) {
+        ctx.store.write_graph(&name, &format!("{}\n", to_json_pretty(&graph)))?;
+    }
+    if let Ok(table) = serde_json::to_value(&whole.table) {
+        ctx.store.write_lock_table(&format!("{}\n", to_json_pretty(&table)))?;
     }
     Ok(())
 }
@@ -133,8 +120,12 @@ impl Keeper {
 }
 
 /// What the gates said last about a task, by gate; nothing where none were asked.
-fn gates_of(ctx: &Context, task: &TaskId) -> Option<Map<String, Value>> {
-    let path = ctx.store.layout().gate_results(task);
+fn gates_of(ctx: &Context, task: &TaskId) -> Option<OutcomesByGate> {
+    #[derive(Deserialize)]
+    struct Said {
+        gates: OutcomesByGate,
+    }
+    let path = ctx.machine.gate_results(task.as_str());
     let bytes = match read_whole(&path, LARGEST_GATE_FILE) {
         Ok((bytes, _)) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
@@ -143,10 +134,9 @@ fn gates_of(ctx: &Context, task: &TaskId) -> Option<Map<String, Value>> {
             return None;
         }
     };
-    let mut said = read_foreign_value(&bytes, Limits::default()).unwrap_or_default();
-    match said.get_mut("gates").map(Value::take) {
-        Some(Value::Object(gates)) => Some(gates),
-        _ => {
+    match read_foreign::<Said>(&bytes, Limits::default()) {
+        Ok(said) => Some(said.gates),
+        Err(_) => {
             ctx.narrate(format!("{} does not say what gates said", path.display()));
             None
         }

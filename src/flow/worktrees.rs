@@ -4,26 +4,12 @@
 //! attempt or review that is over; nothing in it is uncommitted (or that was saved under a ref first); its head is kept
 //! by a branch or ref, and what its submodules are at by the main repository. Everything else stays, and it is said why.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use serde::Serialize;
-
-use crate::board::{Board, CommitId, Needs, Status, Task, TaskId};
-use crate::git::content::{self, Filters};
-use crate::git::{Checkout, Worktrees, checkouts, refs, submodules};
-use crate::host::crash;
+use super::accounts::GATES;
+use super::attempt::snapshot_worktree;
+use super::prelude::*;
+use crate::git::{Checkout, Repo};
 use crate::store::lock::SideLock;
 use crate::store::trash::bytes_of;
-
-use super::accounts::GATES;
-use super::claim::snapshot_worktree;
-use super::context::Context;
-use super::failure::Failure;
-use super::runners::place_is_taken;
-
-const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 
 /// What a worktree is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,7 +104,7 @@ impl<'b> Known<'b> {
     }
 
     /// The task of this very id, and whether it is archived.
-    pub fn find(&mut self, ctx: &Context, id: &TaskId) -> Result<Option<(&Task, bool)>, Failure> {
+    pub fn find(&mut self, ctx: &Context, id: &TaskId) -> Result<Option<(&Task, bool)>> {
         if let Some(task) = self.board.task(id) {
             return Ok(Some((task, false)));
         }
@@ -135,35 +121,52 @@ pub fn task_of(name: &str) -> Option<TaskId> {
 }
 
 /// Every worktree under `.worktrees`, by path, with its size.
-pub fn list(ctx: &Context) -> Result<Vec<Place>, Failure> {
-    let sized = |place: Place| Place { bytes: bytes_of(&place.path), ..place };
-    Ok(places(ctx)?.into_iter().map(sized).collect())
+pub fn list(ctx: &Context) -> Result<Vec<Place>> {
+    sized(ctx, None)
 }
 
 /// The same without adding up sizes, which takes its time.
-pub fn places(ctx: &Context) -> Result<Vec<Place>, Failure> {
+pub fn places(ctx: &Context) -> Result<Vec<Place>> {
+    gather(ctx, None, |_| ())
+}
+
+fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<Place>> {
+    gather(ctx, only, |place| place.bytes = bytes_of(&place.path))
+}
+
+/// Looks into every worktree, or into those of these tasks; into several at a time, as git takes its time.
+fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sync) -> Result<Vec<Place>> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
     let mut places = Vec::new();
     for (path, purpose) in found(ctx, &records) {
-        places.push(look(ctx, &snapshot.board, &mut known, &records, path, purpose)?);
+        let place = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
+        let asked_for = |only: &[TaskId]| place.task.as_ref().is_some_and(|task| only.contains(task));
+        if only.is_none_or(asked_for) {
+            places.push(place);
+        }
     }
+    let repo = &ctx.repo;
+    host::for_each(&mut places, |place| {
+        inside(repo, place, record_of(&records, &place.path), Filters::Skip);
+        also(place);
+    });
     Ok(places)
 }
 
 /// Directories, and records of git's whose directory is gone.
 fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
-    let home = ctx.worktrees_dir();
+    let home = ctx.machine.worktrees();
     let mut all = BTreeMap::new();
     let homes = [
-        (home.clone(), Purpose::Task),
+        (home.to_owned(), Purpose::Task),
         (home.join(".review"), Purpose::Review),
         (home.join(".merge"), Purpose::Merge),
         (home.join(GATES), Purpose::Gate),
     ];
     for (dir, purpose) in &homes {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 all.insert(entry.path(), *purpose);
@@ -178,17 +181,17 @@ fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
     all
 }
 
+/// What the board and git's record say of a worktree.
 fn look(
     ctx: &Context,
     board: &Board,
     known: &mut Known<'_>,
-    records: &[Checkout],
+    record: Option<&Checkout>,
     path: PathBuf,
     purpose: Purpose,
-) -> Result<Place, Failure> {
+) -> Result<Place> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let id = task_of(&name);
-    let record = records.iter().find(|record| record.path.as_deref() == Some(path.as_path()));
     let mut place = Place {
         purpose,
         task: None,
@@ -224,11 +227,9 @@ fn look(
             false => Err("git work is under way".to_owned()),
         };
     } else if purpose == Purpose::Gate && marked {
-        place.over = Err(match place_is_taken(ctx.store.dir(), &name) {
-            true => "gates run there".to_owned(),
-            false => "it stays for the next gates: making it anew costs more than bringing it up to date"
-                .to_owned(),
-        });
+        let stays = "it stays for the next gates: making it anew costs more than bringing it up to date";
+        let runs = ctx.machine.gates_run_at(&name);
+        place.over = Err(if runs { "gates run there" } else { stays }.to_owned());
     } else if let Some((task, archived)) = found
         && (marked || attempts)
     {
@@ -240,8 +241,11 @@ fn look(
     if let Some(reason) = lock.filter(|_| !marked) {
         place.over = Err(format!("somebody locked it: {reason}"));
     }
-    inside(ctx, &mut place, record, Filters::Skip);
     Ok(place)
+}
+
+fn record_of<'r>(records: &'r [Checkout], path: &Path) -> Option<&'r Checkout> {
+    records.iter().find(|record| record.path.as_deref() == Some(path))
 }
 
 /// Whether this is the place of an attempt: its path, and as far as git has it on record, its branch.
@@ -258,7 +262,7 @@ fn over(
     archived: bool,
     place: &Place,
     name: &str,
-) -> Result<Result<String, String>, Failure> {
+) -> Result<Result<String, String>> {
     let id = &task.id;
     if let Some(intent) = board.intent_of(id) {
         return Ok(Err(format!("a {} of {id} is under way", intent.work.verb())));
@@ -288,17 +292,14 @@ fn over(
 }
 
 /// Looks into the worktree and says whether it may go.
-fn inside(ctx: &Context, place: &mut Place, record: Option<&Checkout>, filters: Filters) {
-    let sound = checkouts::check_sound(&ctx.repo, &place.path);
+fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Filters) {
+    let sound = checkouts::check_sound(repo, &place.path);
     let sound_here = sound.is_ok();
     let gone = place.path.symlink_metadata().is_err();
     let mut fault = None;
     if sound.is_ok() {
-        match (
-            content::head(&place.path),
-            content::status(&place.path, filters),
-            content::merge_head(&place.path),
-        ) {
+        let path = &place.path;
+        match (content::head(path), content::status(path, filters), content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
                 place.uncommitted = dirty.into_iter().map(|found| found.path).collect();
@@ -314,9 +315,8 @@ fn inside(ctx: &Context, place: &mut Place, record: Option<&Checkout>, filters: 
     {
         fault = Some(error.to_string());
     }
-    let only_here = record
-        .and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path))
-        .or_else(|| {
+    let only_here =
+        record.and_then(|record| submodules::only_here(repo, &record.admin_dir, &place.path)).or_else(|| {
             // What liza had made is known to be ignored for a reason.
             let ignored = (place.whose == Whose::Likely && sound_here).then(|| content::ignored(&place.path));
             Some(format!("the ignored file `{}`", ignored?.ok()??))
@@ -331,14 +331,8 @@ fn inside(ctx: &Context, place: &mut Place, record: Option<&Checkout>, filters: 
         }
         (Ok(why), None) if !place.dirty => (true, why.clone()),
         (Ok(_), None) => {
-            let some: Vec<&str> = place.uncommitted.iter().take(5).map(String::as_str).collect();
-            (
-                false,
-                format!(
-                    "uncommitted work: {} (`liza worktree prune --save` keeps it under a ref)",
-                    some.join(", ")
-                ),
-            )
+            let some = place.uncommitted[..place.uncommitted.len().min(5)].join(", ");
+            (false, format!("uncommitted work: {some} (`liza worktree prune --save` keeps it under a ref)"))
         }
     };
 }
@@ -356,19 +350,15 @@ impl Place {
 }
 
 /// Moves every worktree that may go into the trash; those of `only`, if it is given.
-pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport, Failure> {
-    let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
+pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
+    let _one_at_a_time = ctx.machine.lock_worktrees()?;
     let mut report = PruneReport::default();
-    for mut place in places(ctx)? {
-        if only.is_some_and(|only| !place.task.as_ref().is_some_and(|task| only.contains(task))) {
-            continue;
-        }
-        place.bytes = bytes_of(&place.path);
+    for mut place in sized(ctx, only)? {
         // Whoever acts wants to know what git itself would say of files that pass through a filter.
         if place.dirty && !options.dry_run {
             let records = checkouts::list(&ctx.repo)?;
-            let record = records.iter().find(|record| record.path.as_deref() == Some(place.path.as_path()));
-            inside(ctx, &mut place, record, Filters::Run);
+            let record = record_of(&records, &place.path);
+            inside(&ctx.repo, &mut place, record, Filters::Run);
         }
         if !place.prunable_with(options.save) {
             report.stay.push(place);
@@ -393,15 +383,69 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
     Ok(report)
 }
 
+/// A checkout for reading, at exactly this commit and clean.
+pub(super) fn detached_checkout(
+    ctx: &Context,
+    dir: &Path,
+    name: &str,
+    commit: &CommitId,
+    owner: &str,
+) -> Result<PathBuf> {
+    let path = dir.join(name);
+    let one_at_a_time = lock_when_written(ctx, &path)?;
+    let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
+        && content::head(&path).is_ok_and(|head| &head == commit)
+        && content::status(&path, Filters::Run).is_ok_and(|dirty| dirty.is_empty());
+    if sound {
+        return Ok(path);
+    }
+    crate::store::files::make_private_dirs(dir)?;
+    ctx.worktrees().remove_to_trash(&path)?;
+    ctx.worktrees().add_detached(&path, commit, owner)?;
+    let _being_written = ctx.machine.lock_checkout(&path)?;
+    drop(one_at_a_time);
+    crash::point("checkout.registered");
+    if let Err(failure) = ctx.check_out(&path, commit) {
+        let _one_at_a_time = ctx.machine.lock_worktrees()?;
+        let _ = remove(ctx, &path);
+        return Err(failure);
+    }
+    Ok(path)
+}
+
+/// The right to make and remove worktrees, at a moment when no living process writes the files of this one.
+fn lock_when_written(ctx: &Context, path: &Path) -> Result<SideLock> {
+    loop {
+        let one_at_a_time = ctx.machine.lock_worktrees()?;
+        if !ctx.machine.is_checkout_locked(path) {
+            return Ok(one_at_a_time);
+        }
+        // The process that waits here holds no lock that others need.
+        drop(one_at_a_time);
+        ctx.machine.lock_checkout(path)?;
+    }
+}
+
+impl Context {
+    /// Writes the files of a worktree that was just registered. Says so if it takes long.
+    pub(super) fn check_out(&self, path: &Path, commit: &CommitId) -> Result<()> {
+        let say = || {
+            let files = self.query().ok().and_then(|query| query.count_files(commit).ok());
+            let files = files.map_or("the files".to_owned(), |files| plural(files, "file"));
+            self.narrate(format!("checking out {files} into {} …", path.display()));
+        };
+        Ok(self.worktrees().check_out(path, commit, say)?)
+    }
+}
+
 /// Moves a worktree and git's record of it into the trash.
-pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>, Failure> {
-    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-    crate::store::files::make_private_dirs(&trash)?;
-    Ok(Worktrees::new(&ctx.repo, &home, &trash).remove_to_trash(path)?)
+pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
+    crate::store::files::make_private_dirs(ctx.machine.trash())?;
+    Ok(ctx.worktrees().remove_to_trash(path)?)
 }
 
 /// Keeps what only this worktree has: uncommitted files, and a head that no branch leads to.
-pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
+pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let mut kept = Vec::new();
     let Some(head) = &place.head else { return Ok(kept) };
     // What gates leave is nobody's work.
@@ -414,11 +458,9 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>, Failure> {
         && let Some(saved) = snapshot_worktree(ctx, &task, &place.path)?
     {
         if !saved.left_out.is_empty() {
-            return Err(Failure::new(
-                "git.unsaved",
-                format!("not everything in {} could be saved: {}", place.path.display(), saved.left_out),
-            )
-            .hint("make those files readable, or take them out yourself, then try again"));
+            let (path, left) = (place.path.display(), saved.left_out);
+            return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
+                .hint("make those files readable, or take them out yourself, then try again"));
         }
         // Two worktrees of one task may be at the same head: each has a ref of its own.
         let refname =
@@ -440,7 +482,7 @@ fn in_ref(name: &str) -> String {
 }
 
 /// Whether some branch or ref of ours keeps this commit.
-fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool, Failure> {
+fn is_kept(ctx: &Context, commit: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     for prefix in ["refs/liza", "refs/heads"] {
         for (_, at) in refs::list(&ctx.repo, prefix)? {

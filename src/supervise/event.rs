@@ -4,14 +4,32 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::board::Wall;
+use crate::board::{TaskId, Wall};
 use crate::policy::overseer::Question;
+
+/// What a liza that was started with `--json` answers in the end.
+#[derive(Debug, Default, Deserialize)]
+pub struct ChildAnswer<T = serde::de::IgnoredAny> {
+    pub ok: bool,
+    pub data: Option<T>,
+    pub error: Option<ChildError>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ChildError {
+    pub code: String,
+    pub message: String,
+    pub hint: Option<String>,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A runner is there and waits for work.
     Ready,
+    /// A runner has done what its run gave it, and can do more.
+    Free,
     Claimed,
     /// A session of an agent begins.
     Started,
@@ -47,33 +65,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Claimed => "claimed",
-            Self::Started => "started",
-            Self::Ended => "ended",
-            Self::Submitted => "submitted",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-            Self::Blocked => "blocked",
-            Self::HandedOff => "handed off",
-            Self::Released => "released",
-            Self::Merged => "merged",
-            Self::MergeFailed => "merge failed",
-            Self::Limit => "limit",
-            Self::Halted => "halted",
-            Self::Crashed => "crashed",
-            Self::Paused => "paused",
-            Self::Resumed => "resumed",
-            Self::Spend => "spend",
-            Self::Waiting => "waiting",
-            Self::Question => "question",
-            Self::Aborted => "aborted",
-            Self::Stopped => "stopped",
-            Self::Board => "board",
-            Self::Notice => "notice",
-        }
+    /// Its name for people: that of JSON, in words.
+    pub fn word(self) -> String {
+        let name = serde_json::to_value(self).unwrap_or_default();
+        name.as_str().unwrap_or_default().replace('_', " ")
     }
 }
 
@@ -107,15 +102,15 @@ impl Event {
         }
     }
 
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self::new(Kind::Notice, text)
+    }
+
     /// A person is asked this.
     pub fn asking(question: &Question) -> Self {
         let event = Self::new(Kind::Question, format!("waits for an answer: {}", question.text()));
-        Self {
-            agent: question.agent.to_string(),
-            task: question.task.as_ref().map(ToString::to_string),
-            question: Some(question.clone()),
-            ..event
-        }
+        let event = event.agent(&question.agent).about(question.task.as_ref());
+        Self { question: Some(question.clone()), ..event }
     }
 
     pub fn task(mut self, task: impl ToString) -> Self {
@@ -123,13 +118,13 @@ impl Event {
         self
     }
 
-    pub fn agent(mut self, agent: impl ToString) -> Self {
-        self.agent = agent.to_string();
+    pub fn about(mut self, task: Option<&TaskId>) -> Self {
+        self.task = task.map(TaskId::to_string);
         self
     }
 
-    pub fn usage(mut self, usage: crate::provider::Usage) -> Self {
-        self.usage = Some(usage);
+    pub fn agent(mut self, agent: impl ToString) -> Self {
+        self.agent = agent.to_string();
         self
     }
 

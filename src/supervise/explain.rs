@@ -2,18 +2,22 @@
 
 use serde_json::{Value, json};
 
-use crate::board::{AgentId, Call, Role, Task, TaskId};
-use crate::flow::briefing::{Assignment, BriefRequest, brief};
-use crate::flow::spend::holding;
-use crate::flow::{Context, Failure, leftovers};
-use crate::policy::registry::Registry;
-use crate::policy::schedule::{best_claim, best_review};
-use crate::policy::spend::needed_to_begin;
-use crate::policy::team::Limits;
-use crate::policy::wake::wakes;
-use crate::provider::{Job, environment, invocation};
-
+use super::prelude::*;
 use super::runner::{Options, choose};
+use crate::flow::spend::holding;
+
+/// What a runner sets for its agent.
+const OWN_VARIABLES: [&str; 9] = [
+    "LIZA_AGENT_ID",
+    "LIZA_AGENT_TOKEN_FILE",
+    "LIZA_CLAIM",
+    "LIZA_TASK",
+    "LIZA_ROLE",
+    "LIZA_PROMPT_FILE",
+    "SPECS_LOCATION",
+    "BLACKBOARD",
+    "PROJECT_ROOT",
+];
 
 pub struct Explained {
     pub data: Value,
@@ -25,37 +29,31 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let role = &options.role;
     let chosen = choose(&config, role, options.provider.as_deref())?;
     let installed = crate::host::program(chosen.entry.program());
-    let agent = match &options.id {
-        Some(id) => id.clone(),
-        None => AgentId::new(&format!("{}-1", role.as_str().replace('_', "-")))
-            .map_err(|why| Failure::usage(why.to_string()))?,
-    };
+    let first = || AgentId::new(&format!("{}-1", role.as_str().replace('_', "-")));
+    let agent = options.id.clone().map_or_else(first, Ok).map_err(|why| Failure::usage(why.to_string()))?;
     let found = what_next(ctx, role, options.task.as_ref())?;
-    let place = match &found {
-        Some(Assignment::Task { task, .. }) => ctx.root().join(".worktrees").join(task.as_str()),
-        Some(Assignment::Review { task }) => ctx.root().join(".worktrees/.review").join(task.as_str()),
-        _ => ctx.root().join(".worktrees/.plan").join(agent.as_str()),
-    };
-    let prompt = match &found {
-        Some(assignment) => {
-            Some(brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[], again: &[] })?)
-        }
-        None => None,
-    };
-    let prompt_text = match &prompt {
-        Some(Ok(brief)) => brief.text.clone(),
-        _ => String::new(),
+    let place = ctx.machine.worktrees().join(match &found {
+        Some(Assignment::Task { task, .. }) => task.to_string(),
+        Some(Assignment::Review { task }) => format!(".review/{task}"),
+        _ => format!(".plan/{agent}"),
+    });
+    let briefed =
+        |assignment| brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[], again: &[] });
+    let (prompt_text, sizes, missing) = match found.as_ref().map(briefed).transpose()? {
+        Some(Ok(brief)) => (brief.text, brief.sizes, Vec::new()),
+        Some(Err(missing)) => (String::new(), Vec::new(), missing),
+        None => (String::new(), Vec::new(), Vec::new()),
     };
     let role_config = config.roles.get(role);
     let limits = Limits::of_role(role, role_config);
-    let run_dir = ctx.store.layout().runs();
+    let run_dir = ctx.machine.runs();
     let job = Job {
         prompt: "PROMPT".to_owned(),
         prompt_file: run_dir.join("PROMPT.md"),
         common_dir: ctx.repo.common_dir.clone(),
         git_dir: leftovers::git_dir(ctx, &place),
         worktree: place.clone(),
-        board_dir: ctx.store.dir().to_owned(),
+        board_dir: ctx.store.address().to_owned(),
         run_dir,
         model: role_config.and_then(|role| role.model.clone()),
         args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
@@ -64,35 +62,13 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         limits,
     };
     let start = invocation(&chosen.entry, &job);
-    let mut names: Vec<String> = environment(&chosen.entry, std::env::vars_os())
-        .into_iter()
-        .map(|(name, _)| name.to_string_lossy().into_owned())
-        .chain(start.env.keys().cloned())
-        .chain(
-            [
-                "LIZA_AGENT_ID",
-                "LIZA_AGENT_TOKEN_FILE",
-                "LIZA_CLAIM",
-                "LIZA_TASK",
-                "LIZA_ROLE",
-                "LIZA_PROMPT_FILE",
-                "SPECS_LOCATION",
-                "BLACKBOARD",
-                "PROJECT_ROOT",
-            ]
-            .map(str::to_owned),
-        )
-        .collect();
-    names.sort();
-    names.dedup();
-    let (sizes, missing) = match &prompt {
-        Some(Ok(brief)) => (brief.sizes.clone(), Vec::new()),
-        Some(Err(missing)) => (Vec::new(), missing.clone()),
-        None => (Vec::new(), Vec::new()),
-    };
+    let passed = environment(&chosen.entry, std::env::vars_os());
+    let mut names: BTreeSet<String> =
+        passed.into_iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    names.extend(start.env.keys().cloned());
+    names.extend(OWN_VARIABLES.map(str::to_owned));
+    let names: Vec<String> = names.into_iter().collect();
     let work = found.as_ref().map(work_words);
-    let mut words = vec![start.program.clone()];
-    words.extend(start.args.iter().cloned());
     let data = json!({
         "role": role, "agent": agent, "provider": chosen.name, "program": start.program, "args": start.args,
         "installed": installed, "cwd": place, "stdin": start.stdin.is_some(), "environment": names,
@@ -101,25 +77,17 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         "prompt_parts": sizes.iter().map(|(name, bytes)| json!({ "part": name, "bytes": bytes })).collect::<Vec<_>>(),
         "prompt": prompt_text,
     });
-    let mut text = format!("{role}, played by {}", chosen.name);
-    text.push_str(match &installed {
-        Some(_) => "\n",
-        None => " (its command is not found on this machine)\n",
-    });
-    text.push_str(&format!("command: {}\n", words.join(" ")));
+    let found = if installed.is_some() { "" } else { " (its command is not found on this machine)" };
+    let mut text = format!("{role}, played by {}{found}\n", chosen.name);
+    let words = std::iter::once(&start.program).chain(&start.args).map(String::as_str);
+    text.push_str(&format!("command: {}\n", words.collect::<Vec<_>>().join(" ")));
     text.push_str(&format!("in: {}\n", place.display()));
     text.push_str(&format!("environment: {}\n", names.join(" ")));
     let figure = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
-    text.push_str(&format!(
-        "limits: {} s, {} turns, {} tokens\n",
-        figure(limits.wall_seconds),
-        figure(limits.turns),
-        figure(limits.tokens)
-    ));
-    match &work {
-        Some(work) => text.push_str(&format!("next: {work}\n")),
-        None => text.push_str("next: there is nothing to do for it now\n"),
-    }
+    let [wall, turns, tokens] = [limits.wall_seconds, limits.turns, limits.tokens].map(figure);
+    text.push_str(&format!("limits: {wall} s, {turns} turns, {tokens} tokens\n"));
+    let next = work.as_deref().unwrap_or("there is nothing to do for it now");
+    text.push_str(&format!("next: {next}\n"));
     if !missing.is_empty() {
         text.push_str(&format!("it would not be started; missing: {}\n", missing.join("; ")));
     }
@@ -137,10 +105,8 @@ fn work_words(assignment: &Assignment) -> String {
         Assignment::Task { task, .. } => format!("task {task}"),
         Assignment::Review { task } => format!("review of {task}"),
         Assignment::Plan { wakes } => {
-            format!(
-                "planning, because of {}",
-                wakes.iter().flat_map(|wake| wake.about.clone()).collect::<Vec<_>>().join(", ")
-            )
+            let about: Vec<String> = wakes.iter().flat_map(|wake| wake.about.clone()).collect();
+            format!("planning, because of {}", about.join(", "))
         }
     }
 }

@@ -1,25 +1,8 @@
 //! The lease of a living agent is renewed by a thread of its runner; that of a dead one is not.
 
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use crate::board::lease::Lease;
-use crate::board::rules::{Heartbeat, Renew, RenewReview};
-use crate::board::{Needs, Process, Status, TaskId, Transition};
-use crate::flow::context::{Caller, Context};
-
 use super::ledger::Booking;
-
-/// What is kept alive.
-#[derive(Debug, Clone)]
-pub enum Beat {
-    Task { task: TaskId, epoch: u64 },
-    Review { task: TaskId },
-    Presence,
-}
+use super::prelude::*;
+use crate::board::rules::{Heartbeat, Renew, RenewReview};
 
 /// Stops when dropped, and no renewal is under way after that.
 pub struct Heart {
@@ -30,24 +13,31 @@ pub struct Heart {
 /// Sooner than the next regular beat, because this one failed.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// In whose name it beats, and how often.
+/// In whose name it beats, for what, and how often.
+#[derive(Clone)]
 pub struct HeartParts {
     pub root: PathBuf,
     pub caller: Caller,
+    pub assignment: Assignment,
     pub every: Duration,
+}
+
+impl HeartParts {
+    pub fn open(&self) -> Result<Context, Failure> {
+        Context::open(&self.root, &self.caller, Rc::new(|_| {}))
+    }
 }
 
 impl Heart {
     /// Tells the board what the session uses as well, so that it is known whatever becomes of the runner.
     pub fn start(
         parts: HeartParts,
-        beat: Beat,
         alive: Process,
         booking: Booking,
         lost: impl Fn(String) + Send + 'static,
     ) -> Self {
         let (stop, stopped) = channel();
-        let HeartParts { root, caller, every } = parts;
+        let every = parts.every;
         let thread = std::thread::spawn(move || {
             let mut beat_at = Instant::now() + every;
             let mut pause = every.min(booking.every);
@@ -56,7 +46,7 @@ impl Heart {
                     return;
                 }
                 if Instant::now() >= beat_at {
-                    let rest = match renew(&root, &caller, &beat) {
+                    let rest = match renew(&parts) {
                         Renewed::Yes => every,
                         Renewed::NotNow => RETRY.min(every),
                         Renewed::Never(why) => {
@@ -67,7 +57,7 @@ impl Heart {
                     beat_at = Instant::now() + rest;
                 }
                 if booking.is_due()
-                    && let Ok(ctx) = Context::open(&root, &caller, Rc::new(|_| {}))
+                    && let Ok(ctx) = parts.open()
                 {
                     booking.book(&ctx);
                 }
@@ -93,49 +83,44 @@ enum Renewed {
     Never(String),
 }
 
-fn renew(root: &std::path::Path, caller: &Caller, beat: &Beat) -> Renewed {
-    let Ok(ctx) = Context::open(root, caller, Rc::new(|_| {})) else { return Renewed::NotNow };
-    let what: Transition = match beat {
-        Beat::Task { task, epoch } => Renew { task: task.clone(), epoch: Some(*epoch) }.into(),
-        Beat::Review { task } => RenewReview { task: task.clone() }.into(),
-        Beat::Presence => Heartbeat {}.into(),
+fn renew(parts: &HeartParts) -> Renewed {
+    let Ok(ctx) = parts.open() else { return Renewed::NotNow };
+    let done = match &parts.assignment {
+        Assignment::Task { task, epoch } => {
+            ctx.commit_step(Renew { task: task.clone(), epoch: Some(*epoch) }).map(|_| ())
+        }
+        Assignment::Review { task } => ctx.commit_step(RenewReview { task: task.clone() }).map(|_| ()),
+        Assignment::Plan { .. } => ctx.commit_step(Heartbeat {}).map(|_| ()),
     };
-    match ctx.commit_step(what) {
-        Ok(_) => Renewed::Yes,
+    match done {
+        Ok(()) => Renewed::Yes,
         // The agent itself may just have submitted or let go; its runner sees that when it ends.
-        Err(failure) if failure.code.starts_with("refused.transition") => Renewed::NotNow,
-        Err(failure) if failure.code.starts_with("refused.identity") => Renewed::Never(failure.message),
-        Err(failure) if failure.code.starts_with("stale.") => {
-            renew_what_it_holds(&ctx, beat, failure.message)
+        Err(failure) if failure.code == Code::Transition => Renewed::NotNow,
+        Err(failure) if failure.code == Code::Identity => Renewed::Never(failure.message),
+        Err(failure) if failure.code.class() == Class::Stale => {
+            renew_what_it_holds(&ctx, &parts.assignment, failure.message)
         }
         Err(_) => Renewed::NotNow,
     }
 }
 
 /// The claim it was started for has ended; it may have gone on to another by itself, or somebody took it away.
-fn renew_what_it_holds(ctx: &Context, beat: &Beat, why: String) -> Renewed {
+fn renew_what_it_holds(ctx: &Context, assignment: &Assignment, why: String) -> Renewed {
     let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Renewed::NotNow };
     let Ok(actor) = snapshot.board.identify(&ctx.credentials) else { return Renewed::NotNow };
     let mine = |lease: &Lease| lease.agent == actor.id() && lease.incarnation == actor.incarnation();
-    let held = snapshot
-        .board
-        .tasks
-        .iter()
-        .find(|task| task.status == Status::Working && task.lease.as_ref().is_some_and(mine));
-    if let Some(held) = held {
+    let works = |task: &&Task| task.status == Status::Working && task.lease.as_ref().is_some_and(mine);
+    if let Some(held) = snapshot.board.tasks.iter().find(works) {
         let renew = Renew { task: held.id.clone(), epoch: Some(held.epoch) };
         return if ctx.commit_step(renew).is_ok() { Renewed::Yes } else { Renewed::NotNow };
     }
-    let taken = match beat {
-        Beat::Task { task, .. } => snapshot
-            .board
-            .task(task)
-            .is_some_and(|task| task.status == Status::Working && !task.lease.as_ref().is_some_and(mine)),
-        Beat::Review { task } => snapshot.board.task(task).is_some_and(|task| {
+    let task = assignment.task().and_then(|task| snapshot.board.task(task));
+    let taken = task.is_some_and(|task| match assignment {
+        Assignment::Review { .. } => {
             task.judged_by().is_some() && task.review_lease.as_ref().is_some_and(|lease| !mine(lease))
-        }),
-        Beat::Presence => false,
-    };
+        }
+        _ => task.status == Status::Working && !task.lease.as_ref().is_some_and(mine),
+    });
     // What it handed in or let go itself is no loss.
     if taken { Renewed::Never(why) } else { Renewed::NotNow }
 }

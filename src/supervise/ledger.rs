@@ -1,16 +1,9 @@
 //! What a session has used and what of it the board knows. It is told as the session goes on, so that a runner that dies
 //! takes little of it along; what is told at the end is only the rest.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use crate::board::TaskId;
-use crate::board::rules::RecordUsage;
-use crate::board::spent::{CapUse, SessionKind, Spent, Unit};
-use crate::flow::Failure;
-use crate::provider::Usage;
-
-use super::output::Gauge;
+use super::output::{Gauge, in_unit_of};
+use super::prelude::*;
+use crate::board::spent::Spent;
 
 /// Shared by the session, its heart and its runner.
 #[derive(Clone)]
@@ -58,14 +51,8 @@ impl Ledger {
     ) -> Result<Vec<CapUse>, E> {
         let booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut uses = read()?;
-        #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
-        let tokens = booked.tokens() as f64;
         for cap in &mut uses {
-            let own = match cap.unit {
-                Unit::Tokens => tokens,
-                Unit::Usd => booked.cost_usd,
-            };
-            cap.used = (cap.used - own).max(0.0);
+            cap.used = (cap.used - in_unit_of(cap, booked.tokens(), booked.cost_usd)).max(0.0);
         }
         Ok(uses)
     }
@@ -109,6 +96,7 @@ impl Booking {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board::caps::Unit;
 
     fn usage(tokens: u64, cost: f64) -> Usage {
         Usage { input_tokens: tokens, turns: 1, cost_usd: Some(cost), ..Usage::default() }
@@ -134,7 +122,7 @@ mod tests {
         assert!(!ledger.has_more(&usage(40, 0.75)) && ledger.has_more(&usage(41, 0.75)));
         // What could not be told is told the next time.
         let failed = ledger.book(&usage(50, 0.75), Duration::from_secs(12), |_| {
-            Err(Failure::new("io.disk", "the disk is full"))
+            Err(Failure::new(crate::flow::ErrorCode::IoDiskFull, "the disk is full"))
         });
         assert!(failed.is_err() && ledger.has_more(&usage(50, 0.75)));
     }

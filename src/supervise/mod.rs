@@ -11,9 +11,11 @@ pub mod explain;
 mod heart;
 mod ledger;
 mod listen;
-mod notifier;
+mod next_piece;
+pub mod notifier;
 mod output;
 mod oversight;
+mod prelude;
 mod pulse;
 pub mod runner;
 mod session;
@@ -24,4 +26,4 @@ mod waits;
 pub mod watcher;
 mod work;
 
-pub use event::{Event, Kind, Sink};
+pub use event::{ChildAnswer, Event, Kind, Sink};

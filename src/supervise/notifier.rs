@@ -1,13 +1,12 @@
 //! The command that people have told of alerts: run one alert at a time beside the watcher, which never waits for it.
 
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
+use serde::Serialize;
+
+use super::prelude::*;
 use crate::flow::shell;
 use crate::text::shown_line;
-
-use super::watcher::Told;
 
 /// A message is sent within this, or not at all.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -103,5 +102,21 @@ fn work(queue: &Receiver<Job>, root: &Path, trouble: &dyn Fn(String)) {
                 "the command `watch.notify` of liza.yaml failed: {why}{output}; alerts are still in .liza/alerts.log"
             ));
         }
+    }
+}
+
+/// An alert, and when it was told.
+#[derive(Debug, Clone, Serialize)]
+pub struct Told {
+    pub time: Wall,
+    #[serde(flatten)]
+    pub alert: Alert,
+}
+
+impl Told {
+    /// For people, on one line.
+    pub fn line(&self) -> String {
+        let Alert { severity, kind, subject, text, hint, .. } = &self.alert;
+        format!("{} {} {} {subject}: {text} → {hint}", self.time, severity.as_str(), kind.as_str())
     }
 }

@@ -3,13 +3,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::board::spent::{CapUse, Unit};
-use crate::policy::team::Limits;
-use crate::provider::{Meter, Secret, Usage};
+use super::prelude::*;
+use crate::board::caps::Unit;
 
 /// The beginning of an output is kept up to this size, and of the rest at least as much of the end.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -120,17 +117,21 @@ impl Bounds {
     }
 
     fn cap_reached(&self, usage: &Usage) -> Option<String> {
-        #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
-        let tokens = usage.tokens() as f64;
         let caps = self.caps.lock().unwrap_or_else(PoisonError::into_inner);
         caps.iter().find_map(|cap| {
-            let more = match cap.unit {
-                Unit::Tokens => tokens,
-                Unit::Usd => usage.cost_usd.unwrap_or(0.0),
-            };
+            let more = in_unit_of(cap, usage.tokens(), usage.cost_usd.unwrap_or(0.0));
             let now = CapUse { used: cap.used + more, ..cap.clone() };
             now.is_reached().then(|| cap_words(&now))
         })
+    }
+}
+
+/// What was used, as this cap counts it.
+pub fn in_unit_of(cap: &CapUse, tokens: u64, usd: f64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
+    match cap.unit {
+        Unit::Tokens => tokens as f64,
+        Unit::Usd => usd,
     }
 }
 
@@ -154,10 +155,9 @@ pub fn pump(
     let mut buffer = vec![0u8; 64 * 1024];
     loop {
         let count = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
+            Ok(0) | Err(_) => break,
+            Ok(count) => count,
         };
         counter.fetch_add(count as u64, Ordering::Relaxed);
         // What is read from the output ends in events and reports, so it is read without the secrets too.

@@ -1,23 +1,13 @@
 //! What is seen of an agent while it works, from a thread of its runner: its output, its processes, its worktree and what
 //! the board says, every few seconds. The session never waits for it.
 
-use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use crate::board::{AgentId, Role, Wall};
-use crate::flow::context::Caller;
-use crate::flow::oversight::{self, InWorktree, OnBoard, Subject};
-use crate::flow::{Context, Failure};
-use crate::host::Burden;
-use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Ring};
-use crate::policy::team::Limits;
-use crate::store::lock::LockNote;
-
+use super::heart::HeartParts;
+use super::next_piece::Piece;
 use super::output::Gauge;
-use super::session::Wake;
+use super::prelude::*;
+use crate::flow::oversight::{self, InWorktree, OnBoard, Subject};
+use crate::host::Burden;
+use crate::policy::overseer::Ring;
 
 /// A look at all files of a worktree may cost this share of the time between two, however large the repository is.
 const FILES_SHARE: u32 = 4;
@@ -28,15 +18,23 @@ const FAREWELL: Duration = Duration::from_millis(300);
 
 /// Whom to look at, and how.
 pub struct Sitter {
-    pub root: std::path::PathBuf,
-    pub caller: Caller,
+    pub heart: HeartParts,
     pub agent: AgentId,
     pub incarnation: u64,
     pub role: Role,
-    pub subject: Subject,
     pub limits: Limits,
     pub every: Duration,
     pub config: OverseerConfig,
+    /// Of the session.
+    pub number: u64,
+    pub began: Instant,
+    pub started_at: Wall,
+    pub pauses: Pauses,
+    pub gauge: Gauge,
+    /// The number of its first process.
+    pub process: u32,
+    /// Who is told of every look.
+    pub tx: Sender<Wake>,
 }
 
 /// How long a session was held up by switches; shared with whoever waits for its end.
@@ -79,9 +77,9 @@ pub struct Pulse {
 }
 
 impl Pulse {
-    /// `process` is the number of the session's first process. The first look is one interval away: of a session that is
+    /// The first look is one interval away: of a session that is
     /// over by then there is nothing to judge, and it cost nothing.
-    pub fn start(ctx: &Context, sitter: Sitter, session: Session, gauge: Gauge, process: u32) -> Self {
+    pub fn start(ctx: &Context, sitter: Sitter) -> Self {
         let (stop, stopped) = channel();
         let sight = Sight::default();
         let seen = Arc::clone(&sight);
@@ -94,22 +92,11 @@ impl Pulse {
         let thread = std::thread::spawn(move || {
             if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
                 // Whoever cannot look goes without: the agent works all the same.
-                let _ = Eye::open(sitter, session, gauge, process, seen)
-                    .map(|eye| eye.look_on(&stopped, &shared));
+                let _ = Eye::open(sitter, seen).map(|eye| eye.look_on(&stopped, &shared));
             }
         });
         Self { sight, stop: Some(stop), thread: Some(thread), over, forget }
     }
-}
-
-/// The session that is looked at.
-pub struct Session {
-    pub number: u64,
-    pub began: Instant,
-    pub started_at: Wall,
-    pub pauses: Pauses,
-    /// Who is told of every look.
-    pub tx: Sender<Wake>,
 }
 
 impl Drop for Pulse {
@@ -131,9 +118,6 @@ impl Drop for Pulse {
 struct Eye {
     ctx: Context,
     sitter: Sitter,
-    session: Session,
-    gauge: Gauge,
-    process: u32,
     ring: Sight,
     board: Option<(u64, Option<OnBoard>)>,
     files: InWorktree,
@@ -147,20 +131,11 @@ struct Eye {
 }
 
 impl Eye {
-    fn open(
-        sitter: Sitter,
-        session: Session,
-        gauge: Gauge,
-        process: u32,
-        ring: Sight,
-    ) -> Result<Self, Failure> {
+    fn open(sitter: Sitter, ring: Sight) -> Result<Self, Failure> {
         Ok(Self {
-            ctx: Context::open(&sitter.root, &sitter.caller, Rc::new(|_| {}))?,
-            files_rest_until: session.began,
+            ctx: sitter.heart.open()?,
+            files_rest_until: sitter.began,
             sitter,
-            session,
-            gauge,
-            process,
             ring,
             board: None,
             files: InWorktree::default(),
@@ -176,7 +151,7 @@ impl Eye {
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
             pause = self.sitter.every;
             // Whoever is told to wait is not blamed for waiting.
-            let Some(paused) = self.session.pauses.so_far() else { continue };
+            let Some(paused) = self.sitter.pauses.so_far() else { continue };
             let Some(snapshot) = self.look(paused) else { continue };
             let ring = {
                 let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,7 +164,7 @@ impl Eye {
             }
             oversight::keep(&self.ctx, &self.sitter.agent, &ring);
             drop(over);
-            let _ = self.session.tx.send(Wake::Looked(self.session.number));
+            let _ = self.sitter.tx.send(Wake::Looked(self.sitter.number));
         }
     }
 
@@ -197,21 +172,21 @@ impl Eye {
     fn look(&mut self, paused: Duration) -> Option<AgentSnapshot> {
         let seen = self.board()?;
         // Processes come and go, and what they used is added up by others a moment later.
-        let burden = crate::host::burden_of(self.process).unwrap_or_default();
+        let burden = crate::host::burden_of(self.sitter.process).unwrap_or_default();
         self.burden = Burden { cpu_ms: burden.cpu_ms.max(self.burden.cpu_ms), ..burden };
-        let (usage, bytes) = (self.gauge.usage(), self.gauge.bytes());
+        let (usage, bytes) = (self.sitter.gauge.usage(), self.sitter.gauge.bytes());
         self.look_at_files(&seen, bytes);
         let sitter = &self.sitter;
         Some(AgentSnapshot {
             agent: sitter.agent.clone(),
             incarnation: sitter.incarnation,
             role: sitter.role.clone(),
-            session: self.session.number,
+            session: self.sitter.number,
             task: seen.task,
             epoch: seen.epoch,
             time: crate::host::now().wall,
-            started_at: self.session.started_at,
-            elapsed_seconds: self.session.began.elapsed().saturating_sub(paused).as_secs(),
+            started_at: self.sitter.started_at,
+            elapsed_seconds: self.sitter.began.elapsed().saturating_sub(paused).as_secs(),
             turns: usage.turns,
             tool_calls: usage.tool_calls,
             tokens: usage.tokens(),
@@ -243,10 +218,15 @@ impl Eye {
 
     /// Read again only when it has changed.
     fn board(&mut self) -> Option<OnBoard> {
-        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        let revision = self.ctx.store.published_revision();
         if self.board.as_ref().is_none_or(|(known, _)| *known != revision || revision == 0) {
-            let sitter = &self.sitter;
-            let seen = oversight::on_board(&self.ctx, &sitter.agent, sitter.incarnation, &sitter.subject);
+            let Sitter { heart, agent, incarnation, .. } = &self.sitter;
+            let subject = match &heart.assignment {
+                Assignment::Task { .. } => Subject::Claim,
+                Assignment::Review { task } => Subject::Review(task.clone()),
+                Assignment::Plan { .. } => Subject::Plan,
+            };
+            let seen = oversight::on_board(&self.ctx, agent, *incarnation, &subject);
             self.board = Some((revision, seen));
         }
         self.board.as_ref().and_then(|(_, seen)| seen.clone())
@@ -272,4 +252,21 @@ impl Eye {
         self.files_seen = Some(now);
         self.files_rest_until = Instant::now() + now.elapsed() * FILES_SHARE;
     }
+}
+
+/// What may happen while a runner waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wake {
+    /// Something changed in `.liza`.
+    Board,
+    /// The command of the session with this number ended.
+    Exited(u64),
+    Limit(u64, String),
+    /// The session with this number was looked at.
+    Looked(u64),
+    /// The lease cannot be renewed any more.
+    Lost(u64, String),
+    Signal(i32),
+    /// What the run has for this runner to do next.
+    Next(Option<Piece>),
 }

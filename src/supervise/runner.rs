@@ -1,37 +1,20 @@
 //! The runner of one agent: register, wait for work, claim, start the agent, judge what it left, and again.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
-
-use rustix::process::Signal;
-
-use crate::board::grants::Operation;
-use crate::board::rules::RetireAgent;
-use crate::board::{AgentId, Board, Call, Needs, Role, SwitchKind, Task, TaskId};
-use crate::flow::briefing::Assignment;
-use crate::flow::context::Caller;
-use crate::flow::spend::KnownCaps;
-use crate::flow::{Context, Failure, agents, claim, merge, review, runners};
-use crate::policy::ProjectConfig;
-use crate::policy::provider::ProviderEntry;
-use crate::policy::registry::Registry;
-use crate::policy::restart::Crashes;
-use crate::policy::schedule::{best_claim, best_review, merge_order};
-use crate::policy::spend::needed_to_begin;
-use crate::policy::team::Limits;
-use crate::policy::wake::{Wake as Reason, wakes};
-use crate::provider::Catalog;
-use crate::store::lock::SideLock;
-use crate::watch::Notification;
+use std::collections::HashMap;
 
 use super::child;
-use super::event::{Event, Kind, Sink};
-use super::listen::listen;
-use super::session::{Wake, reason, stopping};
-use super::waits::{back_off, tick};
+use super::event::Sink;
+use super::listen::{listen, polling};
+use super::prelude::*;
+use super::pulse::Wake;
+use super::session::{reason, stopping};
+use crate::board::grants::Operation;
+use crate::board::rules::{Claimed, RetireAgent};
+use crate::flow::{agents, claim, merge, review};
+use crate::policy::provider::ProviderEntry;
+use crate::policy::schedule::merge_order;
+use crate::policy::wake::Wake as Reason;
+use crate::provider::Catalog;
 
 /// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
 const GATES_REST: Duration = Duration::from_secs(600);
@@ -89,7 +72,7 @@ pub struct Runner {
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
     sink: Sink,
-    options: Options,
+    pub(super) options: Options,
     /// What failed a moment ago is not tried again before this.
     not_before: HashMap<String, Instant>,
     /// What the planner was woken for already, so that it is not woken for the same again and again.
@@ -100,7 +83,7 @@ pub struct Runner {
     paused: bool,
     caps: KnownCaps,
     /// Tells of changes while it is kept.
-    watch: Option<Notification>,
+    watch: Notification,
     /// Kept while this runner lives, so that there is one for each agent.
     _one_of_it: SideLock,
 }
@@ -124,15 +107,13 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
     let catalog = Catalog::new(config);
     let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     let Some(name) = name else {
-        return Err(Failure::new("usage.provider", format!("no agent command is named for the role {role}"))
-            .hint(format!(
-                "write `provider: NAME` into liza.yaml, or give --provider NAME; known: {}",
-                known()
-            )));
+        let text = format!("no agent command is named for the role {role}");
+        let hint = "write `provider: NAME` into liza.yaml, or give --provider NAME; known:";
+        return Err(Failure::new(ErrorCode::UsageProvider, text).hint(format!("{hint} {}", known())));
     };
     let entry = catalog
         .entry(name)
-        .map_err(|unusable| Failure::new("usage.provider", unusable.message).hint(unusable.hint))?;
+        .map_err(|unusable| Failure::new(ErrorCode::UsageProvider, unusable.message).hint(unusable.hint))?;
     Ok(Chosen { name: name.to_owned(), entry: entry.clone() })
 }
 
@@ -142,44 +123,42 @@ impl Runner {
         if let Some(parent) = options.parent
             && !child::end_with_parent(parent, Signal::TERM)
         {
-            return Err(Failure::new("signal.parent", "the run this runner belongs to is gone"));
+            return Err(Failure::new(ErrorCode::SignalParent, "the run this runner belongs to is gone"));
         }
         let config = person.project_config()?;
         let chosen = choose(&config, &options.role, options.provider.as_deref())?;
         check_program(&chosen)?;
-        child::adopt_orphans();
+        crate::host::adopt_orphans();
         let runner = crate::host::this_process();
         let lock = std::cell::RefCell::new(None);
         // The kernel gives it back whatever becomes of us.
-        let take = |id: &AgentId| match runners::take(person.store.dir(), id) {
+        let take = |id: &AgentId| match person.machine.take_runner(id) {
             Ok(Some(held)) => {
                 lock.replace(Some(held));
                 true
             }
             _ => false,
         };
-        let (data, _) = agents::register_running(person, &options.role, options.id.clone(), &runner, take)?;
-        let Some(one_of_it) = lock.into_inner() else {
-            return Err(Failure::new("bug.runner", "the runner's lock is not held"));
-        };
-        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
-        let token = text("token");
+        let (registered, _) =
+            agents::register_running(person, &options.role, options.id.clone(), &runner, take)?;
+        let not_held = || Failure::new(ErrorCode::BugRunner, "the runner's lock is not held");
+        let one_of_it = lock.into_inner().ok_or_else(not_held)?;
+        let (agent, token) = (registered.agent.id, registered.token);
         let caller = Caller {
-            board_dir: Some(person.store.dir().to_owned()),
-            agent_id: Some(text("id")),
+            board_dir: Some(person.store.address().to_owned()),
+            agent_id: Some(agent.to_string()),
             token: Some(token.clone()),
             token_file: None,
             claim: None,
         };
-        let agent = AgentId::new(&text("id")).map_err(|why| Failure::new("bug.runner", why.to_string()))?;
         let narrated = Rc::clone(&sink);
         let who = agent.clone();
-        let narrator = Rc::new(move |text: &str| narrated(&Event::new(Kind::Notice, text).agent(&who)));
+        let narrator = Rc::new(move |text: &str| narrated(&Event::notice(text).agent(&who)));
         let ctx = Context::open(person.root(), &caller, narrator)?;
         let (tx, rx) = channel();
-        let role_config = config.roles.get(&options.role);
-        let limits = Limits::of_role(&options.role, role_config);
-        let mut runner = Self {
+        let limits = Limits::of_role(&options.role, config.roles.get(&options.role));
+        let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;
+        let runner = Self {
             ctx,
             caller,
             agent,
@@ -202,22 +181,12 @@ impl Runner {
             told: String::new(),
             paused: false,
             caps: KnownCaps::default(),
-            watch: None,
+            watch,
             _one_of_it: one_of_it,
         };
-        runner.listen()?;
+        polling(&runner.watch).into_iter().for_each(|event| runner.tell(event));
         runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, chosen.name)));
         Ok(runner)
-    }
-
-    /// Signals and changes of the board come through one channel.
-    fn listen(&mut self) -> Result<(), Failure> {
-        let (watch, polls) = listen(self.ctx.store.dir(), &self.tx, Wake::Signal, || Wake::Board)?;
-        if let Some(text) = polls {
-            self.tell(Event::new(Kind::Notice, text));
-        }
-        self.watch = Some(watch);
-        Ok(())
     }
 
     pub fn agent(&self) -> &AgentId {
@@ -255,7 +224,7 @@ impl Runner {
     fn work_until_over(&mut self) -> Result<Left, Failure> {
         loop {
             self.ctx.now = crate::host::now();
-            if let Some(switch) = stopping(&self.ctx, self.agent.as_str(), None) {
+            if let Some(switch) = stopping(&self.ctx, &self.agent, None) {
                 if switch.kind == SwitchKind::Abort {
                     return Ok(Left::Aborted(reason(&switch)));
                 }
@@ -274,11 +243,11 @@ impl Runner {
             }
             let found = match self.look_for_work() {
                 Ok(found) => found,
-                Err(failure) if failure.code.starts_with("refused.identity") => {
+                Err(failure) if failure.code == Code::Identity => {
                     return Ok(Left::GaveUp(failure.message));
                 }
                 // With its board gone there is nothing to wait for.
-                Err(failure) if !self.ctx.store.dir().exists() => return Err(failure),
+                Err(failure) if !self.ctx.store.exists() => return Err(failure),
                 Err(failure) => {
                     self.tell_once(Kind::Notice, said(&failure));
                     None
@@ -300,7 +269,11 @@ impl Runner {
             };
             match after {
                 After::Leave(left) => return Ok(left),
-                After::GoOn if self.options.once => return Ok(Left::Done),
+                After::GoOn if self.options.once => {
+                    if let Some(left) = self.next_piece() {
+                        return Ok(left);
+                    }
+                }
                 After::GoOn => {}
             }
         }
@@ -311,7 +284,7 @@ impl Runner {
         if kind == SwitchKind::Checkpoint
             && let Ok(Some(path)) = crate::flow::summary::write_once(&self.ctx)
         {
-            self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
+            self.tell(Event::notice(format!("summary: {}", path.display())));
         }
     }
 
@@ -352,7 +325,7 @@ impl Runner {
             if let Some(over) = self.wait(left) {
                 return Some(over);
             }
-            if let Some(switch) = stopping(&self.ctx, self.agent.as_str(), task)
+            if let Some(switch) = stopping(&self.ctx, &self.agent, task)
                 && switch.kind == SwitchKind::Abort
             {
                 return Some(Left::Aborted(reason(&switch)));
@@ -360,12 +333,15 @@ impl Runner {
         }
     }
 
-    fn is_due(&self, key: &str) -> bool {
-        self.not_before.get(key).is_none_or(|at| *at <= Instant::now())
+    /// Each piece of work that a run gives is begun as if the runner were new.
+    pub(super) fn forget_former_piece(&mut self) {
+        self.not_before.clear();
+        self.cut_reviews.clear();
+        self.told.clear();
     }
 
-    pub(super) fn not_now(&mut self, key: String) {
-        self.rest_from(key, tick());
+    fn is_due(&self, key: &str) -> bool {
+        self.not_before.get(key).is_none_or(|at| *at <= Instant::now())
     }
 
     pub(super) fn rest_from(&mut self, key: String, rest: Duration) {
@@ -428,16 +404,15 @@ impl Runner {
             };
             let task = task.id.clone();
             return match review::claim(&self.ctx, &task) {
-                Ok((data, _)) => {
+                Ok((review::Review { checkout, .. }, _)) => {
                     let what = if reviews { "for review" } else { "for the red team" };
                     self.tell(Event::new(Kind::Claimed, what).task(&task));
                     // So that the verdict can rest on what they say, and need not wait for them. What the red team
                     // gets has passed them.
                     if reviews && let Err(failure) = review::ask_gates(&self.ctx, &task) {
-                        self.tell(Event::new(Kind::Notice, said(&failure)).task(&task));
+                        self.tell(Event::notice(said(&failure)).task(&task));
                     }
-                    let place = PathBuf::from(data["checkout"].as_str().unwrap_or_default());
-                    Ok(Some(Found::Work(Assignment::Review { task }, place)))
+                    Ok(Some(Found::Work(Assignment::Review { task }, checkout)))
                 }
                 Err(failure) => self.not_claimed(format!("review {task}"), failure),
             };
@@ -452,14 +427,10 @@ impl Runner {
         };
         let task = task.id.clone();
         match claim::claim(&self.ctx, &task) {
-            Ok(claimed) => {
-                let epoch = claimed.data["epoch"].as_u64().unwrap_or_default();
-                let place = PathBuf::from(claimed.data["worktree"].as_str().unwrap_or_default());
-                let iteration = &claimed.data["iteration"];
-                self.tell(
-                    Event::new(Kind::Claimed, format!("iteration {iteration}, epoch {epoch}")).task(&task),
-                );
-                Ok(Some(Found::Work(Assignment::Task { task, epoch }, place)))
+            Ok((Claimed { epoch, worktree, iteration, .. }, _)) => {
+                let text = format!("iteration {iteration}, epoch {epoch}");
+                self.tell(Event::new(Kind::Claimed, text).task(&task));
+                Ok(Some(Found::Work(Assignment::Task { task, epoch }, PathBuf::from(worktree))))
             }
             Err(failure) => self.not_claimed(format!("claim {task}"), failure),
         }
@@ -467,22 +438,21 @@ impl Runner {
 
     /// Somebody was faster, or it cannot be had: other work first, and this again later.
     fn not_claimed(&mut self, key: String, failure: Failure) -> Result<Option<Found>, Failure> {
-        self.not_now(key);
-        if failure.code.starts_with("stale.") {
-            return Ok(None);
+        self.rest_from(key, tick());
+        match failure.code.class() {
+            Class::Stale => {}
+            Class::Refused => self.tell_once(Kind::Notice, said(&failure)),
+            _ => return Err(failure),
         }
-        if failure.code.starts_with("refused.") {
-            self.tell_once(Kind::Notice, said(&failure));
-            return Ok(None);
-        }
-        Err(failure)
+        Ok(None)
     }
 
     /// The planner has seen this; it is not woken for it again while it lasts.
-    pub(super) fn planned(&mut self, wakes: &[Reason]) {
+    pub(super) fn planned(&mut self, wakes: &[Reason]) -> After {
         if let Ok(snapshot) = self.ctx.read(&Needs::Nothing) {
             self.planned_for.extend(wakes.iter().flat_map(|wake| wake.keys(&snapshot.board)));
         }
+        After::GoOn
     }
 
     /// Merges the first of the queue that is this runner's to merge.
@@ -503,23 +473,22 @@ impl Runner {
             }
         };
         match merged {
-            Ok(merged) if merged.result == merge::MergeResult::Merged => {
-                let commit = merged.data["merge_commit"].as_str().unwrap_or_default();
-                self.tell(
-                    Event::new(Kind::Merged, format!("as {}", commit.get(..12).unwrap_or(commit)))
-                        .task(&task),
-                );
-            }
-            Ok(merged) => {
-                let outcome = merged.data["outcome"].as_str().unwrap_or_default();
-                let reason = merged.data["reason"].as_str().unwrap_or_default();
-                self.tell(Event::new(Kind::MergeFailed, format!("{outcome}: {reason}")).task(&task));
+            Ok(merge::Merged { end, .. }) => {
+                let event = match (&end.merge_commit, &end.failure) {
+                    (Some(commit), _) => Event::new(Kind::Merged, format!("as {}", commit.short())),
+                    (None, failure) => {
+                        let reason = failure.as_ref().map(|failure| failure.reason.as_str());
+                        let outcome = end.outcome.as_str();
+                        Event::new(Kind::MergeFailed, format!("{outcome}: {}", reason.unwrap_or_default()))
+                    }
+                };
+                self.tell(event.task(&task));
             }
             Err(failure) => {
                 // Gates that said no about integration itself say so again until it stands elsewhere.
-                let rest = if failure.code.starts_with("gate.") { GATES_REST } else { tick() };
-                self.not_before.insert(merging(&board, &task), Instant::now() + rest);
-                if !failure.code.starts_with("stale.") && !failure.code.starts_with("refused.transition") {
+                let rest = if failure.code.class() == Class::Gate { GATES_REST } else { tick() };
+                self.rest_from(merging(&board, &task), rest);
+                if failure.code.class() != Class::Stale && failure.code != Code::Transition {
                     self.tell_once(Kind::Notice, format!("{task} is not merged: {}", said(&failure)));
                 }
             }
@@ -547,9 +516,7 @@ pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
     if crate::host::program(program).is_some() {
         return Ok(());
     }
-    Err(Failure::new(
-        "usage.provider",
-        format!("`{program}`, the command of provider `{}`, is not found", chosen.name),
-    )
-    .hint("install it, or name another provider in liza.yaml; `liza doctor` lists what is installed"))
+    let text = format!("`{program}`, the command of provider `{}`, is not found", chosen.name);
+    Err(Failure::new(ErrorCode::UsageProvider, text)
+        .hint("install it, or name another provider in liza.yaml; `liza doctor` lists what is installed"))
 }

@@ -5,37 +5,20 @@
 
 mod ending;
 mod flight;
+mod free;
 mod orphans;
 mod planning;
 mod questions;
 mod seats;
 mod spending;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::process::Command;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
-
-use crate::board::rules::{Release, ReleaseReview};
-use crate::board::{AgentId, Board, Needs, Status, SwitchKind, TaskId, Transition};
-use crate::flow::spend::KnownCaps;
-use crate::flow::views::Keeper;
-use crate::flow::{Context, Failure, leftovers};
-use crate::policy::overseer::Question;
-use crate::policy::restart::{AfterCrash, Crashes};
-use crate::policy::run::{self, Cause, CauseKind, Start, State, Team};
-use crate::policy::team::TeamMember;
-use crate::store::lock::SideLock;
-use crate::watch::Notification;
-
-use super::child;
-use super::event::{Event, Kind};
-use super::listen::listen;
+use super::listen::{listen, polling};
 use super::oversight::Oversight;
+use super::prelude::*;
 use super::runner::said;
 use super::tally::Tally;
-use super::waits::{back_off, grace, tick};
+use crate::flow::views::Keeper;
+use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
 pub use seats::Checked;
@@ -93,7 +76,6 @@ const FUTILE_STARTS: u32 = 3;
 
 pub struct TeamRun<'a> {
     ctx: &'a mut Context,
-    options: RunOptions,
     stage: &'a dyn Stage,
     team: Team,
     /// By which agent command each seat is played.
@@ -132,8 +114,10 @@ pub struct TeamRun<'a> {
     oversight: Oversight,
     /// When that wants to look again.
     oversee_at: Option<Instant>,
+    /// As it was at the last turn.
+    board: Option<Board>,
     /// Tells of changes while it is kept.
-    watch: Option<Notification>,
+    watch: Notification,
     _one_run: SideLock,
 }
 
@@ -147,14 +131,17 @@ impl<'a> TeamRun<'a> {
     ) -> Result<Self, Failure> {
         let config = ctx.project_config()?;
         let orphans = Orphans::at_start();
-        child::adopt_orphans();
+        adopt_orphans();
         let mut run = config.run.clone();
         run.window = options.window.unwrap_or(run.window);
-        let team = Team { window: run.effective_window(), only: options.only.clone(), ..Team::default() };
+        let team = Team { window: run.effective_window(), only: options.only, ..Team::default() };
         let (tx, rx) = channel();
+        let seated = seats::seat_everybody(ctx, &options.team, checked.providers)?;
+        let mut caps = KnownCaps::default();
+        spending::begin_run(ctx, &mut caps)?;
+        let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;
         let mut this = Self {
             ctx,
-            options,
             stage,
             team,
             providers: BTreeMap::new(),
@@ -179,20 +166,19 @@ impl<'a> TeamRun<'a> {
             unreadable_since: None,
             planning: planning::Planning::default(),
             views: Keeper::default(),
-            caps: KnownCaps::default(),
+            caps,
             caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
             oversee_at: None,
-            watch: None,
+            board: None,
+            watch,
             _one_run: checked.one_run,
         };
-        let seated = seats::seat_everybody(this.ctx, &this.options.team, checked.providers)?;
         for (seat, provider) in seated {
             this.providers.insert(seat.agent.clone(), provider);
             this.team.seats.push(seat);
         }
-        this.begin_run()?;
-        this.listen()?;
+        polling(&this.watch).into_iter().for_each(|event| this.tell(event));
         this.warn_of_checkout();
         Ok(this)
     }
@@ -201,18 +187,9 @@ impl<'a> TeamRun<'a> {
     fn warn_of_checkout(&mut self) {
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         let branch = &snapshot.board.config().integration_branch;
-        if let Err(failure) = crate::flow::merge::not_checked_out(self.ctx, branch) {
-            self.tell(Event::new(Kind::Notice, format!("nothing can be merged: {}", said(&failure))));
+        if let Err(failure) = crate::flow::branches::not_checked_out(self.ctx, branch) {
+            self.tell(Event::notice(format!("nothing can be merged: {}", said(&failure))));
         }
-    }
-
-    fn listen(&mut self) -> Result<(), Failure> {
-        let (watch, polls) = listen(self.ctx.store.dir(), &self.tx, Wake::Signal, || Wake::Board)?;
-        if let Some(text) = polls {
-            self.tell(Event::new(Kind::Notice, text));
-        }
-        self.watch = Some(watch);
-        Ok(())
     }
 
     fn tell(&mut self, event: Event) {
@@ -236,17 +213,13 @@ impl<'a> TeamRun<'a> {
         };
         let runners = self.runners();
         self.orphans.end_all(&runners);
-        let logs = std::mem::take(&mut self.team.logs);
-        let out = std::mem::take(&mut self.team.out).into_iter().map(|(agent, why)| {
-            let why = logs.get(&agent).map_or(why.clone(), |log| format!("{why}; see {log}"));
-            (agent, why)
-        });
-        Finished {
-            outcome,
-            out: out.collect(),
-            tally: std::mem::take(&mut self.tally),
-            took: self.began.elapsed(),
+        let mut out = std::mem::take(&mut self.team.out);
+        for (agent, why) in &mut out {
+            if let Some(log) = self.team.logs.get(agent) {
+                why.push_str(&format!("; see {log}"));
+            }
         }
+        Finished { outcome, out, tally: std::mem::take(&mut self.tally), took: self.began.elapsed() }
     }
 
     fn runners(&self) -> BTreeSet<u32> {
@@ -258,8 +231,8 @@ impl<'a> TeamRun<'a> {
         self.ctx.now = crate::host::now();
         self.resting_until.retain(|_, until| *until > Instant::now());
         self.team.resting = self.resting_until.keys().cloned().collect();
-        self.team.busy =
-            self.flights.iter().map(|(agent, flight)| (agent.clone(), flight.start.task.clone())).collect();
+        let at_work = self.flights.iter().filter(|(_, flight)| !flight.is_free());
+        self.team.busy = at_work.map(|(agent, flight)| (agent.clone(), flight.start.task.clone())).collect();
         let runners = self.runners();
         self.orphans.learn(&runners);
         if let Some(outcome) = self.stopping.clone() {
@@ -283,7 +256,7 @@ impl<'a> TeamRun<'a> {
         self.unreadable_since = None;
         if let Err(failure) = self.ctx.integration_in_place(&board) {
             self.tell_once(Kind::Notice, said(&failure));
-            return self.flights.is_empty().then(|| Outcome::Stuck(vec![for_a_person(&failure)]));
+            return (!self.dismiss_free(false)).then(|| Outcome::Stuck(vec![for_a_person(&failure)]));
         }
         // What stands differently now may be taken up again.
         self.futile.retain(|task, (found, _)| Found::of(&board, task) == Some(*found));
@@ -304,11 +277,15 @@ impl<'a> TeamRun<'a> {
             self.launch(start, found);
         }
         self.show(&board);
-        let kept = self.views.keep(self.ctx, board.revision);
+        let revision = board.revision;
+        self.board = Some(board);
+        let kept = self.views.keep(self.ctx, revision);
         kept.troubles.into_iter().for_each(|trouble| self.tell_once(Kind::Notice, trouble));
-        self.oversee(board.revision);
+        self.oversee(revision);
+        let waited_for = self.dismiss_free(matches!(next.state, State::Running));
         match next.state {
             State::Running => None,
+            State::Complete | State::Stuck(_) if waited_for => None,
             State::Complete => Some(Outcome::Complete),
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
@@ -324,8 +301,8 @@ impl<'a> TeamRun<'a> {
     fn oversee(&mut self, revision: u64) {
         let looked = self.oversight.look(self.ctx, revision);
         self.oversee_at = looked.again_in.map(|again| Instant::now() + again);
-        looked.done.into_iter().for_each(|line| self.tell(Event::new(Kind::Notice, line)));
-        looked.troubles.into_iter().for_each(|text| self.remark(Event::new(Kind::Notice, text)));
+        looked.done.into_iter().for_each(|line| self.tell(Event::notice(line)));
+        looked.troubles.into_iter().for_each(|text| self.remark(Event::notice(text)));
     }
 
     /// Nothing is begun on a board that cannot be read. When it is mended, the run goes on; if nobody works any more and
@@ -335,8 +312,8 @@ impl<'a> TeamRun<'a> {
         let since = *self.unreadable_since.get_or_insert_with(Instant::now);
         let paused = self.ctx.store.switches().is_ok_and(|switches| switches.global().is_some());
         // With the board gone there is nothing to wait for.
-        let gone = !self.ctx.store.dir().exists();
-        let over = self.flights.is_empty() && (gone || !paused && since.elapsed() >= 2 * tick());
+        let gone = !self.ctx.store.exists();
+        let over = !self.dismiss_free(false) && (gone || !paused && since.elapsed() >= 2 * tick());
         over.then(|| Outcome::Stuck(vec![for_a_person(failure)]))
     }
 
@@ -361,14 +338,12 @@ impl<'a> TeamRun<'a> {
             }
             SwitchKind::Checkpoint => {
                 match crate::flow::summary::write_once(self.ctx) {
-                    Ok(Some(path)) => {
-                        self.tell(Event::new(Kind::Notice, format!("summary: {}", path.display())));
-                    }
+                    Ok(Some(path)) => self.tell(Event::notice(format!("summary: {}", path.display()))),
                     Ok(None) => {}
-                    Err(failure) => self.remark(Event::new(
-                        Kind::Notice,
-                        format!("no summary could be written: {}", said(&failure)),
-                    )),
+                    Err(failure) => {
+                        let text = format!("no summary could be written: {}", said(&failure));
+                        self.remark(Event::notice(text));
+                    }
                 }
                 self.tell_once(Kind::Paused, why);
             }
@@ -386,26 +361,24 @@ impl<'a> TeamRun<'a> {
     }
 
     fn launch(&mut self, start: Start, found: Option<Found>) {
-        let mut command = Command::new(child::this_program());
-        command
-            .arg("--json")
-            .arg("--board")
-            .arg(self.ctx.store.dir())
+        if self.hand_over(&start, found) {
+            return;
+        }
+        let provider = self.providers.get(&start.agent);
+        let runner = Program::new(this_program())
+            .dir(self.ctx.root())
+            .args(["--json", "--board"])
+            .arg(self.ctx.store.address())
             .args(["agent", "run", "--once", "--role", start.role.as_str(), "--id", start.agent.as_str()])
-            .args(["--parent", &std::process::id().to_string()]);
-        if let Some(provider) = self.providers.get(&start.agent) {
-            command.args(["--provider", provider]);
-        }
-        if let Some(task) = &start.task {
-            command.args(["--task", task.as_str()]);
-        }
-        for key in &start.woken {
-            command.args(["--woken", key]);
-        }
-        command.current_dir(self.ctx.root());
-        let log = self.ctx.store.layout().runs().join(format!(".{}", start.agent)).join("runner.log");
-        match Flight::take_off(command, log, start.clone(), found, &self.tx) {
-            Ok(flight) => {
+            .args(["--parent", &std::process::id().to_string()])
+            .args(provider.into_iter().flat_map(|provider| ["--provider", provider]))
+            .args(start.task.iter().flat_map(|task| ["--task", task.as_str()]))
+            .args(start.woken.iter().flat_map(|key| ["--woken", key]));
+        let log = self.ctx.machine.runs_of_agent(&start.agent).join("runner.log");
+        let settings = free::settings(self.ctx);
+        match Flight::take_off(runner, log, start.clone(), found, &self.tx) {
+            Ok(mut flight) => {
+                flight.settings = settings;
                 if !start.woken.is_empty() {
                     self.planning.woken();
                 }
@@ -417,31 +390,33 @@ impl<'a> TeamRun<'a> {
     }
 
     fn wait(&mut self) {
-        let resting =
-            self.resting_until.values().min().map(|at| at.saturating_duration_since(Instant::now()));
-        let oversee = self.oversee_at.map(|at| at.saturating_duration_since(Instant::now()));
-        let mut most = resting.into_iter().chain(oversee).fold(tick(), Duration::min);
-        if let Some(at) = self.kill_at {
-            let until = at.saturating_duration_since(Instant::now());
-            most = most.min(until.max(Duration::from_millis(100)));
+        if self.stopping.is_some() {
+            self.dismiss_free(false);
         }
+        let until = |at: &Instant| at.saturating_duration_since(Instant::now());
+        let due = self.resting_until.values().chain(&self.oversee_at).map(until);
+        let kill = self.kill_at.iter().map(|at| until(at).max(Duration::from_millis(100)));
+        let mut end = Instant::now() + due.chain(kill).fold(tick(), Duration::min);
         // Everything that has happened until now is heeded before the next look.
-        loop {
-            match self.rx.recv_timeout(most) {
-                Ok(wake) => self.heed(wake),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        while let Ok(wake) = self.rx.recv_timeout(until(&end)) {
+            if self.heed(wake) {
+                end = Instant::now();
+            } else if let Some(board) = &self.board {
+                self.show(board);
             }
-            most = Duration::ZERO;
         }
     }
 
-    fn heed(&mut self, wake: Wake) {
+    /// Whether it calls for a look at the board.
+    fn heed(&mut self, wake: Wake) -> bool {
         match wake {
             Wake::Board => {}
             Wake::Signal(signal) => self.stop(signal),
+            // What a runner says is shown; what it did shows on the board.
             Wake::Said(agent, event) => {
+                let mut another_task = false;
                 if let Some(flight) = self.flights.get_mut(&agent) {
-                    flight.doing = event.event.word().to_owned();
+                    flight.doing = event.event.word();
                     match event.event {
                         Kind::Notice => flight.notice.clone_from(&event.text),
                         Kind::Limit => flight.limited = true,
@@ -449,15 +424,20 @@ impl<'a> TeamRun<'a> {
                         _ => {}
                     }
                     if let Some(task) = event.task.as_ref().and_then(|task| TaskId::new(task).ok()) {
-                        flight.start.task = Some(task);
+                        another_task = flight.start.task.replace(task) != flight.start.task;
                     }
                 }
-                // That a runner comes and goes with each piece of work is nobody's news.
+                // That runners come and go is not reported.
                 match event.event {
+                    Kind::Free => {
+                        self.freed(&agent);
+                        return true;
+                    }
                     Kind::Ready | Kind::Stopped => {}
                     Kind::Notice => self.remark(*event),
                     _ => self.tell(*event),
                 }
+                return another_task;
             }
             Wake::Failed(agent, code, message) => {
                 if let Some(flight) = self.flights.get_mut(&agent) {
@@ -466,6 +446,7 @@ impl<'a> TeamRun<'a> {
             }
             Wake::Exited(agent) => self.landed(&agent),
         }
+        true
     }
 
     /// A runner has ended.
@@ -478,30 +459,36 @@ impl<'a> TeamRun<'a> {
         self.orphans.end(&runners);
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
-        self.note_futility(&flight, failure.as_ref());
-        if flight.halted && flight.start.role.judges() {
-            // The review is free again, and better taken up by somebody else.
-            self.resting_until.insert(agent.clone(), Instant::now() + self.halted_rest);
-        }
+        self.judge(&flight, failure.as_ref());
         if code != Some(0) || flight.limited {
             self.give_back(&flight.start.woken);
         }
         if code == Some(0) || code == Some(5) || self.stopping.is_some() {
             return;
         }
-        let (kind, mut message) =
-            failure.unwrap_or_else(|| (String::new(), format!("its runner {}", ended(status))));
+        let (error, mut message) = failure.unwrap_or_else(|| (None, format!("its runner {}", ended(status))));
         let mut log = self.last_output(agent, flight.start.task.as_ref());
-        if let Some(own) = flight.log().filter(|_| kind != "refused.crash_loop") {
+        if let Some(own) = flight.log().filter(|_| error != Some(ErrorCode::RefusedCrashLoop)) {
             message = format!("{message}; what its runner said is in {}", own.display());
             log = Some(own.to_owned());
         }
         // A runner that was killed, or failed before it could, has let nothing go.
         self.free_work_of(agent, &message);
-        if kind == "refused.crash_loop" || kind.starts_with("usage.") {
+        let is_final =
+            |error: ErrorCode| error == ErrorCode::RefusedCrashLoop || error.class() == Class::Usage;
+        if error.is_some_and(is_final) {
             self.put_out(agent, message, log);
         } else {
             self.rest(agent, message, log);
+        }
+    }
+
+    /// What came of the piece of work a runner was given.
+    fn judge(&mut self, flight: &Flight, failure: Option<&(Option<ErrorCode>, String)>) {
+        self.note_futility(flight, failure);
+        if flight.halted && flight.start.role.judges() {
+            // The review is free again, and better taken up by another reviewer.
+            self.resting_until.insert(flight.start.agent.clone(), Instant::now() + self.halted_rest);
         }
     }
 
@@ -518,12 +505,8 @@ impl<'a> TeamRun<'a> {
 
     /// Where an agent's last session has left what it printed.
     fn last_output(&self, agent: &AgentId, task: Option<&TaskId>) -> Option<PathBuf> {
-        let runs = self.ctx.store.layout().runs();
-        let mut dirs = vec![runs.join(format!(".{agent}"))];
-        if let Some(task) = task {
-            let rounds = std::fs::read_dir(runs.join(task.as_str())).into_iter().flatten().flatten();
-            dirs.extend(rounds.map(|round| round.path()));
-        }
+        let mut dirs = vec![self.ctx.machine.runs_of_agent(agent)];
+        dirs.extend(task.into_iter().flat_map(|task| self.ctx.machine.rounds(task)));
         let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
         let printed = files.filter_map(|file| {
             let name = file.file_name().to_string_lossy().into_owned();
@@ -549,17 +532,17 @@ impl<'a> TeamRun<'a> {
     }
 
     /// Whether anything came of it. If not, it is not tried again at once, and at last not at all.
-    fn note_futility(&mut self, flight: &Flight, failure: Option<&(String, String)>) {
+    fn note_futility(&mut self, flight: &Flight, failure: Option<&(Option<ErrorCode>, String)>) {
         let (Some(task), Some(found)) = (&flight.start.task, flight.found) else { return };
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         if Found::of(&snapshot.board, task) != Some(found) {
             return;
         }
-        let known = self.futile.entry(task.clone()).or_insert((found, 0));
-        known.1 += 1;
-        let times = known.1;
+        let (_, times) = self.futile.entry(task.clone()).or_insert((found, 0));
+        *times += 1;
+        let is_enough = *times >= FUTILE_STARTS;
         self.resting_until.insert(flight.start.agent.clone(), Instant::now() + back_off());
-        if times >= FUTILE_STARTS {
+        if is_enough {
             let why = match (failure, flight.notice.as_str()) {
                 (Some((_, message)), _) => message.clone(),
                 (None, "") => format!("it was offered to {} and not taken", flight.start.agent),
@@ -573,23 +556,20 @@ impl<'a> TeamRun<'a> {
     fn free_work_of(&mut self, agent: &AgentId, why: &str) {
         let Ok(snapshot) = self.ctx.read(&Needs::Nothing) else { return };
         for task in &snapshot.board.tasks {
-            let held = |lease: &Option<crate::board::lease::Lease>| {
-                lease.as_ref().is_some_and(|lease| &lease.agent == agent)
-            };
+            let held = |lease: &Option<Lease>| lease.as_ref().is_some_and(|lease| &lease.agent == agent);
             let what: Transition = if task.status == Status::Working && held(&task.lease) {
                 let kept = leftovers::gather(self.ctx, &task.id).ok().and_then(|left| left.kept_as);
-                let kept =
-                    kept.map_or(String::new(), |kept| format!("; not committed work is kept as {kept}"));
-                Release { task: task.id.clone(), epoch: Some(task.epoch), reason: format!("{why}{kept}") }
-                    .into()
+                let kept = kept.map(|kept| format!("; not committed work is kept as {kept}"));
+                let reason = format!("{why}{}", kept.unwrap_or_default());
+                Release { task: task.id.clone(), epoch: Some(task.epoch), reason }.into()
             } else if task.judged_by().is_some() && held(&task.review_lease) {
                 ReleaseReview { task: task.id.clone() }.into()
             } else {
                 continue;
             };
-            let event = match self.ctx.commit(what) {
+            let event = match self.ctx.commit_any(what) {
                 Ok(_) => Event::new(Kind::Released, why),
-                Err(failure) => Event::new(Kind::Notice, said(&failure)),
+                Err(failure) => Event::notice(said(&failure)),
             };
             self.tell(event.agent(agent).task(&task.id));
         }
@@ -601,10 +581,8 @@ impl<'a> TeamRun<'a> {
         match crashes.note(self.began.elapsed()) {
             AfterCrash::Restart(pause) => {
                 self.resting_until.insert(agent.clone(), Instant::now() + pause);
-                self.tell(
-                    Event::new(Kind::Crashed, format!("{why}; started again in {} s", pause.as_secs()))
-                        .agent(agent),
-                );
+                let text = format!("{why}; started again in {} s", pause.as_secs());
+                self.tell(Event::new(Kind::Crashed, text).agent(agent));
             }
             AfterCrash::GiveUp => {
                 self.put_out(agent, format!("it failed 3 times in 5 minutes; last: {why}"), log);
@@ -613,30 +591,25 @@ impl<'a> TeamRun<'a> {
     }
 
     fn show(&self, board: &Board) {
-        let rows: Vec<Row> = self
-            .team
-            .seats
-            .iter()
-            .map(|seat| {
-                let flight = self.flights.get(&seat.agent);
-                let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
-                let doing = match (flight, self.team.out.get(&seat.agent)) {
-                    _ if question.is_some() => "waits for an answer".to_owned(),
-                    (Some(flight), _) => flight.doing.clone(),
-                    (None, Some(why)) => format!("stopped: {why}"),
-                    (None, None) => "idle".to_owned(),
-                };
-                Row {
-                    agent: seat.agent.to_string(),
-                    role: seat.role.to_string(),
-                    doing,
-                    task: flight.and_then(|flight| flight.start.task.as_ref().map(TaskId::to_string)),
-                    since: flight.map(|flight| flight.since.elapsed()),
-                    question: question.cloned(),
-                }
-            })
-            .collect();
-        self.stage.picture(&rows, board);
+        let row = |seat: &Seat| {
+            let flight = self.flights.get(&seat.agent);
+            let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
+            let doing = match (flight, self.team.out.get(&seat.agent)) {
+                _ if question.is_some() => "waits for an answer".to_owned(),
+                (Some(flight), _) => flight.doing.clone(),
+                (None, Some(why)) => format!("stopped: {why}"),
+                (None, None) => "idle".to_owned(),
+            };
+            Row {
+                agent: seat.agent.to_string(),
+                role: seat.role.to_string(),
+                doing,
+                task: flight.and_then(|flight| flight.start.task.as_ref().map(TaskId::to_string)),
+                since: flight.map(|flight| flight.since.elapsed()),
+                question: question.cloned(),
+            }
+        };
+        self.stage.picture(&self.team.seats.iter().map(row).collect::<Vec<_>>(), board);
     }
 }
 

@@ -2,25 +2,15 @@
 //!
 //! Nothing depends on it: every rule holds without it, and whatever it would have told is still there to be seen.
 
-use std::collections::BTreeSet;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
-
-use serde::Serialize;
-
-use crate::board::{SwitchKind, Wall};
-use crate::flow::observe::{self, Observer, Pulse, Unseen};
-use crate::flow::views::Keeper;
-use crate::flow::{Context, Failure, summary};
-use crate::policy::alerts::{Alert, Kind, Memory, Severity};
-use crate::store::StoreError;
-use crate::store::lock::{LockNote, SideLock};
-use crate::watch::DirectoryWatch;
-use crate::wire::to_json_line;
-
-use super::notifier::Notifier;
+use super::listen::listen;
+use super::notifier::{Notifier, Told};
 use super::oversight::Oversight;
-use super::signals;
+use super::prelude::*;
+use crate::flow::observe::{self, Observer, Pulse, Unseen};
+use crate::flow::summary;
+use crate::flow::views::Keeper;
+use crate::policy::alerts::{Kind, Memory, Severity};
+use crate::store::StoreError;
 
 /// How long it sleeps at most: the integration branch, the disk and liza.yaml change without a word.
 const SLOW_POLL: Duration = Duration::from_secs(2);
@@ -31,30 +21,6 @@ const REST: u32 = 4;
 const LAST_WORDS: Duration = Duration::from_secs(60);
 /// Long enough to end the command that is running.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-/// An alert, and when it was told.
-#[derive(Debug, Clone, Serialize)]
-pub struct Told {
-    pub time: Wall,
-    #[serde(flatten)]
-    pub alert: Alert,
-}
-
-impl Told {
-    /// For people, on one line.
-    pub fn line(&self) -> String {
-        let alert = &self.alert;
-        format!(
-            "{} {} {} {}: {} → {}",
-            self.time,
-            alert.severity.as_str(),
-            alert.kind.as_str(),
-            alert.subject,
-            alert.text,
-            alert.hint
-        )
-    }
-}
 
 /// Why it ended without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,21 +61,14 @@ pub fn once(ctx: &mut Context) -> Result<Vec<Told>, Failure> {
 /// Watches until a signal ends it, nobody listens any more, or the board is gone.
 pub fn watch(ctx: &mut Context, show: Show) -> Result<Ended, Failure> {
     let (send, events) = channel();
-    let (changes, troubles, ends) = (send.clone(), send.clone(), send);
     let started = ctx.now.wall;
-    // Before its lock says that somebody watches: whoever sees that may end it by a signal.
-    signals::forward(move |signal| {
-        let _ = ends.send(Event::Signal(signal));
-    })
-    .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+    // Signals before its lock says that somebody watches, for whoever sees that may end it by one; and changes before the
+    // first look, so that nothing slips in between.
+    let changes = listen(ctx.store.watched_dir(), &send, Event::Signal, || Event::Changed)?;
     let mut watcher = Watcher::open(ctx, Some(started), move |text| {
-        let _ = troubles.send(Event::Trouble(text));
+        let _ = send.send(Event::Trouble(text));
     })?;
-    // Before the first look, so that nothing slips in between.
-    let notification = DirectoryWatch::notify_to(watcher.ctx.store.dir(), move || {
-        let _ = changes.send(Event::Changed);
-    });
-    if let Some(why) = notification.is_polling() {
+    if let Some(why) = changes.is_polling() {
         watcher.say(&format!(
             "changes are looked for five times a second, because notification is not to be had: {why}"
         ));
@@ -177,15 +136,13 @@ impl<'c> Watcher<'c> {
         trouble: impl Fn(String) + Send + 'static,
     ) -> Result<Self, Failure> {
         let observer = Observer::new(ctx)?;
-        let lock = SideLock::at_once(&ctx.store.layout().watch_lock(), &ctx.now.wall.to_string()).map_err(
-            |error| match error {
-                StoreError::Busy { holder, .. } => {
-                    Failure::new("stale.watched", format!("this board is being watched by {holder}"))
-                        .hint("one is enough: what it has to say is in .liza/alerts.log")
-                }
-                other => other.into(),
-            },
-        )?;
+        let lock = ctx.machine.lock_watching(ctx.now.wall).map_err(|error| match error {
+            StoreError::Busy { holder, .. } => {
+                Failure::new(ErrorCode::StaleWatched, format!("this board is being watched by {holder}"))
+                    .hint("one is enough: what it has to say is in .liza/alerts.log")
+            }
+            other => other.into(),
+        })?;
         let kept = ctx.store.alerts_told();
         Ok(Self {
             observer,
@@ -226,7 +183,7 @@ impl<'c> Watcher<'c> {
 
     /// Looks after agents, patterns and the sprint; says when to look again at the latest.
     fn oversee(&mut self) -> Option<Duration> {
-        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        let revision = self.ctx.store.published_revision();
         let looked = self.oversight.look(self.ctx, revision);
         looked.done.iter().chain(&looked.questions).for_each(|line| self.ctx.narrate(line));
         looked.troubles.iter().for_each(|trouble| self.say(trouble));
@@ -251,9 +208,7 @@ impl<'c> Watcher<'c> {
     fn pulse(&mut self) -> Result<Pulse, Unseen> {
         self.ctx.now = crate::host::now();
         let pulse = self.observer.pulse(self.ctx);
-        for trouble in self.observer.troubles() {
-            self.say(&trouble);
-        }
+        self.observer.troubles().iter().for_each(|trouble| self.say(trouble));
         let pulse = pulse?;
         if pulse.switches.iter().any(|switch| switch.subject.is_none()) {
             self.memory.note_halt(self.ctx.now.wall);
@@ -267,9 +222,7 @@ impl<'c> Watcher<'c> {
         self.summarise();
         let awake_since = self.memory.halted().max(self.started);
         let report = self.observer.look(self.ctx, awake_since);
-        for trouble in self.observer.troubles() {
-            self.say(&trouble);
-        }
+        self.observer.troubles().iter().for_each(|trouble| self.say(trouble));
         let report = report?;
         let was_broken = self.memory.holds(Kind::InvalidBoard);
         let news = self.memory.news(&report);
@@ -283,9 +236,7 @@ impl<'c> Watcher<'c> {
             }
         }
         let told: Vec<Told> = news.into_iter().map(|alert| Told { time: self.ctx.now.wall, alert }).collect();
-        for told in &told {
-            self.write_and_notify(told);
-        }
+        told.iter().for_each(|told| self.write_and_notify(told));
         // Last: a watcher that dies in between tells again rather than never.
         self.keep();
         let due_in = report.due_in.map(Duration::from_secs);
@@ -295,7 +246,7 @@ impl<'c> Watcher<'c> {
 
     /// The board's files for other programs, while it can be read.
     fn keep_views(&mut self) -> Option<Duration> {
-        let revision = LockNote::read(&self.ctx.store.layout().lock()).revision;
+        let revision = self.ctx.store.published_revision();
         let kept = self.views.keep(self.ctx, revision);
         kept.troubles.iter().for_each(|trouble| self.say(trouble));
         kept.again_in
@@ -312,9 +263,8 @@ impl<'c> Watcher<'c> {
 
     fn pause(&mut self, alert: &Alert) {
         let reason = format!("set by `liza watch`: {}; then `liza resume`", alert.text);
-        match self.ctx.store.set_switch(SwitchKind::Pause, None, &reason) {
-            Ok(_) => {}
-            Err(error) => self.say(&format!("PAUSE could not be set: {error}")),
+        if let Err(error) = self.ctx.store.set_switch(SwitchKind::Pause, None, &reason) {
+            self.say(&format!("PAUSE could not be set: {error}"));
         }
     }
 
@@ -336,11 +286,8 @@ impl<'c> Watcher<'c> {
         if let Err(error) = self.ctx.store.append_alert(&to_json_line(told)) {
             self.say(&error.to_string());
         }
-        let notified = match self.observer.notify_command() {
-            Some(command) => self.notifier.tell(command, told),
-            None => Ok(()),
-        };
-        if let Err(trouble) = notified {
+        let notified = self.observer.notify_command().map(|command| self.notifier.tell(command, told));
+        if let Some(Err(trouble)) = notified {
             self.say(&trouble);
         }
     }

@@ -4,30 +4,18 @@ mod crashes;
 mod ends;
 mod spending;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
+use super::event::ChildAnswer;
+use super::heart::HeartParts;
+use super::ledger::Ledger;
+use super::output::{Bounds, Gauge};
+use super::prelude::*;
+use super::runner::{After, Left, Runner, said};
+use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 use crate::board::rules::SeeMessages;
-use crate::board::{Board, Needs, Role, Status, SwitchKind, Task, TaskId};
-use crate::flow::Failure;
-use crate::flow::briefing::{Assignment, BriefRequest, brief};
-use crate::flow::leftovers::{self, Leftovers};
-use crate::flow::oversight::{self, Subject};
 use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::Ending;
-use crate::policy::registry::Registry;
-use crate::provider::{Job, Meter, Secret, environment, invocation, secrets};
-
-use super::event::{Event, Kind};
-use super::heart::{Beat, HeartParts};
-use super::ledger::Ledger;
-use super::output::Bounds;
-use super::pulse::Sitter;
-use super::runner::{After, Left, Runner, said};
-use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
-use super::waits::{grace, tick};
+use crate::provider::secrets;
 
 /// So many sessions in a row that end well and change nothing are enough.
 const EMPTY_SESSIONS: u32 = 3;
@@ -54,7 +42,7 @@ impl Runner {
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
         loop {
-            let task = task_of(&assignment).cloned();
+            let task = assignment.task().cloned();
             match self.wait_for_leave_to_start(task.as_ref()) {
                 None => {}
                 Some(Left::Aborted(why)) => return Ok(self.aborted(&assignment, &why)),
@@ -91,7 +79,7 @@ impl Runner {
                 Ok(Ok(prompt)) => prompt,
                 Ok(Err(missing)) => return Ok(self.incomplete(&assignment, &missing)),
                 // It is not this agent's any more.
-                Err(failure) if failure.code.starts_with("stale.") => return Ok(After::GoOn),
+                Err(failure) if failure.code.class() == Class::Stale => return Ok(After::GoOn),
                 Err(failure) => return Err(failure),
             };
             self.mark_told(&prompt.told);
@@ -103,7 +91,7 @@ impl Runner {
                 Why::Abort(why) => return Ok(self.aborted(&assignment, why)),
                 Why::Signal(signal) => return Ok(After::Leave(Left::Signal(*signal))),
                 Why::Lost(why) => {
-                    self.tell(Event::new(Kind::Notice, format!("the claim is lost: {why}")));
+                    self.tell(Event::notice(format!("the claim is lost: {why}")));
                     return Ok(After::GoOn);
                 }
                 Why::Limit(_) | Why::Halted(_) | Why::ByItself => {}
@@ -141,30 +129,23 @@ impl Runner {
                 Ending::Done => {
                     self.resume.clone_from(&ended.usage.session);
                     if let Assignment::Plan { wakes } = &assignment {
-                        self.planned(wakes);
-                        return Ok(After::GoOn);
+                        return Ok(self.planned(wakes));
                     }
-                    if let Some(why) = self.submit_for(&assignment, left.as_ref()) {
-                        remarks.push(why);
-                    }
+                    remarks.extend(self.submit_for(&assignment, left.as_ref()));
                     if let Some(over) = self.is_over(&assignment)? {
                         return Ok(over);
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => continue,
-                Ending::Restart | Ending::Crash => {
-                    match self.after_crash(&assignment, &ended, task.as_ref()) {
-                        Some(after) => return Ok(after),
-                        None => continue,
-                    }
-                }
+                Ending::Restart | Ending::Crash => match self.after_crash(&assignment, &ended, task.as_ref())
+                {
+                    Some(after) => return Ok(after),
+                    None => continue,
+                },
             }
             if empty >= EMPTY_SESSIONS {
-                let left = if matches!(assignment, Assignment::Review { .. }) {
-                    "a verdict"
-                } else {
-                    "submitting or changing anything"
-                };
+                let reviews = matches!(assignment, Assignment::Review { .. });
+                let left = if reviews { "a verdict" } else { "submitting or changing anything" };
                 let why = format!("{} ended {EMPTY_SESSIONS} sessions in a row without {left}", self.agent);
                 return Ok(self.give_up_on(&assignment, why));
             }
@@ -181,7 +162,7 @@ impl Runner {
 
     /// An ABORT for everybody or this agent ends the runner, one for the task alone ends the work on that.
     fn aborted(&self, assignment: &Assignment, why: &str) -> After {
-        if stopping(&self.ctx, self.agent.as_str(), None).is_some() {
+        if stopping(&self.ctx, &self.agent, None).is_some() {
             return After::Leave(Left::Aborted(why.to_owned()));
         }
         self.let_go(assignment, why);
@@ -192,7 +173,7 @@ impl Runner {
     fn wait_for_leave_to_start(&mut self, task: Option<&TaskId>) -> Option<Left> {
         let mut told = false;
         loop {
-            let switch = stopping(&self.ctx, self.agent.as_str(), task)?;
+            let switch = stopping(&self.ctx, &self.agent, task)?;
             if switch.kind == SwitchKind::Abort {
                 return Some(Left::Aborted(reason(&switch)));
             }
@@ -225,20 +206,12 @@ impl Runner {
     fn held(&self) -> Result<Option<(TaskId, u64, PathBuf)>, Failure> {
         let board = self.board(None)?;
         let incarnation = board.agent(&self.agent).map(|agent| agent.incarnation);
-        let held = board.tasks.iter().find(|task| {
-            task.status == Status::Working
-                && task
-                    .lease
-                    .as_ref()
-                    .is_some_and(|lease| lease.agent == self.agent && Some(lease.incarnation) == incarnation)
-        });
-        let Some((id, epoch)) = held.map(|task| (task.id.clone(), task.epoch)) else { return Ok(None) };
-        let board = self.board(Some(&id))?;
-        let worktree = board
-            .task(&id)
-            .and_then(|task| task.body().attempt())
-            .map(|attempt| self.ctx.root().join(&attempt.worktree));
-        Ok(worktree.map(|worktree| (id, epoch, worktree)))
+        let is_own = |lease: &Lease| lease.agent == self.agent && Some(lease.incarnation) == incarnation;
+        let works = |task: &&Task| task.status == Status::Working && task.lease.as_ref().is_some_and(is_own);
+        let Some(held) = board.tasks.iter().find(works) else { return Ok(None) };
+        let whole = self.board(Some(&held.id))?;
+        let attempt = whole.task(&held.id).and_then(|task| task.body().attempt());
+        Ok(attempt.map(|attempt| (held.id.clone(), held.epoch, self.ctx.root().join(&attempt.worktree))))
     }
 
     /// Names the state of what is worked on, so that a session that changed nothing is seen.
@@ -266,82 +239,51 @@ impl Runner {
 
     /// What the board says has become of it; nothing while it is still this agent's.
     fn is_over(&mut self, assignment: &Assignment) -> Result<Option<After>, Failure> {
-        match assignment {
-            Assignment::Task { task, epoch } => {
-                let board = self.board(Some(task))?;
-                let (kind, text) = match of_claim(&board, &self.agent, task, *epoch) {
-                    Claimed::Unfinished => return Ok(None),
-                    Claimed::Submitted => (Kind::Submitted, String::new()),
-                    Claimed::Blocked => {
-                        let reason = board.task(task).and_then(|task| task.body().blocked_reason.clone());
-                        (Kind::Blocked, reason.unwrap_or_default())
-                    }
-                    Claimed::LetGo => (Kind::Released, String::new()),
-                    Claimed::Ended => (Kind::Notice, "the task has ended".to_owned()),
-                    Claimed::Lost => (Kind::Notice, "somebody else holds it now".to_owned()),
-                };
-                self.tell(Event::new(kind, text).task(task));
-                Ok(Some(After::GoOn))
-            }
-            Assignment::Review { task } => {
-                let board = self.board(Some(task))?;
-                let (kind, text) = match of_review(&board, &self.agent, task) {
-                    Reviewed::Unfinished => return Ok(None),
-                    Reviewed::Approved => {
-                        self.tell(Event::new(Kind::Approved, "").task(task));
-                        let mergeable =
-                            |task: &Task| task.status == Status::Approved && !task.awaits_red_team();
-                        if self.role == Role::code_reviewer() && board.task(task).is_some_and(mergeable) {
-                            return Ok(Some(self.merge()));
-                        }
-                        return Ok(Some(After::GoOn));
-                    }
-                    Reviewed::Counted => {
-                        let approvals = board.task(task).and_then(|task| task.approvals.as_ref());
-                        (Kind::Approved, approvals.map(|given| given.words()).unwrap_or_default())
-                    }
-                    Reviewed::Rejected => {
-                        let reason = board.task(task).and_then(|task| task.body().rejection_reason.clone());
-                        (Kind::Rejected, reason.unwrap_or_default())
-                    }
-                    Reviewed::Blocked => (Kind::Blocked, "by the review".to_owned()),
-                    Reviewed::Lost => (Kind::Notice, "the review is somebody else's now".to_owned()),
-                };
-                self.tell(Event::new(kind, text).task(task));
-                Ok(Some(After::GoOn))
-            }
-            Assignment::Plan { .. } => Ok(None),
-        }
+        let Some(task) = assignment.task() else { return Ok(None) };
+        let board = self.board(Some(task))?;
+        let about = board.task(task);
+        let (kind, text) = match assignment {
+            Assignment::Task { epoch, .. } => match of_claim(&board, &self.agent, task, *epoch) {
+                Claimed::Unfinished => return Ok(None),
+                Claimed::Submitted => (Kind::Submitted, String::new()),
+                Claimed::Blocked => {
+                    let reason = about.and_then(|task| task.body().blocked_reason.clone());
+                    (Kind::Blocked, reason.unwrap_or_default())
+                }
+                Claimed::LetGo => (Kind::Released, String::new()),
+                Claimed::Ended => (Kind::Notice, "the task has ended".to_owned()),
+                Claimed::Lost => (Kind::Notice, "somebody else holds it now".to_owned()),
+            },
+            _ => match of_review(&board, &self.agent, task) {
+                Reviewed::Unfinished => return Ok(None),
+                Reviewed::Approved => {
+                    self.tell(Event::new(Kind::Approved, "").task(task));
+                    let mergeable = |task: &Task| task.status == Status::Approved && !task.awaits_red_team();
+                    let merges = self.role == Role::code_reviewer() && about.is_some_and(mergeable);
+                    return Ok(Some(if merges { self.merge() } else { After::GoOn }));
+                }
+                Reviewed::Counted => {
+                    let approvals = about.and_then(|task| task.approvals.as_ref());
+                    (Kind::Approved, approvals.map(|given| given.words()).unwrap_or_default())
+                }
+                Reviewed::Rejected => {
+                    let reason = about.and_then(|task| task.body().rejection_reason.clone());
+                    (Kind::Rejected, reason.unwrap_or_default())
+                }
+                Reviewed::Blocked => (Kind::Blocked, "by the review".to_owned()),
+                Reviewed::Lost => (Kind::Notice, "the review is somebody else's now".to_owned()),
+            },
+        };
+        self.tell(Event::new(kind, text).task(task));
+        Ok(Some(After::GoOn))
     }
 
     /// What is ordered from here on is about the work that is begun now.
     fn halting(&self) -> Result<Halting, Failure> {
         let board = self.board(None)?;
-        Ok(Halting {
-            agent: self.agent.clone(),
-            incarnation: board.agent(&self.agent).map_or(0, |agent| agent.incarnation),
-            after: last_number(&board),
-            config: self.config.overseer.clone(),
-        })
-    }
-
-    fn sitter(&self, assignment: &Assignment, incarnation: u64) -> Option<Sitter> {
-        let config = &self.config.overseer;
-        config.enabled.then(|| Sitter {
-            root: self.ctx.root().to_owned(),
-            caller: self.caller.clone(),
-            agent: self.agent.clone(),
-            incarnation,
-            role: self.role.clone(),
-            subject: match assignment {
-                Assignment::Task { .. } => Subject::Claim,
-                Assignment::Review { task } => Subject::Review(task.clone()),
-                Assignment::Plan { .. } => Subject::Plan,
-            },
-            limits: self.limits,
-            every: oversight::interval(config),
-            config: config.clone(),
-        })
+        let incarnation = board.agent(&self.agent).map_or(0, |agent| agent.incarnation);
+        let (agent, config) = (self.agent.clone(), self.config.overseer.clone());
+        Ok(Halting { agent, incarnation, after: last_number(&board), config })
     }
 
     fn session(
@@ -362,7 +304,7 @@ impl Runner {
             worktree: place.to_owned(),
             common_dir: self.ctx.repo.common_dir.clone(),
             git_dir: leftovers::git_dir(&self.ctx, place),
-            board_dir: self.ctx.store.dir().to_owned(),
+            board_dir: self.ctx.store.address().to_owned(),
             run_dir: files.dir.clone(),
             model: role_config.and_then(|role| role.model.clone()),
             args: role_config.map(|role| role.args.clone()).unwrap_or_default(),
@@ -372,21 +314,18 @@ impl Runner {
         };
         let invocation = invocation(&self.entry, &job);
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
-        let config = self.board(None)?;
-        let every = Duration::from_secs(
-            config.config().heartbeat_seconds.min(config.config().lease_seconds / 3).max(1),
-        );
-        let beat = match assignment {
-            Assignment::Task { task, epoch } => Beat::Task { task: task.clone(), epoch: *epoch },
-            Assignment::Review { task } => Beat::Review { task: task.clone() },
-            Assignment::Plan { .. } => Beat::Presence,
+        let board = self.board(None)?;
+        let config = board.config();
+        let heart = HeartParts {
+            root: self.ctx.root().to_owned(),
+            caller: self.caller.clone(),
+            assignment: assignment.clone(),
+            every: Duration::from_secs(config.heartbeat_seconds.min(config.lease_seconds / 3).max(1)),
         };
-        let task = task_of(assignment);
-        let round = task.and_then(|task| config.task(task)).map(|task| task.review_cycles_total + 1);
+        let task = assignment.task();
+        let round = task.and_then(|task| board.task(task)).map(|task| task.review_cycles_total + 1);
         let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
-        let mut begun = Event::new(Kind::Started, invocation.program.clone());
-        begun.task = task.map(TaskId::to_string);
-        self.tell(begun);
+        self.tell(Event::new(Kind::Started, invocation.program.clone()).about(task));
         let sink = |mut event: Event| {
             event.task = event.task.or_else(|| task.map(TaskId::to_string));
             self.tell(event);
@@ -394,10 +333,8 @@ impl Runner {
         let frame = Frame {
             number: self.sessions,
             ctx: &self.ctx,
-            agent: self.agent.as_str(),
             task,
-            beat,
-            heart: HeartParts { root: self.ctx.root().to_owned(), caller: self.caller.clone(), every },
+            heart,
             ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
             grace: grace(self.config.run.grace_seconds),
@@ -406,9 +343,9 @@ impl Runner {
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
-            meter: Meter::new(&self.entry),
-            sitter: self.sitter(assignment, halting.incarnation),
+            gauge: Gauge::new(Meter::new(&self.entry)),
             halting,
+            role: &self.role,
         };
         let ended = session::run(frame, &invocation, place, env)?;
         let used = serde_json::json!({
@@ -423,20 +360,22 @@ impl Runner {
     fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<Secret> {
         // Where its token is kept is no secret, whatever the variable is called.
         let passed = env.iter().filter(|(name, _)| !name.to_string_lossy().starts_with("LIZA_"));
-        let passed = passed.map(|(name, value)| (name, value));
-        secrets(passed, [("LIZA_AGENT_TOKEN", self.token.clone().into_bytes())])
+        secrets(
+            passed.map(|(name, value)| (name, value)),
+            [("LIZA_AGENT_TOKEN", self.token.clone().into_bytes())],
+        )
     }
 
     /// Names that no former session has.
     fn files(&self, assignment: &Assignment) -> Result<Files, Failure> {
-        let layout = self.ctx.store.layout();
-        let dir = match task_of(assignment) {
+        let machine = &self.ctx.machine;
+        let dir = match assignment.task() {
             Some(task) => {
                 let board = self.board(Some(task))?;
                 let (epoch, iteration) = board.task(task).map_or((0, 0), |task| (task.epoch, task.iteration));
-                layout.round(task, epoch, iteration)
+                machine.round(task, epoch, iteration)
             }
-            None => layout.runs().join(format!(".{}", self.agent)),
+            None => machine.runs_of_agent(&self.agent),
         };
         crate::store::files::make_private_dirs(&dir)?;
         let stem = (1..).map(|number| format!("{}-{number}", self.agent));
@@ -451,13 +390,12 @@ impl Runner {
         prompt_file: &Path,
     ) -> Result<Vec<(OsString, OsString)>, Failure> {
         let mut env = environment(&self.entry, std::env::vars_os());
-        let layout = self.ctx.store.layout();
         let mut set = |name: &str, value: OsString| {
             env.retain(|(known, _)| known != name);
             env.push((name.into(), value));
         };
         // The same liza for the agent as for its runner.
-        if let Some(dir) = super::child::this_program().parent() {
+        if let Some(dir) = crate::host::this_program().parent() {
             let paths = std::env::var_os("PATH").unwrap_or_default();
             let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
             if let Ok(joined) = std::env::join_paths(all) {
@@ -471,11 +409,11 @@ impl Runner {
             set(name, value.into());
         }
         set("LIZA_AGENT_ID", self.agent.as_str().into());
-        set("LIZA_AGENT_TOKEN_FILE", layout.tokens().join(self.agent.as_str()).into());
+        set("LIZA_AGENT_TOKEN_FILE", self.ctx.machine.token_file(&self.agent).into());
         set("LIZA_ROLE", self.role.as_str().into());
         set("LIZA_PROMPT_FILE", prompt_file.into());
-        set("SPECS_LOCATION", layout.specs().into());
-        set("BLACKBOARD", layout.state().into());
+        set("SPECS_LOCATION", self.ctx.store.specs_location().into());
+        set("BLACKBOARD", self.ctx.store.blackboard().into());
         set("PROJECT_ROOT", self.ctx.root().into());
         match assignment {
             Assignment::Task { task, epoch } => {
@@ -502,26 +440,17 @@ impl Runner {
         match leftovers::gather(&self.ctx, task) {
             Ok(found) => Some(found),
             Err(failure) => {
-                self.tell(
-                    Event::new(
-                        Kind::Notice,
-                        format!("its worktree could not be looked at: {}", said(&failure)),
-                    )
-                    .task(task),
-                );
+                let text = format!("its worktree could not be looked at: {}", said(&failure));
+                self.tell(Event::notice(text).task(task));
                 None
             }
         }
     }
 
     fn tell_end(&self, assignment: &Assignment, ended: &Ended, left: Option<&Leftovers>) {
-        let mut text = ended.words();
-        if let Some(left) = left {
-            text.push_str(&format!("; {}", left_words(left)));
-        }
-        let mut event = Event::new(Kind::Ended, text).usage(ended.usage.clone());
-        event.task = task_of(assignment).map(TaskId::to_string);
-        self.tell(event);
+        let left = left.map_or(String::new(), |left| format!("; {}", left_words(left)));
+        let event = Event::new(Kind::Ended, format!("{}{left}", ended.words())).about(assignment.task());
+        self.tell(Event { usage: Some(ended.usage.clone()), ..event });
     }
 
     /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
@@ -533,10 +462,8 @@ impl Runner {
         }
         match self.submit_as_agent(assignment, task) {
             Ok(()) => {
-                self.tell(
-                    Event::new(Kind::Notice, "committed but not submitted; submitted for the agent")
-                        .task(task),
-                );
+                let text = "committed but not submitted; submitted for the agent";
+                self.tell(Event::notice(text).task(task));
                 None
             }
             Err(why) => Some(format!("`liza task submit {task}` was refused: {why}")),
@@ -547,22 +474,20 @@ impl Runner {
     fn submit_as_agent(&self, assignment: &Assignment, task: &TaskId) -> Result<(), String> {
         let own = std::collections::BTreeMap::new();
         let env = self.environment(assignment, &own, Path::new("")).map_err(|failure| failure.message)?;
-        let output = std::process::Command::new(super::child::this_program())
+        let output = Program::new(this_program())
             .args(["--json", "--board"])
-            .arg(self.ctx.store.dir())
+            .arg(self.ctx.store.address())
             .args(["task", "submit", task.as_str()])
-            .current_dir(self.ctx.root())
-            .env_clear()
-            .envs(env)
-            .stdin(std::process::Stdio::null())
+            .dir(self.ctx.root())
+            .only_env(env)
             .output()
             .map_err(|error| error.to_string())?;
         if output.status.success() {
             return Ok(());
         }
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-        let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
-        Err(format!("{} ({})", text("message"), text("hint")))
+        let answer: ChildAnswer = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let error = answer.error.unwrap_or_default();
+        Err(format!("{} ({})", error.message, error.hint.unwrap_or_default()))
     }
 }
 
@@ -578,13 +503,6 @@ fn planned_state(board: &Board) -> String {
         rest.messages.len(),
     ];
     format!("{}; {open:?}", tasks.join(", "))
-}
-
-fn task_of(assignment: &Assignment) -> Option<&TaskId> {
-    match assignment {
-        Assignment::Task { task, .. } | Assignment::Review { task } => Some(task),
-        Assignment::Plan { .. } => None,
-    }
 }
 
 fn left_words(left: &Leftovers) -> String {

@@ -184,7 +184,7 @@ fn a_claim_may_die_anywhere() {
     let people = people(&world);
     world.task("t1", &["a.txt"]);
     let saved = Saved::of(&world);
-    for point in points(&["claim.begun", "claim.added", "claim.made"], 2) {
+    for point in points(&["claim.begun", "claim.registered", "claim.added", "claim.made"], 2) {
         saved.restore();
         world.dies_at(&point, &people.coder, &["task", "claim", "t1"]);
         world.recovers(&point);
@@ -235,7 +235,7 @@ fn a_submission_and_a_review_may_die_anywhere() {
     world.liza(&people.coder, &["task", "submit", "t1"]).ok();
     let saved = Saved { world: &world, copy: world.home().join("submitted") };
     copy_tree(&world.root, &saved.copy);
-    for point in points(&["review.started"], 1) {
+    for point in points(&["review.started", "checkout.registered"], 1) {
         saved.restore();
         world.dies_at(&point, &people.reviewer, &["review", "claim", "t1"]);
         world.recovers(&point);

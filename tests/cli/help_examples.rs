@@ -95,6 +95,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza spec-change", Me::Human, idle),
     ("liza sprint", Me::Human, idle),
     ("liza status", Me::Human, working),
+    ("liza task edit", Me::Human, idle),
     ("liza task abandon", Me::Human, idle),
     ("liza task add", Me::Human, board),
     ("liza task block", Me::Coder, working),

@@ -310,3 +310,72 @@ fn a_resume_that_fails_leaves_the_switch() {
     world.liza(&coder, &["task", "renew", "held"]).ok();
     world.sound();
 }
+
+/// The board and the journal as builds before 0031 wrote them.
+fn as_an_earlier_build_wrote_it(world: &World) {
+    let hash = |text: &str| blake3::hash(text.as_bytes()).to_hex().to_string();
+    let (mut log, mut prev) = (String::new(), String::new());
+    for line in world.read(".liza/log.yaml").lines() {
+        let mut record: Value = serde_json::from_str(line.strip_prefix("- ").unwrap()).unwrap();
+        record["prev"] = prev.as_str().into();
+        record["board"] = hash(line).into();
+        let line = format!("- {record}\n");
+        prev = hash(&line);
+        log.push_str(&line);
+    }
+    let state = world.state();
+    let lines = state.split_inclusive('\n').map(|line| match line.split_once(": ") {
+        Some(("  length", _)) => format!("  length: {}\n", log.len()),
+        Some(("  hash", _)) => format!("  hash: \"{prev}\"\n"),
+        Some(("    hash" | "end", _)) => String::new(),
+        _ => line.to_owned(),
+    });
+    let state: String = lines.collect();
+    let (header, content) = state.split_at(state.find("\ngoal:").unwrap() + 1);
+    let end = hash(&format!("{header}{}", hash(content)));
+    std::fs::write(world.path(".liza/state.yaml"), format!("{state}end: \"{end}\"\n")).expect("written");
+    write_log(world, &log);
+}
+
+#[test]
+fn journal_of_an_earlier_build_is_refused_and_begun_anew() {
+    for point in [None, Some("refound.image"), Some("refound.log")] {
+        let (world, coder, reviewer) = board();
+        let (now, revision) = (world.state(), world.revision());
+        as_an_earlier_build_wrote_it(&world);
+        let (state, log) = (world.state(), world.read(".liza/log.yaml"));
+        for args in [&["status"][..], &["note", "x"], &["verify"]] {
+            let ran = world.json(&HUMAN, args).exits(6);
+            let error = &ran.json()["error"];
+            assert!(error["message"].as_str().unwrap().contains("earlier build of liza"), "{error}");
+            assert!(error["hint"].as_str().unwrap().contains("`liza doctor --fix`"), "{error}");
+        }
+        world.liza(&coder, &["task", "renew", "held"]).exits(6);
+        finding(&world, &["doctor"], "board.earlier_build");
+        assert!(world.state() == state && world.read(".liza/log.yaml") == log, "nothing was changed");
+        if let Some(point) = point {
+            let output = world
+                .liza_command(&HUMAN, &world.root, &["doctor", "--fix"])
+                .env("LIZA_CRASH_AT", point)
+                .finish()
+                .expect("liza runs");
+            assert_eq!(output.status.signal(), Some(9), "{point}: {output:?}");
+            assert_eq!(world.state(), state, "{point}: the old board stands");
+        }
+        let fixed = finding(&world, &["doctor", "--fix"], "board.earlier_build");
+        assert_eq!(fixed["fixed"], true, "{fixed}");
+        assert_eq!(world.revision(), revision + 1);
+        let content =
+            |text: &str| text[text.find("\ngoal:").unwrap()..text.rfind("\nend:").unwrap()].to_owned();
+        assert_eq!(content(&world.state()), content(&now), "the same board, with the hashes of this build");
+        let kept = world.read(".liza/log.yaml");
+        let kept: Value = serde_json::from_str(kept.trim_end().strip_prefix("- ").unwrap()).unwrap();
+        let kept = kept["do"]["refound_log"]["kept"].as_str().expect("where it is kept").to_owned();
+        assert_eq!(world.read(&format!(".liza/{kept}")), log);
+        world.human(&["doctor"]).ok();
+        world.sound();
+        world.liza(&coder, &["task", "release", "held"]).ok();
+        world.merge_task(&coder, &reviewer, "more", "more.sh", "z\n");
+        world.sound();
+    }
+}

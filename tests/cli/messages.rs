@@ -1,5 +1,6 @@
 //! Messages: sent, routed, read, answered, told at the next call and in the next prompt, and never too many.
 
+use liza::board::rules::Sent;
 use liza::board::{AgentId, Credentials, Transition};
 use liza::flow::context::token_hash;
 use liza::store::{Proposal, Store, StoreError};
@@ -108,7 +109,7 @@ fn pairs_and_types_that_are_not_allowed_are_refused_with_those_that_are() {
     world.refused(&HUMAN, &to("role:wizard", "nudge"), 1, "refused.unknown_role");
     world.refused(&HUMAN, &to("not an id", "nudge"), 2, "usage.argument");
     let error = world.refused(&HUMAN, &to("coder-1", "gossip"), 2, "usage.argument");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("provide_clarification")), "{error}");
+    assert!(error["message"].as_str().is_some_and(|hint| hint.contains("provide_clarification")), "{error}");
     for kind in ["escalate", "request_input", "request_clarification"] {
         world.json(&team.coder, &to("human", kind)).ok();
     }
@@ -380,7 +381,7 @@ fn what_has_left_the_board_is_in_the_log() {
     };
     let commit = |who: &Credentials, what: Value| {
         let what: Transition = serde_json::from_value(what).expect("a transition");
-        store.commit(Proposal { credentials: who, what, request: None }, &liza::host::now())
+        store.commit_any(Proposal { credentials: who, what, request: None }, &liza::host::now())
     };
     let (coder, planner) = (as_agent(&team.coder), as_agent(&team.planner));
     let message = |number: u64, parent: Option<u64>| {
@@ -398,7 +399,7 @@ fn what_has_left_the_board_is_in_the_log() {
         // One reply to the very first, at the very end.
         let parent = (number == STORM).then_some(1);
         let sent = commit(&coder, message(number, parent)).expect("sent");
-        assert_eq!(sent.outcome["id"], format!("message-{number}"));
+        assert_eq!(sent.outcome.typed::<Sent>().expect("an outcome").id, format!("message-{number}"));
         if number % READ_EVERY == 0 {
             let ids: Vec<String> =
                 (number - READ_EVERY + 1..=number).map(|n| format!("message-{n}")).collect();

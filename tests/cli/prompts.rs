@@ -30,7 +30,7 @@ impl World {
     #[track_caller]
     fn brief_of(&self, role: &str, agent: &str, assignment: &Assignment) -> Brief {
         self.try_brief(role, agent, assignment, &[])
-            .unwrap_or_else(|failure| panic!("{}: {}", failure.code, failure.message))
+            .unwrap_or_else(|failure| panic!("{}: {}", failure.code.as_str(), failure.message))
             .unwrap_or_else(|missing| panic!("missing: {missing:?}"))
     }
 
@@ -471,7 +471,7 @@ fn the_overseer_sees_states_and_no_code() {
         ("coder", world.planning()),
     ] {
         let failure = world.try_brief(role, "somebody", &assignment, &[]).expect_err(role);
-        assert_eq!(failure.code, "refused.role", "{role} {assignment:?}");
+        assert_eq!(failure.code.as_str(), "refused.role", "{role} {assignment:?}");
     }
 }
 
@@ -536,12 +536,12 @@ fn a_claim_that_is_over_is_not_briefed() {
     let work = world.work("t1");
     world.liza(&coder, &["task", "release", "t1"]).ok();
     let failure = world.try_brief("coder", "coder-1", &work, &[]).expect_err("released");
-    assert_eq!(failure.code, "stale.epoch");
+    assert_eq!(failure.code.as_str(), "stale.epoch");
     let failure =
         world.try_brief("code_reviewer", "reviewer-1", &review("t1"), &[]).expect_err("no submission");
-    assert_eq!(failure.code, "stale.review");
+    assert_eq!(failure.code.as_str(), "stale.review");
     let failure = world.try_brief("coder", "coder-1", &not_claimed("nowhere"), &[]).expect_err("no task");
-    assert_eq!(failure.code, "stale.task");
+    assert_eq!(failure.code.as_str(), "stale.task");
 }
 
 #[test]
@@ -569,7 +569,7 @@ fn templates_can_be_replaced_and_a_broken_one_stops_the_agent() {
     };
     named("prompts/coder.md");
     let failure = told("coder").expect_err("not there");
-    assert_eq!(failure.code, "usage.template");
+    assert_eq!(failure.code.as_str(), "usage.template");
     has(
         &failure.message,
         &["`prompts/coder.md`, which liza.yaml names for the role coder, cannot be used: it is not there"],

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use liza::board::{Board, Credentials, Needs, Stamp, Transition, Wall};
+use liza::board::{Applied, Board, Credentials, Needs, Stamp, Transition, Wall};
 use liza::store::commit::IMAGES_KEPT;
 use liza::store::rebuild::replay;
 use liza::store::{Proposal, Store, StoreError};
@@ -51,9 +51,7 @@ impl Session {
         let dir = crate::support::temporary_home();
         let liza = dir.path().join(".liza");
         let store = Store::new(&liza);
-        for dir in store.layout().directories() {
-            liza::store::files::make_private_dir(&dir).expect("made");
-        }
+        store.make_directories().expect("made");
         let mut session = Self { dir, store, seconds: 1_000, published: Vec::new() };
         let init = transition(json!({ "init": {
             "goal": "a goal", "spec_ref": "specs/vision.md", "config": { "integration_branch": "integration" },
@@ -92,12 +90,15 @@ impl Session {
     fn propose(&mut self, who: &Credentials, what: Value) -> Result<Value, StoreError> {
         self.seconds += 1;
         let proposal = Proposal { credentials: who, what: transition(what), request: None };
-        let done = self.store.commit(proposal, &self.now());
+        let done = self.store.commit_any(proposal, &self.now());
         let text = self.text();
         if self.published.last() != Some(&text) {
             self.published.push(text);
         }
-        done.map(|done| done.outcome)
+        done.map(|done| match done.outcome {
+            Applied::Changed(outcome) => outcome.to_json(),
+            Applied::Repeated(kept) => kept,
+        })
     }
 
     fn note(&mut self, text: &str) {
@@ -196,9 +197,9 @@ fn any_board_is_made_again_from_any_image() {
             let records = session.store.records_after(&from.board).expect("records");
             assert_eq!(records.len() as u64, last - image);
             let rebuilt = replay(from, &records, None).expect("a board");
-            assert_eq!(rebuilt.text, session.text(), "from image {image}");
+            assert_eq!(rebuilt.text(), session.text(), "from image {image}");
             let rebuilt = session.store.rebuild(Some(image)).expect("a board");
-            assert_eq!(rebuilt.text, session.published[at], "revision {image}");
+            assert_eq!(rebuilt.text(), session.published[at], "revision {image}");
         }
         // With only the oldest image left, every later board still comes out of the log.
         for image in last - IMAGES_KEPT + 1..last {
@@ -207,7 +208,7 @@ fn any_board_is_made_again_from_any_image() {
         for revision in [last - IMAGES_KEPT + 1, last - 30, last] {
             let at = usize::try_from(revision).expect("small") - 1;
             let rebuilt = session.store.rebuild(Some(revision)).expect("a board");
-            assert_eq!(rebuilt.text, session.published[at]);
+            assert_eq!(rebuilt.text(), session.published[at]);
         }
         assert!(session.store.rebuild(Some(last - IMAGES_KEPT - 1)).is_err(), "older than every image");
         assert!(session.store.rebuild(Some(last + 1)).is_err(), "never published");
@@ -279,12 +280,34 @@ fn a_damaged_state_is_refused_and_nothing_else_changes() {
         assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{refused:?}");
         assert_eq!(session.log(), log);
         let rebuilt = session.store.rebuild(None).expect("a board");
-        assert_eq!(rebuilt.text, whole, "the last good board is always to be had");
+        assert_eq!(rebuilt.text(), whole, "the last good board is always to be had");
         let kept = session.store.restore(&rebuilt, 1 << 30, &session.now()).expect("restored");
         assert_eq!(std::fs::read(kept.expect("a copy")).expect("bytes"), bytes, "what stood there is kept");
         assert_eq!(session.text(), whole);
     }
     session.note("and on it goes");
+}
+
+/// A command and a runner look at the board more than once; what they remember of it must not hide an edit.
+#[test]
+fn edit_of_a_board_that_was_read_before_is_found() {
+    for wait in [0, 60] {
+        let mut session = sample();
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        let path = session.path("state.yaml");
+        let modified = std::fs::metadata(&path).expect("a file").modified().expect("a time");
+        assert!(session.store.read(&Needs::Nothing).expect("a board").warning.is_none());
+        // In place, of the same length, and with the time put back.
+        let edited = session.text().replacen("a goal", "b goal", 1);
+        let mut file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
+        std::io::Write::write_all(&mut file, edited.as_bytes()).expect("written");
+        file.set_modified(modified).expect("put back");
+        drop(file);
+        let seen = session.store.read(&Needs::Nothing).expect("a board");
+        assert!(seen.warning.is_some_and(|warning| warning.contains("edited by hand")), "after {wait} ms");
+        let agent = session.propose(&Session::agent("coder-1"), json!({ "add_note": { "text": "x" } }));
+        assert!(matches!(agent, Err(StoreError::Invalid { .. })), "{agent:?}");
+    }
 }
 
 #[test]
@@ -439,5 +462,5 @@ fn an_edit_in_place_does_not_spoil_the_image_it_shares_a_file_with() {
     assert!(session.text().contains("another goal"), "the edit is adopted");
     assert_eq!(std::fs::read_to_string(&image).expect("text"), good, "the image is what the log makes");
     let rebuilt = session.store.rebuild(Some(revision)).expect("a board");
-    assert_eq!(rebuilt.text, good);
+    assert_eq!(rebuilt.text(), good);
 }

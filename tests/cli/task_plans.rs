@@ -235,7 +235,7 @@ fn notes_anomalies_discoveries_and_spec_changes_reach_the_inbox() {
     assert_eq!(error["details"]["missing"], json!(["question"]));
     world.liza(&coder, &[&anomaly[..], &["--detail", "question=Is = allowed?"]].concat()).ok();
     let error = world.refused(&coder, &["anomaly", "bad_mood", "--task", "t1"], 2, "usage.argument");
-    assert!(error["hint"].as_str().unwrap().contains("retry_loop"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("retry_loop"), "{error}");
     world.refused(
         &coder,
         &["anomaly", "retry_loop", "--task", "zz", "--detail", "count=3", "--detail", "error_pattern=x"],

@@ -222,7 +222,7 @@ fn list_filters() {
     assert_eq!(ids(&["--ready"]), ["t2"]);
     assert!(ids(&["--status", "MERGED"]).is_empty());
     let error = world.refused(&HUMAN, &["task", "list", "--status", "DONE"], 2, "usage.argument");
-    assert!(error["hint"].as_str().unwrap().contains("READY_FOR_REVIEW"));
+    assert!(error["message"].as_str().unwrap().contains("READY_FOR_REVIEW"));
 }
 
 /// Every verb that takes an id refuses one that cannot be an id.

@@ -1,12 +1,6 @@
-use clap::Args;
-
-use crate::board::task::Risk;
-use crate::flow::Failure;
+use crate::cli::commands::task::flags::patterns;
+use crate::cli::prelude::*;
 use crate::flow::bug::{BugReport, report};
-
-use super::super::Session;
-use super::super::ui::Answer;
-use super::task_write::{patterns, word};
 
 /// Report a bug by a test that fails: liza runs it on integration and makes a task of it (test_engineer, people)
 ///
@@ -21,7 +15,7 @@ pub struct BugArgs {
     #[arg(long)]
     pub title: String,
     /// A file of the test, relative to the top of your checkout; repeat
-    #[arg(long, value_name = "PATH", required = true)]
+    #[arg(long, value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     pub test: Vec<String>,
     /// The command that runs it and fails
     #[arg(long, value_name = "CMD")]
@@ -30,42 +24,44 @@ pub struct BugArgs {
     #[arg(long, default_value = "")]
     pub desc: String,
     /// A path its repair may change, beside the test; repeat
-    #[arg(long = "in", value_name = "PATH")]
+    #[arg(long = "in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
     /// The file that says how it should be (default: that of the goal)
     #[arg(long, value_name = "FILE[#ANCHOR]")]
     pub spec: Option<String>,
     /// low, medium or high
     #[arg(long, default_value = "low")]
-    pub risk: String,
+    pub risk: Risk,
     /// How long the test may run (default: 1800)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: Option<u64>,
 }
 
-pub fn run(session: &mut Session, args: &BugArgs) -> Result<Answer, Failure> {
-    let found = BugReport {
-        title: session.input.text(&args.title)?,
-        description: session.input.text(&args.desc)?,
-        tests: args.test.clone(),
-        command: session.input.text(&args.run)?,
-        inside: patterns("--in", &args.inside)?,
-        spec: args.spec.clone(),
-        risk: word::<Risk>("--risk", &args.risk, "low, medium or high")?,
-        timeout: args.timeout,
-    };
-    if let Some(spec) = &found.spec {
-        // One that could not be a spec at all is refused here; whether it is there is asked when it is finalized.
-        session.ctx.spec_found(spec)?;
-    }
-    session.seal_request()?;
-    let dir = std::env::current_dir()
-        .map_err(|error| Failure::usage(format!("the current directory cannot be used: {error}")))?;
-    let (data, revision) = report(&session.ctx, &dir, &found)?;
-    let id = data["task"].as_str().unwrap_or_default();
-    let text = format!(
-        "{id} is a draft: the test fails on integration; it is kept as refs/liza/bugs/{id}\n\
+impl OnBoard for BugArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let found = BugReport {
+            title: session.input.text(&self.title)?,
+            description: session.input.text(&self.desc)?,
+            tests: self.test.clone(),
+            command: session.input.text(&self.run)?,
+            inside: patterns("--in", &self.inside)?,
+            spec: self.spec.clone(),
+            risk: self.risk,
+            timeout: self.timeout,
+        };
+        if let Some(spec) = &found.spec {
+            // One that could not be a spec at all is refused here; whether it is there is asked when it is finalized.
+            session.ctx.spec_found(spec)?;
+        }
+        session.seal_request()?;
+        let dir = std::env::current_dir()
+            .map_err(|error| Failure::usage(format!("the current directory cannot be used: {error}")))?;
+        let (data, revision) = report(&session.ctx, &dir, &found)?;
+        let id = &data.task;
+        let text = format!(
+            "{id} is a draft: the test fails on integration; it is kept as refs/liza/bugs/{id}\n\
          next: a planner makes it claimable with `liza task finalize {id}`"
-    );
-    Ok(Answer::new(data, text).at(revision))
+        );
+        Ok(Answer::new(&data, text).at(revision))
+    }
 }

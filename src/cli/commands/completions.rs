@@ -1,16 +1,4 @@
-use std::path::PathBuf;
-use std::rc::Rc;
-
-use clap::{Args, ValueEnum};
-use serde_json::json;
-
-use crate::board::Needs;
-use crate::flow::Failure;
-use crate::flow::context::{Caller, Context};
-use crate::text::shown_line;
-
-use super::super::complete::{Offer, named_board, offer};
-use super::super::ui::Answer;
+use crate::cli::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
@@ -35,17 +23,6 @@ pub struct CompletionsArgs {
     #[arg(value_enum)]
     pub shell: Shell,
 }
-
-/// What could be typed next, one a line: the word, a tab, and something about it
-#[derive(Args)]
-pub struct CompleteArgs {
-    /// What stands behind the program's name, up to the cursor
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub words: Vec<String>,
-}
-
-/// Tells a script that files are wanted there.
-pub const FILES_WANTED: u8 = 3;
 
 // All three run the `liza` that is found on the path, never the word that was typed: a TAB must not run a program that
 // happens to lie in the current directory.
@@ -107,47 +84,13 @@ end
 complete -c liza -f -a '(__liza_complete)'
 "#;
 
-pub fn run(args: &CompletionsArgs) -> Answer {
-    let script = match args.shell {
-        Shell::Bash => BASH,
-        Shell::Zsh => ZSH,
-        Shell::Fish => FISH,
-    };
-    Answer::new(json!({ "script": script }), script)
-}
-
-/// Never fails and never tells: whoever pressed TAB asked for nothing else.
-pub fn complete(args: &CompleteArgs) -> Result<Answer, Failure> {
-    let mut root = super::super::command_line();
-    // Flags of the whole program belong to every command once it is built.
-    root.build();
-    match offer(&root, &args.words, || board(&args.words)) {
-        Offer::Files => {
-            let mut answer = Answer::new(json!({ "files": true }), "");
-            answer.exit = FILES_WANTED;
-            Ok(answer)
-        }
-        Offer::Candidates(found) => {
-            let lines: Vec<String> = found
-                .iter()
-                .map(|candidate| {
-                    format!("{}\t{}", shown_line(&candidate.value), shown_line(&candidate.about))
-                })
-                .collect();
-            let data =
-                json!({ "candidates": found.iter().map(|candidate| &candidate.value).collect::<Vec<_>>() });
-            Ok(Answer::new(data, lines.join("\n")))
-        }
+impl Execute for CompletionsArgs {
+    fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
+        let script = match self.shell {
+            Shell::Bash => BASH,
+            Shell::Zsh => ZSH,
+            Shell::Fish => FISH,
+        };
+        Ok(Answer::new(json!({ "script": script }), script))
     }
-}
-
-/// The board as it stands, read without a lock; none is no error. Whose call it is makes no difference.
-fn board(words: &[String]) -> Option<crate::board::Board> {
-    let named = named_board(words).map(PathBuf::from);
-    let board_dir =
-        named.or_else(|| std::env::var_os("LIZA_DIR").filter(|dir| !dir.is_empty()).map(Into::into));
-    let caller = Caller { board_dir, ..Caller::default() };
-    let mut ctx = Context::open(&std::env::current_dir().ok()?, &caller, Rc::new(|_| {})).ok()?;
-    ctx.store.read_any_version();
-    ctx.store.read(&Needs::Nothing).ok().map(|snapshot| snapshot.board)
 }

@@ -1,16 +1,5 @@
-use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-use clap::Args;
-use serde_json::json;
-
-use crate::flow::Failure;
-use crate::supervise::signals::exit_code;
-use crate::text::pad_to;
-
-use super::super::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
-use super::super::exit;
-use super::super::ui::{Answer, Ui};
+use crate::cli::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
+use crate::cli::prelude::*;
 
 /// Let a whole team work on a throw-away repository, and check that it did what it should
 ///
@@ -45,55 +34,56 @@ fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(args: &DemoArgs, ui: Ui) -> Result<Answer, Failure> {
-    let began = Instant::now();
-    if let Some(dir) = args.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
-        return Err(
-            Failure::usage(format!("{} is there already", dir.display())).hint("name a folder that is not")
-        );
-    }
-    let place = tempfile::Builder::new()
-        .prefix("liza-demo-")
-        .tempdir()
-        .map_err(|error| Failure::new("io.failed", format!("no temporary folder could be made: {error}")))?;
-    let root = args.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
-    let cast = Cast { tasks: args.tasks, coders: args.coders, speed: args.speed };
-    ui.narrate(&format!(
+impl Execute for DemoArgs {
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
+        let ui = call.ui;
+        let began = Instant::now();
+        if let Some(dir) = self.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
+            return Err(Failure::usage(format!("{} is there already", dir.display()))
+                .hint("name a folder that is not"));
+        }
+        let place = tempfile::Builder::new().prefix("liza-demo-").tempdir().map_err(|error| {
+            Failure::new(ErrorCode::IoFailed, format!("no temporary folder could be made: {error}"))
+        })?;
+        let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
+        let cast = Cast { tasks: self.tasks, coders: self.coders, speed: self.speed };
+        ui.narrate(&format!(
         "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers are to extend it.",
         root.display(),
-        args.coders
+        self.coders
     ));
-    let (stage, story, checks) = match play(&root, place.path(), cast, ui) {
-        Ok(played) => played,
-        Err(Ended::Failed(failure)) => return Err(kept_for_looking(*failure, place, args.keep.is_some())),
-        Err(Ended::Signal(signal)) => {
-            let mut answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended");
-            answer.exit = exit_code(signal);
-            return Ok(answer);
+        let (stage, story, checks) = match play(&root, place.path(), cast, ui) {
+            Ok(played) => played,
+            Err(Ended::Failed(failure)) => {
+                return Err(kept_for_looking(*failure, place, self.keep.is_some()));
+            }
+            Err(Ended::Signal(signal)) => {
+                let data = json!({ "stopped": signal });
+                return Ok(Answer::new(data, "stopped; every agent has ended").exit(exit_code(signal)));
+            }
+        };
+        let all = checks.iter().all(|check| check.shown);
+        let seconds = began.elapsed().as_secs_f64();
+        let mut text = ending(&stage, &story, self.keep.is_some())?;
+        text.push_str(&table(&checks));
+        let kept = self.keep.is_some() || !all;
+        if all {
+            text.line(format!("\nAll of it happened, in {seconds:.1} s."));
+        } else {
+            let missing: Vec<&str> =
+                checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
+            text.line(format!("\nThis did not happen: {}.", missing.join("; ")));
         }
-    };
-    let all = checks.iter().all(|check| check.shown);
-    let seconds = began.elapsed().as_secs_f64();
-    let mut text = ending(&stage, &story, args.keep.is_some())?;
-    text.push_str(&table(&checks));
-    let kept = args.keep.is_some() || !all;
-    if all {
-        text.push_str(&format!("\nAll of it happened, in {seconds:.1} s.\n"));
-    } else {
-        let missing: Vec<&str> = checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
-        text.push_str(&format!("\nThis did not happen: {}.\n", missing.join("; ")));
+        text.push_str(&try_next(&stage.root, kept));
+        let data = json!({
+            "shown": all, "checks": checks, "seconds": seconds, "tasks": self.tasks, "coders": self.coders,
+            "repository": kept.then_some(&stage.root), "report": story.report().filter(|_| kept),
+        });
+        if !all {
+            let _ = place.keep();
+        }
+        Ok(Answer::new(data, text).exit(if all { DONE } else { Class::Bug.exit() }))
     }
-    text.push_str(&try_next(&stage.root, kept));
-    let data = json!({
-        "shown": all, "checks": checks, "seconds": seconds, "tasks": args.tasks, "coders": args.coders,
-        "repository": kept.then_some(&stage.root), "report": story.answer["data"]["report"].as_str().filter(|_| kept),
-    });
-    if !all {
-        let _ = place.keep();
-    }
-    let mut answer = Answer::new(data, text);
-    answer.exit = if all { exit::DONE } else { exit::BUG };
-    Ok(answer)
 }
 
 enum Ended {
@@ -121,7 +111,7 @@ fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Sto
 
 /// What went wrong with the team can be looked at: the folder stays.
 fn kept_for_looking(failure: Failure, place: tempfile::TempDir, kept: bool) -> Failure {
-    if kept || !failure.code.starts_with("bug.") {
+    if kept || failure.code.class() != Class::Bug {
         return failure;
     }
     let path = place.keep();
@@ -136,11 +126,11 @@ fn kept_for_looking(failure: Failure, place: tempfile::TempDir, kept: bool) -> F
 /// The board, the history of the branch, and the report.
 fn ending(stage: &Stage, story: &Story, kept: bool) -> Result<String, Failure> {
     let mut text = format!("\nThe board (liza status --all):\n{}", stage.liza(&["status", "--all"])?);
-    text.push_str("\nThe branch (git log --graph --oneline integration):\n");
+    text.line("\nThe branch (git log --graph --oneline integration):");
     text.push_str(&stage.git(&["log", "--graph", "--oneline", "integration"])?);
-    let report = story.answer["data"]["report"].as_str().unwrap_or_default();
-    text.push_str(&format!(
-        "\nThe report: {report}{}\n",
+    let report = story.report().unwrap_or_default();
+    text.line(format!(
+        "\nThe report: {report}{}",
         if kept { "" } else { " (it goes with the folder; it begins)" }
     ));
     if !kept && let Ok(report) = std::fs::read_to_string(report) {
@@ -155,8 +145,8 @@ fn table(checks: &[Check]) -> String {
     let mut text = "\nWhat was shown, and where to see it:\n".to_owned();
     for check in checks {
         let word = if check.shown { "yes" } else { "NO " };
-        text.push_str(&format!("  {word}  {}  {}\n", pad_to(check.what, 40), check.found));
-        text.push_str(&format!("       {}  {}\n", pad_to("", 40), check.place));
+        text.line(format!("  {word}  {}  {}", pad_to(check.what, 40), check.found));
+        text.line(format!("       {}  {}", pad_to("", 40), check.place));
     }
     text
 }
@@ -164,14 +154,14 @@ fn table(checks: &[Check]) -> String {
 fn try_next(root: &Path, kept: bool) -> String {
     let mut text = "\nTry next:\n".to_owned();
     if kept {
-        text.push_str(&format!(
-            "  cd {} && liza log      who did what, when; agents/ has the scripts that played them\n",
+        text.line(format!(
+            "  cd {} && liza log      who did what, when; agents/ has the scripts that played them",
             root.display()
         ));
     } else {
-        text.push_str("  liza demo --keep DIR             the same, to look around in afterwards\n");
+        text.line("  liza demo --keep DIR             the same, to look around in afterwards");
     }
-    text.push_str("  liza demo --speed 1 --coders 5   slower, with more of them\n");
-    text.push_str("  liza init \"<goal>\"               in a repository of your own; then name a provider in liza.yaml and `liza run`\n");
+    text.line("  liza demo --speed 1 --coders 5   slower, with more of them");
+    text.line("  liza init \"<goal>\"               in a repository of your own; then name a provider in liza.yaml and `liza run`");
     text
 }

@@ -1,13 +1,7 @@
-use clap::Args;
-
-use crate::flow::Failure;
+use crate::cli::commands::worktree;
+use crate::cli::prelude::*;
 use crate::flow::archive::KEEP_DAYS;
 use crate::flow::gc::{Action, GcOptions, Report, gc};
-use crate::text::bytes;
-
-use super::super::Session;
-use super::super::ui::Answer;
-use super::{people_only, worktree};
 
 /// Collect what finished tasks left behind: worktrees, branches, refs, run files, old trash (people)
 ///
@@ -29,17 +23,19 @@ pub struct GcArgs {
     pub save: bool,
 }
 
-pub fn run(session: &mut Session, args: &GcArgs) -> Result<Answer, Failure> {
-    people_only(session, "collect what tasks left behind")?;
-    session.ctx.store.refuse_other_version()?;
-    let options = GcOptions { dry_run: args.dry_run, keep_days: args.keep_days, save: args.save };
-    let report = gc(&session.ctx, &options)?;
-    let text = words(&report);
-    Ok(Answer::new(serde_json::to_value(&report).unwrap_or_default(), text))
+impl OnBoard for GcArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        session.people_only("collect what tasks left behind")?;
+        session.ctx.store.refuse_other_version()?;
+        let options = GcOptions { dry_run: self.dry_run, keep_days: self.keep_days, save: self.save };
+        let report = gc(&session.ctx, &options)?;
+        let text = words(&report);
+        Ok(Answer::new(&report, text))
+    }
 }
 
 fn words(report: &Report) -> String {
-    let mut text = worktree::words(&report.worktrees, report.dry_run);
+    let mut text = worktree::prune::words(&report.worktrees, report.dry_run);
     for decision in &report.refs {
         let verb = match (decision.action, report.dry_run) {
             (Action::Kept, _) => "stays",
@@ -47,30 +43,20 @@ fn words(report: &Report) -> String {
             (Action::Moved, true) => "would be moved",
             (action, false) => action.as_str(),
         };
-        text.push_str(&format!(
-            "{verb}: {} at {} ({})\n",
-            decision.name,
-            decision.commit.short(),
-            decision.why
-        ));
+        text.line(format!("{verb}: {} at {} ({})", decision.name, decision.commit.short(), decision.why));
     }
     for task in &report.runs {
         let verb = if report.dry_run { "would go to the trash" } else { "to the trash" };
-        text.push_str(&format!("{verb}: run files of {task}\n"));
+        text.line(format!("{verb}: run files of {task}"));
     }
     for removed in &report.deleted {
         let verb = if report.dry_run { "would be deleted" } else { "deleted" };
-        text.push_str(&format!(
-            "{verb}: {} ({}, since {})\n",
-            removed.name,
-            bytes(removed.bytes),
-            removed.since
-        ));
+        text.line(format!("{verb}: {} ({}, since {})", removed.name, bytes(removed.bytes), removed.since));
     }
     for (kind, size) in &report.sizes {
-        text.push_str(&format!("{kind}: {} before, {} after\n", bytes(size.before), bytes(size.after)));
+        text.line(format!("{kind}: {} before, {} after", bytes(size.before), bytes(size.after)));
     }
     let verb = if report.dry_run { "would be freed" } else { "freed" };
-    text.push_str(&format!("{} {verb}\n", bytes(report.freed)));
+    text.line(format!("{} {verb}", bytes(report.freed)));
     text
 }

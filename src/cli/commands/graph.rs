@@ -1,14 +1,5 @@
-use std::collections::BTreeMap;
-
-use clap::{Args, ValueEnum};
-use serde_json::json;
-
 use crate::board::graph::Graph;
-use crate::board::{Board, Needs, Status, Task, TaskId};
-use crate::flow::Failure;
-
-use super::super::ui::Answer;
-use super::super::{Session, view};
+use crate::cli::prelude::*;
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Format {
@@ -31,58 +22,57 @@ pub struct GraphArgs {
 /// Tasks that left the board, of those that somebody on it waits for.
 type Archived<'b> = BTreeMap<&'b TaskId, Status>;
 
-pub fn run(session: &mut Session, args: &GraphArgs) -> Result<Answer, Failure> {
-    let snapshot = session.ctx.read(&Needs::Everything)?;
-    let board = &snapshot.board;
-    let frame = view::Frame::new(&session.ctx, board)?;
-    let picture = view::Picture::new(&frame, board);
-    let nodes: Vec<_> = board
+impl OnBoard for GraphArgs {
+    const ACCESS: Access = Access::ReadsAnyVersion;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let snapshot = session.ctx.read(&Needs::Everything)?;
+        let board = &snapshot.board;
+        let frame = view::Frame::new(&session.ctx, board)?;
+        let picture = view::Picture::new(&frame, board);
+        let nodes: Vec<_> = board
         .tasks
         .iter()
         .map(|task| json!({ "id": task.id, "title": task.body().title, "status": task.status, "state": picture.node(task), "depends_on": task.depends_on }))
         .collect();
-    let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-    // What finished and left the board is still what somebody waits for.
-    let archived: BTreeMap<&TaskId, Status> = board
-        .tasks
-        .iter()
-        .flat_map(|task| &task.depends_on)
-        .filter_map(|id| frame.archived(id).map(|status| (id, status)))
-        .collect();
-    let data = json!({
-        "graph_id": board.graph_id(), "nodes": nodes, "groups": graph.layers(),
-        "archived": archived.iter().map(|(id, status)| json!({ "id": id, "status": status })).collect::<Vec<_>>(),
-    });
-    let text = match args.format {
-        Format::Json => crate::wire::to_json_pretty(&data),
-        Format::Text => text(board, &picture, &graph, &archived),
-        Format::Mermaid => mermaid(&board.tasks, &picture, &archived),
-        Format::Dot => dot(&board.tasks, &picture, &archived),
-    };
-    Ok(Answer::new(data, text).at(board.revision))
+        let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
+        // What finished and left the board is still what somebody waits for.
+        let named = board.tasks.iter().flat_map(|task| &task.depends_on);
+        let archived: Archived =
+            named.filter_map(|id| frame.archived(id).map(|status| (id, status))).collect();
+        let groups = graph.layers();
+        let data = json!({
+            "graph_id": board.graph_id(), "nodes": nodes, "groups": groups,
+            "archived": archived.iter().map(|(id, status)| json!({ "id": id, "status": status })).collect::<Vec<_>>(),
+        });
+        let text = match self.format {
+            Format::Json => crate::wire::to_json_pretty(&data),
+            Format::Text => text(board, &picture, &groups, &archived),
+            Format::Mermaid => mermaid(&board.tasks, &picture, &archived),
+            Format::Dot => dot(&board.tasks, &picture, &archived),
+        };
+        Ok(Answer::new(data, text).at(board.revision))
+    }
 }
 
-fn text(board: &Board, picture: &view::Picture<'_>, graph: &Graph, archived: &Archived<'_>) -> String {
+fn text(
+    board: &Board,
+    picture: &view::Picture<'_>,
+    groups: &[Vec<TaskId>],
+    archived: &Archived<'_>,
+) -> String {
     let mut text = String::new();
-    for (number, layer) in graph.layers().iter().enumerate() {
-        text.push_str(&format!("{}.\n", number + 1));
-        for task in layer.iter().filter_map(|id| board.task(id)) {
-            let after: Vec<String> = task
-                .depends_on
-                .iter()
-                .map(|id| match archived.get(id) {
-                    Some(status) => format!("{id} (archived, {status})"),
-                    None => id.to_string(),
-                })
-                .collect();
-            let after =
-                if after.is_empty() { String::new() } else { format!("  after {}", after.join(", ")) };
-            text.push_str(&format!(
-                "   {} [{}] {}{after}\n",
-                task.id,
-                picture.node(task).as_str(),
-                task.body().title
-            ));
+    let by_id = board.by_id();
+    for (number, group) in groups.iter().enumerate() {
+        text.line(format!("{}.", number + 1));
+        for task in group.iter().filter_map(|id| by_id.get(id).copied()) {
+            let after = commas(task.depends_on.iter().map(|id| match archived.get(id) {
+                Some(status) => format!("{id} (archived, {status})"),
+                None => id.to_string(),
+            }));
+            let after = if after.is_empty() { after } else { format!("  after {after}") };
+            let (state, title) = (picture.node(task).as_str(), &task.body().title);
+            text.line(format!("   {} [{state}] {title}{after}", task.id));
         }
     }
     if text.is_empty() { "no tasks".to_owned() } else { text }
@@ -90,26 +80,22 @@ fn text(board: &Board, picture: &view::Picture<'_>, graph: &Graph, archived: &Ar
 
 /// Quotes and line ends would end the label; everything else is a label's own business.
 fn label(task: &Task, picture: &view::Picture<'_>) -> String {
-    let title: String = task
-        .body()
-        .title
-        .chars()
-        .map(|c| if c == '"' || crate::text::is_unseen(c) { '\'' } else { c })
-        .collect();
+    let safe = |c: char| if c == '"' || crate::text::is_unseen(c) { '\'' } else { c };
+    let title: String = task.body().title.chars().map(safe).collect();
     format!("{}: {title} ({})", task.id, picture.node(task).as_str())
 }
 
 fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> String {
     let mut text = "graph TD\n".to_owned();
     for task in tasks {
-        text.push_str(&format!("  n_{}[\"{}\"]\n", task.id, label(task, picture).replace('#', "#35;")));
+        text.line(format!("  n_{}[\"{}\"]", task.id, label(task, picture).replace('#', "#35;")));
     }
     for (id, status) in archived {
-        text.push_str(&format!("  n_{id}[\"{id} (archived, {status})\"]\n"));
+        text.line(format!("  n_{id}[\"{id} (archived, {status})\"]"));
     }
     for task in tasks {
         for on in &task.depends_on {
-            text.push_str(&format!("  n_{on} --> n_{}\n", task.id));
+            text.line(format!("  n_{on} --> n_{}", task.id));
         }
     }
     text
@@ -118,20 +104,16 @@ fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>)
 fn dot(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> String {
     let mut text = "digraph liza {\n  rankdir=LR;\n  node [shape=box];\n".to_owned();
     for task in tasks {
-        text.push_str(&format!(
-            "  \"{}\" [label=\"{}\"];\n",
-            task.id,
-            label(task, picture).replace('\\', "\\\\")
-        ));
+        text.line(format!("  \"{}\" [label=\"{}\"];", task.id, label(task, picture).replace('\\', "\\\\")));
     }
     for (id, status) in archived {
-        text.push_str(&format!("  \"{id}\" [label=\"{id} (archived, {status})\"];\n"));
+        text.line(format!("  \"{id}\" [label=\"{id} (archived, {status})\"];"));
     }
     for task in tasks {
         for on in &task.depends_on {
-            text.push_str(&format!("  \"{on}\" -> \"{}\";\n", task.id));
+            text.line(format!("  \"{on}\" -> \"{}\";", task.id));
         }
     }
-    text.push_str("}\n");
+    text.line("}");
     text
 }

@@ -1,12 +1,7 @@
 use std::ffi::OsString;
-use std::path::PathBuf;
 
-use clap::Args;
-
-use crate::flow::Failure;
+use crate::cli::prelude::*;
 use crate::supervise::child;
-
-use super::super::ui::Answer;
 
 /// What a shell answers for a program it cannot find, and for one it cannot start.
 const NOT_FOUND: u8 = 127;
@@ -25,22 +20,25 @@ pub struct HoldArgs {
     pub command: Vec<OsString>,
 }
 
-/// The exit code is the command's own, or a shell's for one that could not be started.
-pub fn run(args: &HoldArgs) -> Result<Answer, Failure> {
-    let Some((program, rest)) = args.command.split_first() else {
-        return Err(Failure::usage("no command is given"));
-    };
-    let code = match child::hold(args.parent, args.gate.is_some(), program, rest) {
-        Ok(code) => code,
-        Err(error) if args.gate.is_some() => {
-            super::super::ui::Ui::new(false, false, super::super::ui::ColorChoice::Never)
-                .narrate(&format!("{}: {error}", program.display()));
-            if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
-        }
-        Err(error) => {
-            return Err(Failure::new("agent.not_started", format!("{}: {error}", program.display())));
-        }
-    };
-    // Its words were the command's.
-    Ok(Answer { exit: code, ..Answer::default() })
+impl Execute for HoldArgs {
+    /// The exit code is the command's own, or a shell's for one that could not be started.
+    fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
+        let Some((program, rest)) = self.command.split_first() else {
+            return Err(Failure::usage("no command is given"));
+        };
+        let code = match child::hold(self.parent, self.gate.is_some(), program, rest) {
+            Ok(code) => code,
+            Err(error) if self.gate.is_some() => {
+                crate::cli::ui::Ui::new(false, false, crate::cli::ui::ColorChoice::Never)
+                    .narrate(&format!("{}: {error}", program.display()));
+                if error.kind() == std::io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
+            }
+            Err(error) => {
+                let text = format!("{}: {error}", program.display());
+                return Err(Failure::new(ErrorCode::AgentNotStarted, text));
+            }
+        };
+        // Its words were the command's.
+        Ok(Answer { exit: code, ..Answer::default() })
+    }
 }

@@ -1,10 +1,5 @@
-use clap::Args;
-
-use crate::flow::Failure;
-use crate::flow::init::{InitOptions, init};
-
-use super::super::Session;
-use super::super::ui::Answer;
+use crate::cli::prelude::*;
+use crate::flow::init::{InitOptions, Made, init};
 
 /// Start a board in this git repository
 ///
@@ -17,7 +12,7 @@ pub struct InitArgs {
     /// What the team is to achieve, in a sentence
     pub goal: String,
     /// The file that says what is wanted (default: specs/vision.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
     /// The branch that work is merged into
     #[arg(long, value_name = "BRANCH", default_value = "integration")]
@@ -36,38 +31,50 @@ pub struct InitArgs {
     pub allow_network_fs: bool,
 }
 
-pub fn run(session: &mut Session, args: &InitArgs) -> Result<Answer, Failure> {
-    let options = InitOptions {
-        goal: session.input.text(&args.goal)?,
-        spec: args.spec.clone(),
-        integration: args.integration.clone(),
-        allow_network_fs: args.allow_network_fs,
-    };
-    let (mut data, revision, told) = init(&session.ctx, &options)?;
-    let mut text = format!("Board made in {}\n", session.ctx.store.dir().display());
-    for line in told {
-        text.push_str(&format!("  {line}\n"));
-    }
-    if let Some(lines) = data["proposed_gates"].as_str() {
-        text.push_str("Your liza.yaml has no gates. These would fit what is here; put them into it as they are, or\ninstead of its `gates: []`, if it has that line:\n\n");
-        text.push_str(&format!("{lines}\n"));
-    }
-    if wants_hooks(session, args) {
-        // The board is made; hooks can be had later.
-        match super::hooks::install_now(&session.ctx, false) {
-            Ok((installed, words)) => {
-                data["hooks"] = installed;
-                text.push_str(&words);
-            }
-            Err(failure) => session
-                .ctx
-                .narrate(format!("no hooks: {} (`liza hooks install` tries again)", failure.message)),
+impl OnBoard for InitArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let options = InitOptions {
+            goal: session.input.text(&self.goal)?,
+            spec: self.spec.clone(),
+            integration: self.integration.clone(),
+            allow_network_fs: self.allow_network_fs,
+        };
+        let (made, revision) = init(&session.ctx, &options)?;
+        let mut text = format!("Board made in {}\n", session.ctx.store.display());
+        for line in &made.created {
+            text.line(format!("  {line}"));
         }
-    }
-    text.push_str(
+        if let Some(lines) = &made.proposed_gates {
+            text.line("Your liza.yaml has no gates. These would fit what is here; put them into it as they are, or\ninstead of its `gates: []`, if it has that line:\n");
+            text.line(lines);
+        }
+        let mut hooks = None;
+        if wants_hooks(session, self) {
+            // The board is made; hooks can be had later.
+            match super::hooks::install::install_now(&session.ctx, false) {
+                Ok((installed, words)) => {
+                    hooks = Some(installed);
+                    text.push_str(&words);
+                }
+                Err(failure) => session
+                    .ctx
+                    .narrate(format!("no hooks: {} (`liza hooks install` tries again)", failure.message)),
+            }
+        }
+        text.push_str(
         "Next:\n  commit liza.yaml and the spec, then `liza integration advance HEAD --reason spec`, so that agents see them\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza run                                    a whole team, once liza.yaml names a `provider`\n  liza status                                 what stands where",
     );
-    Ok(Answer::new(data, text).at(revision))
+        Ok(Answer::new(Started { made, hooks }, text).at(revision))
+    }
+}
+
+/// The board, and the hooks that were installed with it.
+#[derive(Serialize)]
+struct Started {
+    #[serde(flatten)]
+    made: Made,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hooks: Option<Value>,
 }
 
 /// With the flag, or after a yes on a terminal.

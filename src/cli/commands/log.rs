@@ -1,18 +1,13 @@
-use clap::Args;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use crate::board::Transition;
 use crate::board::state::VERSION;
-use crate::board::{Needs, Transition};
-use crate::flow::Failure;
-use crate::flow::init::parse_task;
+use crate::cli::prelude::*;
 use crate::store::Snapshot;
-use crate::text::shown_line;
+use crate::store::Store;
 use crate::watch::DirectoryWatch;
 use crate::wire::log::LooseRecord;
-use crate::wire::to_json_line;
-
-use super::super::Session;
-use super::super::ui::Answer;
 
 /// Show what was done, by whom and when
 ///
@@ -27,57 +22,62 @@ pub struct LogArgs {
     pub number: usize,
     /// Only what concerns this task
     #[arg(long, value_name = "TASK")]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
 }
 
-pub fn run(session: &mut Session, args: &LogArgs) -> Result<Answer, Failure> {
-    let task = args.task.as_deref().map(parse_task).transpose()?;
-    let mut watch = args.follow.then(|| DirectoryWatch::new(session.ctx.store.dir()));
-    let snapshot = session.ctx.read(&Needs::Nothing)?;
-    // Where nothing else decides, only what is shown is put into words.
-    let enough = if task.is_none() && !args.follow { args.number } else { usize::MAX };
-    let records = records(session, &snapshot, enough, true)?;
-    let about = |record: &LooseRecord| match &task {
-        None => true,
-        Some(task) => mentions(&record.what, task.as_str()),
-    };
-    let chosen: Vec<&LooseRecord> = records.iter().filter(|record| about(record)).collect();
-    let shown: Vec<&LooseRecord> = chosen[chosen.len().saturating_sub(args.number)..].to_vec();
-    let Some(watch) = &mut watch else {
-        if records.is_empty() {
-            session.ctx.narrate("this board has no log");
-        }
-        let text: String = shown.iter().map(|record| format!("{}\n", line(record))).collect();
-        let data = json!({ "records": shown.iter().map(|record| value(record)).collect::<Vec<_>>() });
-        return Ok(Answer::new(data, text).at(snapshot.board.revision));
-    };
-    let print = |record: &LooseRecord| {
-        let text = if session.ui.json { to_json_line(&value(record)) } else { line(record) };
-        session.ui.stream(&text)
-    };
-    for record in shown {
-        if !print(record) {
-            return Ok(Answer::default());
-        }
-    }
-    let (mut seen, mut revision) = (records.len(), snapshot.board.revision);
-    loop {
-        watch.wait(std::time::Duration::from_secs(3600));
-        let snapshot = session.ctx.store.read(&Needs::Nothing)?;
-        // Only an old board has no revision to tell by.
-        if snapshot.board.revision == revision && revision > 0 {
-            continue;
-        }
-        revision = snapshot.board.revision;
-        let records = self::records(session, &snapshot, usize::MAX, false)?;
-        // A log that is shorter than it was was begun anew.
-        let new = if records.len() < seen { 0 } else { seen };
-        for record in records.iter().skip(new).filter(|record| about(record)) {
+impl OnBoard for LogArgs {
+    const ACCESS: Access = Access::ReadsAnyVersion;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let task = self.task.clone();
+        let mut watch =
+            self.follow.then(|| DirectoryWatch::new(session.ctx.store.watched_dir(), Store::is_news));
+        let snapshot = session.ctx.read(&Needs::Nothing)?;
+        // Where nothing else decides, only what is shown is put into words.
+        let enough = if task.is_none() && !self.follow { self.number } else { usize::MAX };
+        let records = records(session, &snapshot, enough, true)?;
+        let about = |record: &LooseRecord| match &task {
+            None => true,
+            Some(task) => mentions(&record.what, task.as_str()),
+        };
+        let chosen: Vec<&LooseRecord> = records.iter().filter(|record| about(record)).collect();
+        let shown: Vec<&LooseRecord> = chosen[chosen.len().saturating_sub(self.number)..].to_vec();
+        let Some(watch) = &mut watch else {
+            if records.is_empty() {
+                session.ctx.narrate("this board has no log");
+            }
+            let text: String = shown.iter().map(|record| format!("{}\n", line(record))).collect();
+            let data = json!({ "records": shown.iter().map(|record| value(record)).collect::<Vec<_>>() });
+            return Ok(Answer::new(data, text).at(snapshot.board.revision));
+        };
+        let print = |record: &LooseRecord| {
+            let text = if session.ui.json { to_json_line(&value(record)) } else { line(record) };
+            session.ui.stream(&text)
+        };
+        for record in shown {
             if !print(record) {
                 return Ok(Answer::default());
             }
         }
-        seen = records.len();
+        let (mut seen, mut revision) = (records.len(), snapshot.board.revision);
+        loop {
+            watch.wait(std::time::Duration::from_secs(3600));
+            let snapshot = session.ctx.store.read(&Needs::Nothing)?;
+            // Only an old board has no revision to tell by.
+            if snapshot.board.revision == revision && revision > 0 {
+                continue;
+            }
+            revision = snapshot.board.revision;
+            let records = self::records(session, &snapshot, usize::MAX, false)?;
+            // A log that is shorter than it was was begun anew.
+            let new = if records.len() < seen { 0 } else { seen };
+            for record in records.iter().skip(new).filter(|record| about(record)) {
+                if !print(record) {
+                    return Ok(Answer::default());
+                }
+            }
+            seen = records.len();
+        }
     }
 }
 
@@ -122,59 +122,96 @@ fn mentions(value: &Value, id: &str) -> bool {
     }
 }
 
+/// What a line shows of a record, whatever was done: an old log or a newer liza may have anything in these places.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Parts {
+    task: Option<Part>,
+    id: Option<Part>,
+    task_id: Option<Part>,
+    tasks: Option<Part>,
+    ids: Option<Part>,
+    reason: Option<Part>,
+    text: Option<Part>,
+    message: Option<Part>,
+    answer: Option<Part>,
+    goal: Option<Part>,
+    summary: Option<Part>,
+    detail: Option<Part>,
+    details: Option<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Part {
+    Text(String),
+    Several(Vec<Part>),
+    Letter {
+        #[serde(rename = "type")]
+        kind: String,
+        to: String,
+        subject: String,
+        task_id: Option<String>,
+    },
+    Named {
+        id: String,
+    },
+    Unknown(IgnoredAny),
+}
+
+impl Part {
+    fn text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The ids in a list of them, or of what they name.
+    fn ids(&self) -> Vec<&str> {
+        let Self::Several(parts) = self else { return Vec::new() };
+        let ids = parts.iter().filter_map(|part| match part {
+            Self::Text(id) | Self::Named { id } => Some(id.as_str()),
+            _ => None,
+        });
+        ids.collect()
+    }
+}
+
 fn line(record: &LooseRecord) -> String {
     // The parts of a transition stand under its name; an entry of an old log has them itself.
-    let inner = record.what.get(&record.event).unwrap_or(&record.what);
-    let task = ["task", "id", "task_id"]
-        .iter()
-        .find_map(|key| inner[*key].as_str())
-        .map_or_else(|| several(inner), str::to_owned);
-    let extra = ["reason", "text", "message", "answer", "goal", "summary", "detail", "details"]
-        .iter()
-        .find_map(|key| inner[*key].as_str())
-        .filter(|text| !text.is_empty())
-        .map_or(String::new(), |text| format!(": {}", shown_line(text)));
-    let (task, extra) = match letter(record, inner) {
-        Some(words) => words,
-        None => (task, extra),
+    let parts =
+        Parts::deserialize(record.what.get(&record.event).unwrap_or(&record.what)).unwrap_or_default();
+    let first =
+        |parts: &[&Option<Part>]| parts.iter().find_map(|part| part.as_ref()?.text()).map(str::to_owned);
+    let (what, extra) = match (record.event.as_str(), &parts.message, &parts.ids) {
+        ("send_message", Some(Part::Letter { kind, to, subject, task_id }), _) => {
+            let task = task_id.as_ref().filter(|task| !task.is_empty());
+            let task = task.map_or(String::new(), |task| format!(" on {}", shown_line(task)));
+            (
+                format!("{} to {}{task}", shown_line(kind), shown_line(to)),
+                format!(": {}", shown_line(subject)),
+            )
+        }
+        ("see_messages", _, Some(ids)) => (shown_line(&ids.ids().join(", ")).into_owned(), String::new()),
+        _ => {
+            let task = first(&[&parts.task, &parts.id, &parts.task_id]);
+            let Parts { reason, text, message, answer, goal, summary, detail, details, .. } = &parts;
+            let extra = first(&[reason, text, message, answer, goal, summary, detail, details]);
+            (
+                task.or_else(|| parts.tasks.as_ref().map(|tasks| several(&tasks.ids()))).unwrap_or_default(),
+                extra
+                    .filter(|text| !text.is_empty())
+                    .map_or(String::new(), |text| format!(": {}", shown_line(&text))),
+            )
+        }
     };
     let revision = record.revision.map_or("-".to_owned(), |revision| revision.to_string());
-    format!("{revision:>6} {} {} {} {task}{extra}", record.time, record.by, record.event)
+    format!("{revision:>6} {} {} {} {what}{extra}", record.time, record.by, record.event)
         .trim_end()
         .to_owned()
 }
 
-/// What a message is about, and to whom it went; which messages were seen.
-fn letter(record: &LooseRecord, inner: &Value) -> Option<(String, String)> {
-    match record.event.as_str() {
-        "send_message" => {
-            let message = &inner["message"];
-            let text = |key: &str| shown_line(message[key].as_str().unwrap_or_default()).into_owned();
-            let task = Some(text("task_id")).filter(|task| !task.is_empty());
-            let about = format!("{} to {}", text("type"), text("to"));
-            Some((
-                task.map_or_else(|| about.clone(), |task| format!("{about} on {task}")),
-                format!(": {}", text("subject")),
-            ))
-        }
-        "see_messages" => {
-            let ids: Vec<&str> =
-                inner["ids"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            Some((shown_line(&ids.join(", ")).into_owned(), String::new()))
-        }
-        _ => None,
-    }
-}
-
 /// The first of several tasks, and how many more.
-fn several(inner: &Value) -> String {
+fn several(ids: &[&str]) -> String {
     const SHOWN: usize = 5;
-    let ids: Vec<&str> = inner["tasks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|task| task.as_str().or_else(|| task["id"].as_str()))
-        .collect();
     let more = ids.len().saturating_sub(SHOWN);
     let shown = ids[..ids.len() - more].join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }

@@ -1,11 +1,6 @@
-use std::path::{Path, PathBuf};
+use clap::Command;
 
-use clap::{Args, Command};
-use serde_json::json;
-
-use crate::flow::Failure;
-
-use super::super::ui::Answer;
+use crate::cli::prelude::*;
 
 /// Print the manual page, or write the pages of all commands into a directory
 ///
@@ -22,18 +17,20 @@ pub struct ManArgs {
     pub dir: Option<PathBuf>,
 }
 
-pub fn run(args: &ManArgs) -> Result<Answer, Failure> {
-    let mut root = super::super::command_line().disable_help_subcommand(true);
-    root.build();
-    let Some(dir) = &args.dir else {
-        let text = page(&root)?;
-        return Ok(Answer::new(json!({ "page": text }), text));
-    };
-    std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
-    let mut written = Vec::new();
-    write_pages(&root, dir, &mut written)?;
-    let text = format!("{} pages written to {}", written.len(), dir.display());
-    Ok(Answer::new(json!({ "dir": dir, "pages": written }), text))
+impl Execute for ManArgs {
+    fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
+        let mut root = crate::cli::command_line().disable_help_subcommand(true);
+        root.build();
+        let Some(dir) = &self.dir else {
+            let text = page(&root)?;
+            return Ok(Answer::new(json!({ "page": text }), text));
+        };
+        std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
+        let mut written = Vec::new();
+        write_pages(&root, dir, &mut written)?;
+        let text = format!("{} pages written to {}", written.len(), dir.display());
+        Ok(Answer::new(json!({ "dir": dir, "pages": written }), text))
+    }
 }
 
 fn write_pages(command: &Command, dir: &Path, written: &mut Vec<String>) -> Result<(), Failure> {
@@ -53,6 +50,6 @@ fn page(command: &Command) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     clap_mangen::Man::new(command.clone())
         .render(&mut bytes)
-        .map_err(|error| Failure::new("bug.man", format!("the page cannot be made: {error}")))?;
+        .map_err(|error| Failure::new(ErrorCode::BugMan, format!("the page cannot be made: {error}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

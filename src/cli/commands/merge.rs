@@ -1,15 +1,5 @@
-use std::collections::BTreeSet;
-
-use clap::Args;
-use serde_json::{Value, json};
-
-use crate::board::{Needs, TaskId};
-use crate::flow::Failure;
-use crate::flow::init::parse_task;
-use crate::flow::merge::{First, MergeOptions, MergeResult, merge, merge_first};
-
-use super::super::ui::Answer;
-use super::super::{Session, exit};
+use crate::cli::prelude::*;
+use crate::flow::merge::{First, MergeOptions, Merged, merge, merge_first};
 
 /// Land approved work on the integration branch
 ///
@@ -22,8 +12,8 @@ use super::super::{Session, exit};
 #[derive(Args)]
 pub struct MergeArgs {
     /// The task
-    #[arg(required_unless_present = "all", conflicts_with = "all")]
-    pub task: Option<String>,
+    #[arg(required_unless_present = "all", conflicts_with = "all", add = Completer::Tasks(|status| matches!(status, Status::Approved | Status::IntegrationFailed)))]
+    pub task: Option<TaskId>,
     /// Every approved task: the most urgent first, then who was approved first, then who owns least
     #[arg(long)]
     pub all: bool,
@@ -32,64 +22,50 @@ pub struct MergeArgs {
     pub resolve_trivial: bool,
     /// Land this commit, a person's resolution that contains the task's work
     #[arg(long, value_name = "COMMIT", conflicts_with = "all")]
-    pub resolved: Option<String>,
+    pub resolved: Option<Revision>,
 }
 
-pub fn run(session: &mut Session, args: &MergeArgs) -> Result<Answer, Failure> {
-    let resolved =
-        match &args.resolved {
-            None => None,
-            Some(rev) => {
-                Some(session.ctx.query()?.resolve(rev)?.ok_or_else(|| {
-                    Failure::new("refused.value", format!("`{rev}` does not name a commit"))
-                })?)
-            }
-        };
-    let options = MergeOptions { resolve_trivial: args.resolve_trivial, resolved };
-    session.seal_request()?;
-    match &args.task {
-        Some(task) => one(session, task, &options),
-        None => all(session, &options),
-    }
-}
-
-fn one(session: &mut Session, task: &str, options: &MergeOptions) -> Result<Answer, Failure> {
-    let id = parse_task(task)?;
-    let merged = merge(&session.ctx, &id, options)?;
-    if merged.result == MergeResult::Merged {
-        let mut text =
-            format!("{id} is merged as {}", merged.data["merge_commit"].as_str().unwrap_or_default());
-        let snapshot = session.ctx.read(&Needs::task(&id))?;
-        let approval = snapshot.board.task(&id).and_then(|task| task.body().approval.as_ref());
-        if let Some(approval) = approval.filter(|approval| !approval.notes.is_empty()) {
-            let notes = approval.notes.join(", ");
-            text.push_str(&format!(
-                "; it was accepted with notes ({notes}), which `liza task show {id}` lists"
-            ));
+impl OnBoard for MergeArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let resolved = self.resolved.as_ref().map(|rev| session.ctx.commit_named(rev)).transpose()?;
+        let options = MergeOptions { resolve_trivial: self.resolve_trivial, resolved };
+        session.seal_request()?;
+        match &self.task {
+            Some(task) => one(session, task, &options),
+            None => all(session, &options),
         }
-        return Ok(Answer::new(merged.data, text).at(merged.revision));
     }
-    let failure = match merged.result {
-        MergeResult::Red => red(&id, &merged.data),
-        _ => conflict(&id, &merged.data),
-    };
-    Err(failure.with_data(merged.data, merged.revision))
 }
 
-fn red(id: &TaskId, data: &Value) -> Failure {
-    let reason = data["reason"].as_str().unwrap_or_default();
-    let read = data["log"].as_str().map_or(String::new(), |log| format!("read {log}; "));
-    Failure::new("gate.red", format!("{id} cannot be merged: {reason}"))
+fn one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Answer, Failure> {
+    let Merged { end, revision } = merge(&session.ctx, id, options)?;
+    if let Some(why) = &end.failure {
+        let failure = if why.gate.is_some() { red(id, why) } else { conflict(id, &end, why) };
+        return Err(failure.with_data(end, revision));
+    }
+    let mut text =
+        format!("{id} is merged as {}", end.merge_commit.as_ref().map_or("", |commit| commit.as_str()));
+    let snapshot = session.ctx.read(&Needs::task(id))?;
+    let approval = snapshot.board.task(id).and_then(|task| task.body().approval.as_ref());
+    if let Some(approval) = approval.filter(|approval| !approval.notes.is_empty()) {
+        let notes = approval.notes.join(", ");
+        text.push_str(&format!("; it was accepted with notes ({notes}), which `liza task show {id}` lists"));
+    }
+    Ok(Answer::new(end, text).at(revision))
+}
+
+fn red(id: &TaskId, why: &NotMerged) -> Failure {
+    let read = why.log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
+    Failure::new(Code::GateRed, format!("{id} cannot be merged: {}", why.reason))
         .hint(format!("{read}integration is as it was; a coder mends it with `liza task claim {id}`"))
-        .detail("gate", data["gate"].clone())
-        .detail("log", data["log"].clone())
-        .detail("failing", data["failing"].clone())
+        .detail("gate", why.gate.clone())
+        .detail("log", why.log.clone())
+        .detail("failing", why.failing.clone())
 }
 
-fn conflict(id: &TaskId, data: &Value) -> Failure {
-    let reason = data["reason"].as_str().unwrap_or_default();
-    let failure = Failure::new("git.conflict", format!("{id} cannot be merged: {reason}"));
-    if data["outcome"] == "blocked" {
+fn conflict(id: &TaskId, end: &MergeEnd, why: &NotMerged) -> Failure {
+    let failure = Failure::new(ErrorCode::GitConflict, format!("{id} cannot be merged: {}", why.reason));
+    if end.outcome == MergeResult::Blocked {
         failure.hint(format!(
             "a person brings the two together on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
         ))
@@ -102,16 +78,24 @@ fn conflict(id: &TaskId, data: &Value) -> Failure {
 
 /// Whether the next task may fare better: it may be what mends a red head, or run where this one does not.
 fn of_one_task(failure: &Failure) -> bool {
-    ["stale.", "tier0.", "gate."].iter().any(|prefix| failure.code.starts_with(prefix))
+    matches!(failure.code.class(), Class::Stale | Class::Tier0 | Class::Gate)
+}
+
+/// What became of one task of the queue.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Turn {
+    Ended(Box<MergeEnd>),
+    Refused { task: TaskId, outcome: &'static str, code: ErrorCode, reason: String, hint: Option<String> },
 }
 
 fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
     // A request id belongs to one merge; a queue is merged task by task.
     session.ctx.request = None;
-    let mut outcomes: Vec<Value> = Vec::new();
+    let mut turns: Vec<Turn> = Vec::new();
     let mut tried: BTreeSet<TaskId> = BTreeSet::new();
     let mut text = String::new();
-    let mut worst = exit::DONE;
+    let mut worst = DONE;
     let mut refused: Option<Failure> = None;
     let mut revision = session.ctx.read(&Needs::Nothing)?.board.revision;
     while let Some(First { task: id, merged }) =
@@ -119,44 +103,46 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     {
         match merged {
             Ok(merged) => {
-                let reason = merged.data["reason"].as_str().map_or(String::new(), |why| format!(": {why}"));
-                let outcome = merged.data["outcome"].as_str().unwrap_or_default();
-                text.push_str(&format!("{id}: {outcome}{reason}\n"));
+                let failure = merged.end.failure.as_ref();
+                let reason = failure.map_or(String::new(), |why| format!(": {}", why.reason));
+                text.line(format!("{id}: {}{reason}", merged.end.outcome.as_str()));
                 revision = merged.revision;
-                match merged.result {
-                    MergeResult::Merged => {}
-                    MergeResult::Conflict => worst = exit::CONFLICT,
-                    MergeResult::Red => worst = exit::GATE,
+                match failure {
+                    None => {}
+                    Some(why) if why.gate.is_some() => worst = Class::Gate.exit(),
+                    Some(_) => worst = ErrorCode::GitConflict.exit(),
                 }
-                outcomes.push(merged.data);
+                turns.push(Turn::Ended(Box::new(merged.end)));
             }
             // What stops one task may not stop the next; what stops all of them does.
             Err(failure) if of_one_task(&failure) => {
                 let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
-                text.push_str(&format!("{id}: {}{hint}\n", failure.message));
-                outcomes.push(json!({
-                    "task": id, "outcome": "refused", "code": failure.code, "reason": failure.message, "hint": failure.hint,
-                }));
-                worst = exit::of(&failure.code);
+                text.line(format!("{id}: {}{hint}", failure.message));
+                turns.push(Turn::Refused {
+                    task: id.clone(),
+                    outcome: "refused",
+                    code: failure.code,
+                    reason: failure.message.clone(),
+                    hint: failure.hint.clone(),
+                });
+                worst = failure.code.exit();
                 refused.get_or_insert(failure);
             }
-            Err(failure) if outcomes.is_empty() => return Err(failure),
+            Err(failure) if turns.is_empty() => return Err(failure),
             Err(mut failure) => {
                 failure.message = format!("{}; before that:\n{}", failure.message, text.trim_end());
-                return Err(failure.with_data(json!({ "merges": outcomes }), revision));
+                return Err(failure.with_data(json!({ "merges": turns }), revision));
             }
         }
         tried.insert(id);
     }
-    if outcomes.is_empty() {
+    if turns.is_empty() {
         text.push_str("nothing is approved");
     }
+    let data = json!({ "merges": turns });
     // Where nothing came of any of them, the first says why.
-    if let Some(failure) = refused.filter(|_| outcomes.iter().all(|outcome| outcome["outcome"] == "refused"))
-    {
-        return Err(failure.with_data(json!({ "merges": outcomes }), revision));
+    if let Some(failure) = refused.filter(|_| turns.iter().all(|turn| matches!(turn, Turn::Refused { .. }))) {
+        return Err(failure.with_data(data, revision));
     }
-    let mut answer = Answer::new(json!({ "merges": outcomes }), text).at(revision);
-    answer.exit = worst;
-    Ok(answer)
+    Ok(Answer::new(data, text).at(revision).exit(worst))
 }

@@ -1,17 +1,7 @@
-use std::fmt::Write as _;
-
-use clap::Args;
-use serde_json::{Map, Value, json};
-
-use crate::flow::Failure;
-use crate::flow::init::parse_task;
+use crate::cli::prelude::*;
 use crate::flow::metrics::{Measured, Scope, measure};
 use crate::flow::roll_up::{amount_rows, took};
-use crate::policy::metrics::Metrics;
-use crate::text::pad_to;
-
-use super::super::Session;
-use super::super::ui::Answer;
+use crate::policy::metrics::{Counts, Metrics, Verdicts};
 
 /// Figures computed from history: how much was done, how long it took and waited, what it cost, and what became of it
 ///
@@ -23,39 +13,40 @@ use super::super::ui::Answer;
 pub struct MetricsArgs {
     /// Only this sprint, the present one or a former one
     #[arg(long, value_name = "SPRINT", conflicts_with = "task")]
-    pub sprint: Option<String>,
+    pub sprint: Option<SprintId>,
     /// Only this task, archived or not
     #[arg(long, value_name = "TASK")]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// One figure a line, for a spreadsheet
     #[arg(long)]
     pub csv: bool,
 }
 
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
+impl OnBoard for MetricsArgs {
+    const ACCESS: Access = Access::Reads;
 
-pub fn run(session: &Session, args: &MetricsArgs) -> Result<Answer, Failure> {
-    if args.csv && session.ui.json {
-        return Err(Failure::usage("--csv and --json are two forms of the same figures: give one of them"));
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        if self.csv && session.ui.json {
+            let text = "--csv and --json are two forms of the same figures: give one of them";
+            return Err(Failure::usage(text));
+        }
+        let scope = match (&self.sprint, &self.task) {
+            (Some(sprint), _) => Scope::Sprint(sprint.clone()),
+            (None, Some(task)) => Scope::Task(task.clone()),
+            (None, None) => Scope::Board,
+        };
+        let measured = measure(&session.ctx, &scope)?;
+        let data = || {
+            let figures = measured.figures.iter().map(|(name, value)| (name.clone(), figure(name, *value)));
+            let mut data = json!({ "scope": measured.scope, "figures": figures.collect::<Map<_, _>>() });
+            if let Some(metrics) = &measured.metrics {
+                data["metrics"] = serde_json::to_value(metrics).unwrap_or_default();
+            }
+            data
+        };
+        let text = || if self.csv { csv(&measured) } else { words(&measured) };
+        Ok(session.answer(data, text).at(measured.revision))
     }
-    let scope = match (&args.sprint, &args.task) {
-        (Some(sprint), _) => Scope::Sprint(sprint.clone()),
-        (None, Some(task)) => Scope::Task(parse_task(task)?),
-        (None, None) => Scope::Board,
-    };
-    let measured = measure(&session.ctx, &scope)?;
-    let figures: Map<String, Value> =
-        measured.figures.iter().map(|(name, value)| (name.clone(), figure(name, *value))).collect();
-    let mut data = json!({ "scope": measured.scope, "figures": figures });
-    if let Some(metrics) = &measured.metrics {
-        data["metrics"] = serde_json::to_value(metrics).unwrap_or_default();
-    }
-    let text = if args.csv { csv(&measured) } else { words(&measured) };
-    Ok(Answer::new(data, text).at(measured.revision))
 }
 
 /// Whatever is counted is a whole number; rates and costs are not.
@@ -69,19 +60,19 @@ pub fn figure(name: &str, value: f64) -> Value {
 fn csv(measured: &Measured) -> String {
     let mut text = "metric,value\n".to_owned();
     for (name, value) in &measured.figures {
-        line!(text, "{name},{value}");
+        text.line(format!("{name},{value}"));
     }
     text
 }
 
 fn words(measured: &Measured) -> String {
     let mut text = String::new();
-    line!(text, "{}", measured.title);
+    text.line(&measured.title);
     match &measured.metrics {
         Some(metrics) => tables(&mut text, metrics),
         None => {
             for (name, value) in &measured.figures {
-                line!(text, "{}  {value}", pad_to(name, 34));
+                text.line(format!("{}  {value}", pad_to(name, 34)));
             }
         }
     }
@@ -89,45 +80,27 @@ fn words(measured: &Measured) -> String {
 }
 
 fn tables(text: &mut String, metrics: &Metrics) {
-    let tasks = &metrics.tasks;
-    line!(
-        text,
-        "tasks: {} in all, {} done, {} in progress, {} blocked, {} waiting, {} abandoned, {} replaced",
-        tasks.total,
-        tasks.done,
-        tasks.in_progress,
-        tasks.blocked,
-        tasks.waiting,
-        tasks.abandoned,
-        tasks.superseded
-    );
+    let Counts { total, done, in_progress, blocked, waiting, abandoned, superseded } = metrics.tasks;
+    text.line(format!(
+        "tasks: {total} in all, {done} done, {in_progress} in progress, {blocked} blocked, \
+        {waiting} waiting, {abandoned} abandoned, {superseded} replaced"
+    ));
     let percent = |rate: Option<f64>| rate.map_or("–".to_owned(), |rate| format!("{:.0} %", rate * 100.0));
-    let verdicts = &metrics.verdicts;
-    line!(
-        text,
-        "verdicts: {} ({} approvals, {} rejections, {} discussions); approval rate {}, at the first verdict {}",
-        verdicts.total,
-        verdicts.approvals,
-        verdicts.rejections,
-        verdicts.discussions,
-        percent(verdicts.approval_rate),
-        percent(verdicts.first_round_rate)
-    );
-    for (reviewer, counted) in &verdicts.reviewers {
-        line!(
-            text,
-            "  {reviewer}: {} of {} approved ({})",
-            counted.approvals,
-            counted.verdicts,
-            percent(counted.approval_rate)
-        );
+    let Verdicts { total, approvals, rejections, discussions, .. } = metrics.verdicts;
+    let [rate, first] = [metrics.verdicts.approval_rate, metrics.verdicts.first_round_rate].map(percent);
+    text.line(format!(
+        "verdicts: {total} ({approvals} approvals, {rejections} rejections, {discussions} discussions); \
+        approval rate {rate}, at the first verdict {first}"
+    ));
+    for (reviewer, counted) in &metrics.verdicts.reviewers {
+        let (approved, all, rate) = (counted.approvals, counted.verdicts, percent(counted.approval_rate));
+        text.line(format!("  {reviewer}: {approved} of {all} approved ({rate})"));
     }
-    line!(text, "crashes: {}, interventions: {}", metrics.crashes, metrics.interventions);
-    line!(text);
+    text.line(format!("crashes: {}, interventions: {}\n", metrics.crashes, metrics.interventions));
     let row = |text: &mut String, cells: [String; 6]| {
         let [name, rest @ ..] = cells;
         let rest: Vec<String> = rest.iter().map(|cell| format!("{cell:>13}")).collect();
-        line!(text, "{}{}", pad_to(&name, 16), rest.concat());
+        text.line(format!("{}{}", pad_to(&name, 16), rest.concat()));
     };
     row(text, ["", "times", "in all", "median", "p90", "most"].map(str::to_owned));
     let counted = [
@@ -136,9 +109,8 @@ fn tables(text: &mut String, metrics: &Metrics) {
         ("drift at merge", metrics.drift),
     ];
     for (name, spread) in counted {
-        let cells = [spread.count, spread.total, spread.median, spread.p90, spread.max]
-            .map(|value| value.to_string());
-        let [a, b, c, d, e] = cells;
+        let figures = [spread.count, spread.total, spread.median, spread.p90, spread.max];
+        let [a, b, c, d, e] = figures.map(|value| value.to_string());
         row(text, [name.to_owned(), a, b, c, d, e]);
     }
     for (name, spread) in metrics.seconds.named() {
@@ -147,10 +119,7 @@ fn tables(text: &mut String, metrics: &Metrics) {
     }
     let spent = amount_rows(metrics);
     if !spent.is_empty() {
-        line!(text);
-        line!(text, "spent");
+        text.line("\nspent");
     }
-    for spent in spent {
-        line!(text, "  {spent}");
-    }
+    spent.iter().for_each(|spent| text.line(format!("  {spent}")));
 }

@@ -1,23 +1,11 @@
-use std::time::{Duration, Instant};
-
-use clap::Args;
-use serde_json::{Value, json};
-
-use crate::board::rules::check_caps;
-use crate::board::{Call, Needs, Role, Status, Task};
-use crate::flow::init::parse_role;
+use crate::board::Call;
+use crate::cli::prelude::*;
 use crate::flow::spend::holding;
-use crate::flow::{Failure, claim, review};
-use crate::policy::NodeState;
 use crate::policy::schedule::{best_claim, best_review};
 use crate::policy::spend::needed_to_begin;
 use crate::policy::view::Scene;
-use crate::policy::wake::wakes;
+use crate::store::Store;
 use crate::watch::DirectoryWatch;
-
-use super::super::Session;
-use super::super::ui::Answer;
-use super::{review as review_words, task as task_words};
 
 /// Claim the best work there is for you, and print what it is
 ///
@@ -30,7 +18,7 @@ use super::{review as review_words, task as task_words};
 pub struct NextArgs {
     /// As what
     #[arg(long)]
-    pub role: String,
+    pub role: Role,
     /// Wait this long for work to appear, a day at most
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
@@ -39,32 +27,35 @@ pub struct NextArgs {
 /// In seconds.
 const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
-pub fn run(session: &mut Session, args: &NextArgs) -> Result<Answer, Failure> {
-    let role = parse_role(&args.role)?;
-    super::known_role(session, &role)?;
-    session.seal_request()?;
-    session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
-    // Nobody waits longer than a day for one answer; and a clock has its end.
-    let deadline = Instant::now() + Duration::from_secs(args.wait.min(LONGEST_WAIT));
-    // Watched before the first look, so that nothing slips in between.
-    let mut watch = (args.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.dir()));
-    if let Some(why) = watch.as_ref().and_then(DirectoryWatch::is_polling) {
-        session.ctx.narrate(format!(
-            "changes are looked for five times a second, because notification is not to be had: {why}"
-        ));
-    }
-    loop {
-        session.ctx.now = crate::host::now();
-        if let Some(answer) = offer(session, &role)? {
-            return Ok(answer);
+impl OnBoard for NextArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let role = &self.role;
+        session.known_role(role)?;
+        session.seal_request()?;
+        session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
+        // Nobody waits longer than a day for one answer; and a clock has its end.
+        let deadline = Instant::now() + Duration::from_secs(self.wait.min(LONGEST_WAIT));
+        // Watched before the first look, so that nothing slips in between.
+        let mut watch =
+            (self.wait > 0).then(|| DirectoryWatch::new(session.ctx.store.watched_dir(), Store::is_news));
+        if let Some(why) = watch.as_ref().and_then(DirectoryWatch::is_polling) {
+            session.ctx.narrate(format!(
+                "changes are looked for five times a second, because notification is not to be had: {why}"
+            ));
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        match &mut watch {
-            Some(watch) if !left.is_zero() => {
-                watch.wait(left);
+        loop {
+            session.ctx.now = crate::host::now();
+            if let Some(answer) = offer(session, role)? {
+                return Ok(answer);
             }
-            _ => {
-                return Ok(Answer::new(Value::Null, nothing(session, &role)?));
+            let left = deadline.saturating_duration_since(Instant::now());
+            match &mut watch {
+                Some(watch) if !left.is_zero() => {
+                    watch.wait(left);
+                }
+                _ => {
+                    return Ok(Answer::new(Value::Null, nothing(session, role)?));
+                }
             }
         }
     }
@@ -92,7 +83,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
-        return Err(Failure::new("refused.role", format!("`{}` does not have the role {role}", actor.id()))
+        return Err(Failure::new(Code::Role, format!("`{}` does not have the role {role}", actor.id()))
             .hint("ask for work of a role you were registered with"));
     }
     let world = ctx.store.surroundings(board)?;
@@ -105,42 +96,37 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     if *role == Role::planner() {
         let wakes = wakes(board, ctx.now.wall);
         if let Some(first) = wakes.first() {
-            let text = format!(
-                "{}: {}\n{}",
-                super::super::view::trigger_words(first.trigger),
-                first.about.join(", "),
-                first.hint
-            );
+            let text =
+                format!("{}: {}\n{}", view::trigger_words(first.trigger), first.about.join(", "), first.hint);
             let data = json!({ "role": "planner", "trigger": first.trigger, "about": first.about, "hint": first.hint, "all": wakes });
             return Ok(Some(Answer::new(data, text).at(board.revision)));
         }
     }
     if role.judges() {
         let Some(task) = best_review(board, &call, role, affordable) else { return Ok(None) };
-        return match review::claim(ctx, &task.id) {
-            Ok((data, revision)) => {
-                Ok(Some(Answer::new(data.clone(), review_words::claimed_text(&data)).at(revision)))
-            }
-            Err(failure) if lost_race(&failure) => Ok(None),
-            Err(failure) => Err(failure),
-        };
+        return taken(review::claim(ctx, &task.id), super::review::claim::claimed_text);
     }
     let Some(task) = best_claim(board, &call, |task| &task.role == role && affordable(task)) else {
         return Ok(None);
     };
-    match claim::claim(ctx, &task.id) {
-        Ok(claimed) => Ok(Some(
-            Answer::new(claimed.data.clone(), task_words::claimed_text(&claimed.data))
-                .at(claimed.board.revision),
-        )),
-        Err(failure) if lost_race(&failure) => Ok(None),
-        Err(failure) => Err(failure),
-    }
+    let claimed = claim::claim(ctx, &task.id).map(|(claimed, board)| (claimed, board.revision));
+    taken(claimed, super::task::claim::claimed_text)
 }
 
-/// Somebody else was faster; there may be other work.
-fn lost_race(failure: &Failure) -> bool {
-    failure.code.starts_with("stale.")
-        || failure.code == "refused.paths_overlap"
-        || failure.code == "refused.transition"
+/// What was taken, in words. Nothing, if somebody else was faster: there may be other work.
+fn taken<T: Serialize>(
+    claimed: Result<(T, u64), Failure>,
+    words: fn(&T) -> String,
+) -> Result<Option<Answer>, Failure> {
+    match claimed {
+        Ok((data, revision)) => Ok(Some(Answer::new(&data, words(&data)).at(revision))),
+        Err(failure)
+            if failure.code.class() == Class::Stale
+                || failure.code == Code::PathsOverlap
+                || failure.code == Code::Transition =>
+        {
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
 }

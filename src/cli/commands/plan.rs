@@ -1,19 +1,10 @@
-use clap::Args;
-use serde_json::json;
-
+use super::task::add::specs_found;
+use crate::board::Refusal;
 use crate::board::graph::Graph;
-use crate::board::rules::{AddTasks, NewTask};
-use crate::board::{Code, Needs, Refusal, TaskId};
-use crate::flow::{Failure, views};
-use crate::policy::plan_check::{self, Around, Checked, Finding, Order, Severity};
-use crate::text::plural;
+use crate::cli::prelude::*;
+use crate::policy::plan_check;
+use crate::policy::plan_check::{Around, Checked, Finding, Order, Severity};
 use crate::wire::plan::{Planned, Standing, read_planned};
-
-use super::super::Session;
-use super::super::exit;
-use super::super::ui::Answer;
-use super::task::commit;
-use super::task_write::specs_found;
 
 /// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
 ///
@@ -28,6 +19,7 @@ use super::task_write::specs_found;
 #[derive(Args)]
 pub struct PlanArgs {
     /// The file, or - for standard input
+    #[arg(value_hint = ValueHint::AnyPath)]
     pub file: String,
     /// Only say what would be refused and what looks unwise
     #[arg(long)]
@@ -36,58 +28,55 @@ pub struct PlanArgs {
     #[arg(long)]
     pub draft: bool,
     /// The spec of tasks that name none
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
     /// A criterion of tasks that have none
     #[arg(long, value_name = "CRITERION")]
     pub done: Vec<String>,
 }
 
-pub fn run(session: &mut Session, args: &PlanArgs) -> Result<Answer, Failure> {
-    let bytes = session.input.document(&args.file)?;
-    let root = session.ctx.root().to_owned();
-    let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
-    fill_in(&mut planned.tasks, args.spec.as_deref(), &session.input.texts(&args.done)?);
-    check_window(session, &planned)?;
-    if planned.as_graph {
-        planned.tasks.iter().try_for_each(|task| super::known_role(session, &task.role))?;
-    }
-    let tasks = &planned.tasks;
-    let specs_found = specs_found(&session.ctx, tasks)?;
-    // A work graph has no place for what a task needs to be claimable; that can follow.
-    let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
-    let count = tasks.len();
-    let add = AddTasks {
-        tasks: tasks.clone(),
-        finalize: !args.draft && lacking.is_empty(),
-        specs_found,
-        as_graph: planned.as_graph,
-        graph_id: planned.graph_id.clone(),
-    };
-    if args.check {
-        let judged = judge(session, &add)?;
-        return answer(session, &planned, judged, &lacking);
-    }
-    // What keeps it from being looked at is said by the commit, which may mend it.
-    if let Ok(judged) = judge(session, &add) {
-        for finding in judged.remarks(&lacking) {
-            session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
+impl OnBoard for PlanArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let bytes = session.input.document(&self.file)?;
+        let root = session.ctx.root().to_owned();
+        let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
+        fill_in(&mut planned.tasks, self.spec.as_deref(), &session.input.texts(&self.done)?);
+        check_window(session, &planned)?;
+        if planned.as_graph {
+            planned.tasks.iter().try_for_each(|task| session.known_role(&task.role))?;
         }
+        let tasks = &planned.tasks;
+        let specs_found = specs_found(&session.ctx, tasks)?;
+        // A work graph has no place for what a task needs to be claimable; that can follow.
+        let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
+        let count = tasks.len();
+        let add = AddTasks {
+            tasks: tasks.clone(),
+            finalize: !self.draft && lacking.is_empty(),
+            specs_found,
+            as_graph: planned.as_graph,
+            graph_id: planned.graph_id.clone(),
+        };
+        if self.check {
+            let judged = judge(session, &add)?;
+            return answer(session, &planned, judged, &lacking);
+        }
+        // What keeps it from being looked at is said by the commit, which may mend it.
+        if let Ok(judged) = judge(session, &add) {
+            for finding in judged.remarks(&lacking) {
+                session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
+            }
+        }
+        planned.remarks.iter().for_each(|line| session.ctx.narrate(format!("note: {line}")));
+        let mut answer =
+            session.commit(add, |planned| format!("added {count} tasks ({})", planned.status))?;
+        lacking_words(&lacking).iter().for_each(|line| session.ctx.narrate(line));
+        if planned.as_graph {
+            answer.data["lacking"] = lacking_data(&lacking);
+        }
+        views::refresh(&session.ctx);
+        Ok(answer)
     }
-    for line in &planned.remarks {
-        session.ctx.narrate(format!("note: {line}"));
-    }
-    let mut answer = commit(session, add, |data| {
-        format!("added {count} tasks ({})", data["status"].as_str().unwrap_or_default())
-    })?;
-    for line in lacking_words(&lacking) {
-        session.ctx.narrate(line);
-    }
-    if planned.as_graph {
-        answer.data["lacking"] = lacking_data(&lacking);
-    }
-    views::refresh(&session.ctx);
-    Ok(answer)
 }
 
 /// A plan, what was found in it, and what the board says to it.
@@ -113,7 +102,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     let board = &snapshot.board;
     let actor = board.identify(&session.ctx.credentials)?;
     let parents = add.tasks.iter().filter_map(|task| task.parent.clone());
-    let named = crate::board::transition::Rule::asks_archive(add, board).into_iter().chain(parents).collect();
+    let named = crate::board::verb::Verb::asks_archive(add, board).into_iter().chain(parents).collect();
     let archived = session.ctx.store.archived_among(board, named)?;
     let known = board.tasks.iter().map(|task| task.id.clone()).chain(archived.keys().cloned()).collect();
     let around = Around {
@@ -126,7 +115,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     let mut checked = plan_check::check(&add.tasks, &around);
     let world = crate::board::World { archived, ..Default::default() };
     let call = crate::board::Call::new(actor, &session.ctx.now, &world);
-    let refusal = crate::board::transition::Rule::check(add, board, &call).err();
+    let refusal = crate::board::verb::Verb::check(add, board, &call).err();
     if let Some(refusal) = &refusal
         && !is_said(&checked.findings, refusal)
     {
@@ -169,29 +158,23 @@ fn answer(
     let mut text = order_words(planned.tasks.len(), order);
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     for finding in errors.chain(judged.remarks(lacking)) {
-        text.push_str(&format!("{}: {}\n", finding.severity.as_str(), finding.message));
-        text.push_str(&format!("  hint: {}\n", finding.hint));
+        text.line(format!("{}: {}", finding.severity.as_str(), finding.message));
+        text.line(format!("  hint: {}", finding.hint));
     }
-    for line in &planned.remarks {
-        text.push_str(&format!("note: {line}\n"));
-    }
-    for line in lacking_words(lacking) {
-        text.push_str(&format!("{line}\n"));
-    }
+    planned.remarks.iter().for_each(|line| text.line(format!("note: {line}")));
+    lacking_words(lacking).iter().for_each(|line| text.line(line));
     let mut answer = Answer::new(data, text).at(revision);
     if judged.refusal.is_some() {
-        answer.text.push_str("nothing was added; `liza plan` would refuse this\n");
-        answer.exit = exit::REFUSED;
+        answer.text.line("nothing was added; `liza plan` would refuse this");
+        answer.exit = Class::Refused.exit();
     }
     Ok(answer)
 }
 
 fn order_words(count: usize, order: &Order) -> String {
-    let ids =
-        |ids: &[TaskId], between: &str| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(between);
     let mut text = format!("{}; in this order:\n", plural(count, "task"));
     for (number, group) in order.groups.iter().enumerate() {
-        text.push_str(&format!("  {}. {}\n", number + 1, ids(group, ", ")));
+        text.line(format!("  {}. {}", number + 1, commas(group)));
     }
     let path = &order.critical_path;
     if path.tasks.len() > 1 {
@@ -199,7 +182,8 @@ fn order_words(count: usize, order: &Order) -> String {
             Some(minutes) => format!("{minutes} minutes"),
             None => plural(path.tasks.len(), "task"),
         };
-        text.push_str(&format!("critical path ({length}): {}\n", ids(&path.tasks, " → ")));
+        let tasks: Vec<&str> = path.tasks.iter().map(TaskId::as_str).collect();
+        text.line(format!("critical path ({length}): {}", tasks.join(" → ")));
     }
     text
 }
@@ -209,12 +193,9 @@ fn standing(root: &std::path::Path, path: &str) -> Option<Standing> {
     let path = crate::board::RepoPath::new(path).ok()?;
     let kind = std::fs::symlink_metadata(root.join(path.as_str())).ok()?.file_type();
     if kind.is_dir() {
-        Some(Standing::Directory)
-    } else if kind.is_file() {
-        Some(Standing::File)
-    } else {
-        None
+        return Some(Standing::Directory);
     }
+    kind.is_file().then_some(Standing::File)
 }
 
 fn fill_in(tasks: &mut [NewTask], spec: Option<&str>, done: &[String]) {
@@ -235,37 +216,28 @@ fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     if wanted == window {
         return Ok(());
     }
-    Err(Failure::new(
-        "refused.value",
-        format!("the plan says max_parallel {wanted}, but the team works with {window} at once"),
-    )
-    .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or take max_parallel out of the plan"))
-    .detail("max_parallel", window))
+    let text = format!("the plan says max_parallel {wanted}, but the team works with {window} at once");
+    Err(Failure::new(Code::Value, text)
+        .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or take max_parallel out of the plan"))
+        .detail("max_parallel", window))
 }
 
 /// A task and what it lacks to be claimable.
 type Lacking = (TaskId, Vec<&'static str>);
 
 fn lacking(tasks: &[NewTask], specs_found: &[TaskId]) -> Vec<Lacking> {
-    tasks
-        .iter()
-        .filter_map(|task| {
-            let mut missing = Vec::new();
-            if task.done_when.is_empty() {
-                missing.push("done_when");
-            }
-            if !specs_found.contains(&task.id) {
-                missing.push("spec_ref");
-            }
-            if task.scope.inside.is_empty() {
-                missing.push("scope");
-            }
-            (!missing.is_empty()).then(|| (task.id.clone(), missing))
-        })
-        .collect()
+    let specs_found: std::collections::BTreeSet<&TaskId> = specs_found.iter().collect();
+    let lacks = |task: &NewTask| {
+        let mut missing = Vec::new();
+        missing.extend(task.done_when.is_empty().then_some("done_when"));
+        missing.extend((!specs_found.contains(&task.id)).then_some("spec_ref"));
+        missing.extend(task.scope.inside.is_empty().then_some("scope"));
+        (!missing.is_empty()).then(|| (task.id.clone(), missing))
+    };
+    tasks.iter().filter_map(lacks).collect()
 }
 
-fn lacking_data(lacking: &[Lacking]) -> serde_json::Value {
+fn lacking_data(lacking: &[Lacking]) -> Value {
     lacking.iter().map(|(task, missing)| (task.to_string(), json!(missing))).collect()
 }
 
@@ -273,14 +245,12 @@ fn lacking_words(lacking: &[Lacking]) -> Vec<String> {
     if lacking.is_empty() {
         return Vec::new();
     }
-    let mut lines: Vec<String> = lacking
-        .iter()
-        .map(|(task, missing)| {
-            format!("{task} lacks {}", missing.join(", ").replace("scope", "scope (and owns)"))
-        })
-        .collect();
+    let lacks = |(task, missing): &Lacking| {
+        format!("{task} lacks {}", missing.join(", ").replace("scope", "scope (and owns)"))
+    };
+    let mut lines: Vec<String> = lacking.iter().map(lacks).collect();
     lines.push(
-        "so the plan is a draft: write what is missing into the DRAFT tasks in .liza/state.yaml, then `liza task finalize --all`; \
+        "so the plan is a draft: give each DRAFT task what it lacks with `liza task edit`, then `liza task finalize --all`; \
          a plan can be given it with --spec FILE and --done CRITERION, or with `defaults:` in the file"
             .to_owned(),
     );

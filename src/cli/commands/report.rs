@@ -1,15 +1,8 @@
-use std::fmt::Write as _;
-
-use clap::Args;
-use serde_json::{Map, Value};
-
-use crate::flow::{Failure, roll_up, views};
-use crate::policy::NodeState;
+use crate::board::gates::{KeptOutcome, OutcomesByGate};
+use crate::cli::prelude::*;
+use crate::flow::roll_up;
 use crate::policy::work_graph::{GraphReport, WorkNode};
-use crate::text::{clipped, md_inline, plural};
-
-use super::super::ui::Answer;
-use super::super::{Session, view};
+use crate::text::md_inline;
 
 /// Report on the whole work graph: nodes and what became of them, locks, and what the gates said last
 ///
@@ -35,26 +28,30 @@ pub enum Format {
     Json,
 }
 
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr) => { let _ = writeln!($text); };
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+impl OnBoard for ReportArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        if self.goal || self.format.is_some() {
+            return whole(session, self);
+        }
+        let (report, text, revision) = work_graph(session)?;
+        let data = serde_json::to_value(&report).map_err(|error| {
+            Failure::new(ErrorCode::BugReport, format!("the report cannot be written: {error}"))
+        })?;
+        Ok(Answer::new(data, text).at(revision))
+    }
 }
 
-pub fn run(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
-    if args.goal || args.format.is_some() {
-        return whole(session, args);
-    }
+/// The work graph, its report in words, and the revision of the board it is of.
+fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> {
     let (report, board) = views::report(&session.ctx)?;
     let frame = view::Frame::new(&session.ctx, &board)?;
     let picture = view::Picture::new(&frame, &board);
+    let by_id = board.by_id();
     let why = |node: &WorkNode| {
-        board.task(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why)
+        by_id.get(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why)
     };
     let text = words(&report, &board.rest.goal.description, &why);
-    let data = serde_json::to_value(&report)
-        .map_err(|error| Failure::new("bug.report", format!("the report cannot be written: {error}")))?;
-    Ok(Answer::new(data, text).at(board.revision))
+    Ok((report, text, board.revision))
 }
 
 /// Beside the work graph, what it came to and what it cost.
@@ -66,17 +63,8 @@ fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
         Some(Format::Json) => format!("{}\n", crate::wire::to_json_pretty(&data)),
         _ if args.goal => found.goal_markdown(),
         _ => {
-            let (report, board) = views::report(&session.ctx)?;
-            let frame = view::Frame::new(&session.ctx, &board)?;
-            let picture = view::Picture::new(&frame, &board);
-            let why = |node: &WorkNode| {
-                board.task(&node.id).and_then(|task| picture.waiting(task)).map(|waiting| waiting.why)
-            };
-            let graph = words(&report, &board.rest.goal.description, &why).replacen(
-                "# Work graph",
-                "## Work graph",
-                1,
-            );
+            let (_, graph, _) = work_graph(session)?;
+            let graph = graph.replacen("# Work graph", "## Work graph", 1);
             format!("{}\n{graph}\n{}", found.goal_markdown(), found.rest_markdown())
         }
     };
@@ -85,83 +73,56 @@ fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
 
 fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<String>) -> String {
     let mut text = String::new();
-    line!(text, "# Work graph {}", report.graph_id);
-    line!(text);
-    line!(text, "{}", md_inline(goal));
-    line!(text);
-    let counted: Vec<String> = [
-        NodeState::Pending,
-        NodeState::Ready,
-        NodeState::Running,
-        NodeState::Blocked,
-        NodeState::Failed,
-        NodeState::Passed,
-    ]
-    .into_iter()
-    .map(|state| (state, report.nodes.iter().filter(|node| node.status == state).count()))
-    .filter(|(_, count)| *count > 0)
-    .map(|(state, count)| format!("{count} {}", state.as_str()))
-    .collect();
-    let counted = if counted.is_empty() { String::new() } else { format!(": {}", counted.join(", ")) };
-    line!(text, "{}{counted}", plural(report.total_nodes, "node"));
+    text.line(format!("# Work graph {}\n\n{}\n", report.graph_id, md_inline(goal)));
+    let counted = commas(NodeState::ALL.iter().filter_map(|state| {
+        let count = report.nodes.iter().filter(|node| node.status == *state).count();
+        (count > 0).then(|| format!("{count} {}", state.as_str()))
+    }));
+    let counted = if counted.is_empty() { counted } else { format!(": {counted}") };
+    text.line(format!("{}{counted}", plural(report.total_nodes, "node")));
     if !report.nodes.is_empty() {
-        line!(text);
-        line!(text, "| node | state | task | by | after | what |");
-        line!(text, "|---|---|---|---|---|---|");
+        text.line("\n| node | state | task | by | after | what |");
+        text.line("|---|---|---|---|---|---|");
     }
     for node in &report.nodes {
         let first = node.description.lines().next().unwrap_or_default();
-        let after: Vec<&str> = node.dependencies.iter().map(|id| id.as_str()).collect();
+        let after = commas(&node.dependencies);
         let waits = why(node).map_or(String::new(), |why| format!(" ({})", md_inline(&why)));
-        line!(
-            text,
+        text.line(format!(
             "| {} | {} | {} | {} | {} | {}{waits} |",
             node.id,
             node.status.as_str(),
             node.task_status,
             node.assigned_to.as_ref().map_or("–", |agent| agent.as_str()),
-            if after.is_empty() { "–".to_owned() } else { after.join(", ") },
-            md_inline(&clipped(first, 60)),
-        );
+            if after.is_empty() { "–" } else { &after },
+            md_inline(&clipped(first, 60))
+        ));
     }
     if !report.locks.is_empty() {
-        line!(text);
-        line!(text, "## Locks");
-        line!(text);
+        text.line("\n## Locks\n");
         for lock in &report.locks {
             let agent = lock.agent.as_ref().map_or("nobody", |agent| agent.as_str());
             let until = lock.until.map_or(String::new(), |until| format!(", until {until}"));
             let stale = if lock.stale { ", stale" } else { "" };
-            line!(
-                text,
-                "- {} ({}): {} ({}), {agent}{until}{stale}",
-                md_inline(lock.path.as_str()),
-                lock.granularity.as_str(),
-                lock.task,
-                lock.status
-            );
+            let (path, kind) = (md_inline(lock.path.as_str()), lock.granularity.as_str());
+            let (task, status) = (&lock.task, lock.status);
+            text.line(format!("- {path} ({kind}): {task} ({status}), {agent}{until}{stale}"));
         }
     }
     if !report.last_gate_results.is_empty() {
-        line!(text);
-        line!(text, "## Gates");
-        line!(text);
+        text.line("\n## Gates\n");
         for (task, gates) in &report.last_gate_results {
-            line!(text, "- {task}: {}", gate_words(gates));
+            text.line(format!("- {task}: {}", gate_words(gates)));
         }
     }
     text
 }
 
-fn gate_words(gates: &Map<String, Value>) -> String {
-    let one = |(name, said): (&String, &Value)| {
-        let status = said["status"].as_str().unwrap_or("?");
-        let counts = match (said["passed"].as_u64(), said["total"].as_u64()) {
-            (Some(passed), Some(total)) => format!(" ({passed} of {total})"),
-            _ => String::new(),
-        };
-        format!("{} {}{counts}", md_inline(name), md_inline(status))
+fn gate_words(gates: &OutcomesByGate) -> String {
+    let one = |kept: &KeptOutcome| {
+        let said = &kept.outcome;
+        let counts = said.counts().map_or(String::new(), |counts| format!(" ({counts})"));
+        format!("{} {}{counts}", md_inline(&said.name), md_inline(said.status.as_str()))
     };
-    let words: Vec<String> = gates.iter().map(one).collect();
-    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+    if gates.0.is_empty() { "none".to_owned() } else { commas(gates.0.iter().map(one)) }
 }

@@ -1,10 +1,8 @@
-use clap::Args;
+use clap::builder::PossibleValuesParser;
 
-use crate::flow::Failure;
+use crate::cli::prelude::*;
 use crate::wire::schema::{NAMES, schema};
 use crate::wire::to_json_pretty;
-
-use super::super::ui::Answer;
 
 /// Print a JSON Schema: state, task, new-task, plan, graph, report, feedback, checkpoint, config or bundle
 ///
@@ -12,14 +10,15 @@ use super::super::ui::Answer;
 #[derive(Args)]
 pub struct SchemaArgs {
     /// Which one
+    #[arg(value_parser = PossibleValuesParser::new(NAMES), hide_possible_values = true)]
     pub name: String,
 }
 
-pub fn run(args: &SchemaArgs) -> Result<Answer, Failure> {
-    let schema = schema(&args.name).ok_or_else(|| {
-        Failure::usage(format!("there is no schema `{}`", args.name))
-            .hint(format!("one of {}", NAMES.join(", ")))
-    })?;
-    let text = to_json_pretty(&schema);
-    Ok(Answer::new(schema, text))
+impl Execute for SchemaArgs {
+    fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
+        let schema = schema(&self.name)
+            .ok_or_else(|| Failure::usage(format!("there is no schema `{}`", self.name)))?;
+        let text = to_json_pretty(&schema);
+        Ok(Answer::new(schema, text))
+    }
 }

@@ -1,15 +1,7 @@
-use clap::Args;
-use serde_json::json;
-
-use crate::flow::Failure;
-use crate::supervise::signals::exit_code;
-use crate::supervise::watcher::{self, Ended, Told};
-use crate::text::shown_line;
-use crate::wire::to_json_line;
-
-use super::super::Session;
-use super::super::ui::Answer;
-use super::people_only;
+use crate::cli::prelude::*;
+use crate::supervise::notifier::Told;
+use crate::supervise::watcher;
+use crate::supervise::watcher::Ended;
 
 /// Watch the board, and say what needs a person (people)
 ///
@@ -25,22 +17,22 @@ pub struct WatchArgs {
     pub once: bool,
 }
 
-pub fn run(session: &mut Session, args: &WatchArgs) -> Result<Answer, Failure> {
-    people_only(session, "watch the board")?;
-    let ui = session.ui;
-    let line = |told: &Told| shown_line(&told.line()).into_owned();
-    if args.once {
-        let told = watcher::once(&mut session.ctx)?;
-        let text: String = told.iter().map(|told| line(told) + "\n").collect();
-        return Ok(Answer::new(json!({ "alerts": told }), text));
+impl OnBoard for WatchArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        session.people_only("watch the board")?;
+        let ui = session.ui;
+        let line = |told: &Told| shown_line(&told.line()).into_owned();
+        if self.once {
+            let told = watcher::once(&mut session.ctx)?;
+            let text: String = told.iter().map(|told| line(told) + "\n").collect();
+            return Ok(Answer::new(json!({ "alerts": told }), text));
+        }
+        session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
+        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
+        let (ended, exit) = match watcher::watch(&mut session.ctx, &show)? {
+            Ended::Signal(signal) => (format!("signal {signal}"), exit_code(signal)),
+            Ended::NobodyListens => ("nobody listens".to_owned(), DONE),
+        };
+        Ok(Answer::new(json!({ "ended": ended }), "").exit(exit))
     }
-    session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-    let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
-    let ended = watcher::watch(&mut session.ctx, &show)?;
-    let mut answer = Answer::new(json!({ "ended": "nobody listens" }), String::new());
-    if let Ended::Signal(signal) = ended {
-        answer.data = json!({ "ended": format!("signal {signal}") });
-        answer.exit = exit_code(signal);
-    }
-    Ok(answer)
 }

@@ -1,13 +1,13 @@
 //! Whether the demo showed what it is there to show: judged by the board, the log and the repository, not by the script.
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::flow::Failure;
-use crate::supervise::Kind;
-
 use super::stage::{Stage, Tested};
 use super::story::Story;
+use crate::board::Transition;
+use crate::board::history::{Event, HistoryEntry};
+use crate::board::review::IssueStatus;
+use crate::board::state::GoalStatus;
+use crate::cli::prelude::*;
+use crate::supervise::Kind;
 
 /// One of the things shown.
 #[derive(Debug, Clone, Serialize)]
@@ -26,81 +26,88 @@ pub struct Check {
 /// Where the gate that stopped `join` wrote what it said.
 const GATE_LOG: &str = "gate-merge-tests.log";
 
-/// A task with its history, as `liza task show` tells it.
-struct Task(Value);
+/// A task with its history, as the board has it.
+struct Played<'b>(&'b Task);
 
-impl Task {
-    fn of(stage: &Stage, id: &str) -> Result<Self, Failure> {
-        Ok(Self(stage.liza_json(&["task", "show", id])?))
+impl<'b> Played<'b> {
+    fn of(board: &'b Board, id: &str) -> Result<Self, Failure> {
+        let found = board.tasks.iter().find(|task| task.id.as_str() == id);
+        let missing = || Failure::new(ErrorCode::BugDemo, format!("there is no task `{id}`"));
+        found.map(Self).ok_or_else(missing)
     }
 
-    fn id(&self) -> &str {
-        self.0["id"].as_str().unwrap_or_default()
-    }
-
-    fn events(&self, name: &str) -> impl Iterator<Item = &Value> {
-        let all = self.0["history"].as_array().into_iter().flatten();
-        all.filter(move |line| line["event"] == *name)
+    fn events(&self, event: Event) -> impl Iterator<Item = &'b HistoryEntry> {
+        self.0.body().history.iter().filter(move |line| line.event == event)
     }
 
     fn is_merged(&self) -> bool {
-        self.0["status"] == "MERGED"
+        self.0.status == Status::Merged
+    }
+
+    fn was_claimed_from(&self, status: Status) -> bool {
+        self.events(Event::Claimed).any(|line| line.from == Some(status))
+    }
+
+    /// What the first such entry of its history says.
+    fn detail(&self, event: Event) -> &'b str {
+        self.events(event).next().and_then(|line| line.detail.as_deref()).unwrap_or_default()
     }
 
     /// What was handed in at first.
-    fn first_commit(&self) -> &str {
-        self.events("submitted").next().and_then(|line| line["commit"].as_str()).unwrap_or_default()
+    fn first_commit(&self) -> &'b str {
+        let first = self.events(Event::Submitted).next().and_then(|line| line.commit.as_ref());
+        first.map_or("", |commit| commit.as_str())
     }
 
-    fn merge(&self) -> String {
-        self.0["merge"]["commit"].as_str().unwrap_or_default().chars().take(7).collect()
+    fn merge(&self) -> &'b str {
+        self.0.body().merge.as_ref().map_or("", |merge| merge.commit.short())
     }
 
-    fn agents_of<'a>(&'a self, event: &'a str) -> Vec<&'a str> {
-        self.events(event).filter_map(|line| line["agent"].as_str()).collect()
+    /// Who did this first.
+    fn first_by(&self, event: Event) -> &'b str {
+        self.events(event).next().map_or("", |line| line.agent.as_str())
     }
 }
 
 pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
-    let status = stage.liza_json(&["status"])?;
+    let board = stage.board()?;
     let commits = stage.git(&["rev-list", "--first-parent", "integration"])?;
     let commits: Vec<&str> = commits.lines().collect();
     // The tests of every commit take as long as all else; they are run meanwhile.
     std::thread::scope(|scope| {
         let history = scope.spawn(|| stage.tests_of("history", &commits));
-        let mut checks = seen(stage, story, &status)?;
+        let mut checks = seen(stage, story, &board)?;
         let history =
-            history.join().map_err(|_| Failure::new("bug.demo", "the tests could not be run"))??;
-        checks.push(gate(stage, story, &history)?);
-        checks.push(goal(stage, story, &status, history.first())?);
+            history.join().map_err(|_| Failure::new(ErrorCode::BugDemo, "the tests could not be run"))??;
+        checks.push(gate(stage, story, &board, &history)?);
+        checks.push(goal(stage, story, &board, history.first())?);
         Ok(checks)
     })
 }
 
 /// What the board and the log tell.
-fn seen(stage: &Stage, story: &Story, status: &Value) -> Result<Vec<Check>, Failure> {
+fn seen(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failure> {
     Ok(vec![
-        decomposition(stage, story, status)?,
+        decomposition(stage, story, board)?,
         parallel(story),
         ownership(story),
-        rejection(stage)?,
-        own_approval(stage, status)?,
-        takeover(stage, story)?,
-        conflict(stage)?,
-        pause(stage, story)?,
+        rejection(board)?,
+        own_approval(stage, board)?,
+        takeover(stage, story, board)?,
+        conflict(stage, board)?,
+        pause(story, board)?,
     ])
 }
 
-fn decomposition(stage: &Stage, story: &Story, status: &Value) -> Result<Check, Failure> {
-    let tasks = status["tasks"].as_array().map_or(0, Vec::len);
-    let readme = Task::of(stage, "readme")?;
-    let needed: Vec<&str> =
-        readme.0["depends_on"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let by_planner = readme.0["created_by"] == "planner-1";
+fn decomposition(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
+    let tasks = board.tasks.len();
+    let readme = Played::of(board, "readme")?.0;
+    let needed = &readme.depends_on;
+    let by_planner = readme.body().created_by.as_str() == "planner-1";
     let in_order = story.in_order("words", "count")
         && story.in_order("words", "top")
         && !needed.is_empty()
-        && needed.iter().all(|task| story.in_order(task, "readme"));
+        && needed.iter().all(|task| story.in_order(task.as_str(), "readme"));
     Ok(Check {
         name: "decomposition",
         shown: by_planner && in_order && tasks == stage.cast.tasks as usize,
@@ -132,63 +139,56 @@ fn ownership(story: &Story) -> Check {
     }
 }
 
-fn rejection(stage: &Stage) -> Result<Check, Failure> {
-    let count = Task::of(stage, "count")?;
-    let issue = &count.0["issues"][0];
-    let text = issue["issue"].as_str().unwrap_or_default().to_owned();
-    let resolved = issue["status"] == "resolved" && issue["file"] == "commands/count.sh";
-    let fixed = count.events("claimed").any(|line| line["from"] == "REJECTED");
+fn rejection(board: &Board) -> Result<Check, Failure> {
+    let count = Played::of(board, "count")?;
+    let issue = count.0.body().issues.first();
+    let text = issue.map_or("", |issue| &issue.issue);
+    let resolved =
+        issue.is_some_and(|issue| issue.status == IssueStatus::Resolved && issue.file == "commands/count.sh");
+    let fixed = count.was_claimed_from(Status::Rejected);
     Ok(Check {
         name: "rejection",
-        shown: count.events("rejected").next().is_some() && resolved && fixed && count.is_merged(),
+        shown: count.events(Event::Rejected).next().is_some() && resolved && fixed && count.is_merged(),
         what: "a rejection and its fix",
         found: format!("{}; mended and merged as {}", text, count.merge()),
         place: "liza task show count".to_owned(),
     })
 }
 
-fn own_approval(stage: &Stage, status: &Value) -> Result<Check, Failure> {
-    let words = Task::of(stage, "words")?;
-    let coder = words.agents_of("submitted").first().copied().unwrap_or_default().to_owned();
-    let log = stage.liza_json(&["log", "--number", "100000"])?;
+fn own_approval(stage: &Stage, board: &Board) -> Result<Check, Failure> {
+    let words = Played::of(board, "words")?;
+    let coder = words.first_by(Event::Submitted);
     // Once under its own name, once under none; where the kernel does not tell who is whose child, only the first is tried.
     let tries = if cfg!(target_os = "linux") { 2 } else { 1 };
-    let refused: Vec<u64> = log["records"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|record| record["event"] == "record_violation" && record["by"] == *coder)
-        .filter_map(|record| record["revision"].as_u64())
-        .collect();
-    let approved_by = words.0["approval"]["reviewer"].as_str().unwrap_or_default().to_owned();
+    let log = stage.log(board)?;
+    let violations = log.iter().filter(|record| matches!(record.what, Transition::RecordViolation(_)));
+    let its = violations.filter(|record| record.by.id().as_str() == coder);
+    let refused: Vec<String> = its.map(|record| record.revision.to_string()).collect();
+    let approved_by = words.0.body().approval.as_ref().map_or("", |approval| approval.reviewer.as_str());
     Ok(Check {
         name: "self_approval",
         shown: refused.len() == tries
-            && status["tier0_violations"].as_u64() == u64::try_from(tries).ok()
+            && u64::try_from(tries) == Ok(board.rest.circuit_breaker.tier0_violations)
             && approved_by.starts_with("code-reviewer-"),
         what: "self-approval refused",
         found: format!("{coder} was refused {} times; {approved_by} approved words", refused.len()),
-        place: format!(
-            "liza log: record_violation at {}",
-            refused.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-        ),
+        place: format!("liza log: record_violation at {}", refused.join(", ")),
     })
 }
 
-fn takeover(stage: &Stage, story: &Story) -> Result<Check, Failure> {
-    let top = Task::of(stage, "top")?;
-    let claimed = top.agents_of("claimed");
-    let killed = story.killed.clone().unwrap_or_default();
-    let finished = top.agents_of("submitted").first().copied().unwrap_or_default().to_owned();
+fn takeover(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
+    let top = Played::of(board, "top")?;
+    let killed = story.killed.as_deref().unwrap_or_default();
+    let finished = top.first_by(Event::Submitted);
     let released = top
-        .events("released")
-        .any(|line| line["detail"].as_str().is_some_and(|detail| detail.contains("signal 9")));
+        .events(Event::Released)
+        .any(|line| line.detail.as_ref().is_some_and(|detail| detail.contains("signal 9")));
     // The commit of the one who was killed is part of what was merged.
     let kept =
         stage.git(&["log", "--format=%an %s", "integration"])?.contains(&format!("{killed} Test of top"));
     Ok(Check {
         name: "takeover",
-        shown: claimed.first() == Some(&killed.as_str())
+        shown: top.first_by(Event::Claimed) == killed
             && !finished.is_empty()
             && finished != killed
             && released
@@ -200,28 +200,27 @@ fn takeover(stage: &Stage, story: &Story) -> Result<Check, Failure> {
     })
 }
 
-fn conflict(stage: &Stage) -> Result<Check, Failure> {
-    let both = [Task::of(stage, "upper")?, Task::of(stage, "reverse")?];
-    let failed = both.iter().find(|task| task.events("integration_failed").next().is_some());
-    let fixed = failed.is_some_and(|task| {
-        task.is_merged() && task.events("claimed").any(|line| line["from"] == "INTEGRATION_FAILED")
-    });
+fn conflict(stage: &Stage, board: &Board) -> Result<Check, Failure> {
+    let both = [Played::of(board, "upper")?, Played::of(board, "reverse")?];
+    let failed = both.iter().find(|task| task.events(Event::IntegrationFailed).next().is_some());
+    let fixed =
+        failed.is_some_and(|task| task.is_merged() && task.was_claimed_from(Status::IntegrationFailed));
     let text = stage.git(&["show", "integration:lib/text.sh"])?;
     let found = failed.map_or("there was no conflict".to_owned(), |task| {
-        let detail = task.events("integration_failed").next().and_then(|line| line["detail"].as_str());
-        format!("{}: {}; settled and merged as {}", task.id(), detail.unwrap_or_default(), task.merge())
+        let detail = task.detail(Event::IntegrationFailed);
+        format!("{}: {detail}; settled and merged as {}", task.0.id, task.merge())
     });
     Ok(Check {
         name: "conflict",
         shown: fixed && text.contains("upper() {") && text.contains("backwards() {"),
         what: "a conflict settled by an integration fix",
         found,
-        place: failed.map_or(String::new(), |task| format!("liza task show {}", task.id())),
+        place: failed.map_or(String::new(), |task| format!("liza task show {}", task.0.id)),
     })
 }
 
-fn pause(stage: &Stage, story: &Story) -> Result<Check, Failure> {
-    let usage = Task::of(stage, "usage")?;
+fn pause(story: &Story, board: &Board) -> Result<Check, Failure> {
+    let usage = Played::of(board, "usage")?;
     let (shown, found) = match &story.pause {
         None => (false, "the run was never paused".to_owned()),
         Some(pause) if pause.begun_meanwhile.is_empty() => (
@@ -239,11 +238,10 @@ fn pause(stage: &Stage, story: &Story) -> Result<Check, Failure> {
     })
 }
 
-fn gate(stage: &Stage, story: &Story, history: &[Tested]) -> Result<Check, Failure> {
-    let (first, second) = (Task::of(stage, "separator")?, Task::of(stage, "join")?);
-    let stopped = second.events("integration_failed").next();
-    let reason = stopped.and_then(|line| line["detail"].as_str()).unwrap_or_default();
-    let mended = second.events("claimed").any(|line| line["from"] == "INTEGRATION_FAILED");
+fn gate(stage: &Stage, story: &Story, board: &Board, history: &[Tested]) -> Result<Check, Failure> {
+    let (first, second) = (Played::of(board, "separator")?, Played::of(board, "join")?);
+    let reason = second.detail(Event::IntegrationFailed);
+    let mended = second.was_claimed_from(Status::IntegrationFailed);
     // Made once more without liza: what each of them handed in, and both together.
     let alone = [first.first_commit(), second.first_commit()];
     let together = stage.git(&["merge-tree", "--write-tree", alone[0], alone[1]])?;
@@ -273,11 +271,11 @@ fn gate(stage: &Stage, story: &Story, history: &[Tested]) -> Result<Check, Failu
     })
 }
 
-fn goal(stage: &Stage, story: &Story, status: &Value, head: Option<&Tested>) -> Result<Check, Failure> {
+fn goal(stage: &Stage, story: &Story, board: &Board, head: Option<&Tested>) -> Result<Check, Failure> {
     let (green, said) = head.map_or((false, ""), |head| (head.green, head.said.as_str()));
-    let complete = story.answer["data"]["outcome"] == "complete"
-        && status["goal_status"].as_str().is_some_and(|text| text.eq_ignore_ascii_case("complete"));
-    let verified = stage.liza_json(&["verify"]).is_ok();
+    let complete = story.answer.data.as_ref().is_some_and(|end| end.outcome == "complete")
+        && board.rest.goal.status == GoalStatus::Complete;
+    let verified = stage.must_liza(&["verify"]).is_ok();
     let tests = said.lines().filter(|line| line.starts_with("ok ")).count();
     let word = |yes: bool, no: &'static str| if yes { "" } else { no };
     Ok(Check {

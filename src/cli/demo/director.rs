@@ -2,22 +2,18 @@
 //! what happens. It waits for conditions, never for time to pass.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
-use serde_json::Value;
-
-use crate::flow::Failure;
-use crate::supervise::child::{adopt_orphans, end_descendants, this_program};
-use crate::supervise::signals;
-use crate::supervise::{Event, Kind};
-use crate::text::pad_to;
 
 use super::stage::Stage;
-use super::story::{Pause, Story};
+use super::story::{Pause, RunEnd, Story};
+use crate::board::{SwitchKind, Transition};
+use crate::cli::prelude::*;
+use crate::host::{Child, Program, Streams, adopt_orphans, lives, this_program};
+use crate::policy::view::Scene;
+use crate::supervise::child::end_descendants;
+use crate::supervise::{ChildAnswer, Event, Kind, signals};
 
 /// How often marker files are looked for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -38,7 +34,7 @@ pub enum Outcome {
 
 enum Wake {
     Said(Box<Event>),
-    Answered(Value),
+    Answered(ChildAnswer<RunEnd>),
     Ended,
     Signal(i32),
 }
@@ -81,7 +77,7 @@ impl Ears {
         signals::forward(move |signal| {
             let _ = to.send(Wake::Signal(signal));
         })
-        .map_err(|error| Failure::new("io.failed", format!("signals cannot be caught: {error}")))?;
+        .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}")))?;
         Ok(Self { tx, rx })
     }
 }
@@ -104,16 +100,12 @@ pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
         return Ok(Outcome::Signal(signal));
     }
     let story = director.story;
-    if story.answer["ok"] != true {
-        let why = story.answer["error"]["message"].as_str().unwrap_or("it did not say why");
-        return Err(Failure::new("bug.demo", format!("`liza run` failed: {why}")));
+    if !story.answer.ok {
+        let why = story.answer.error.as_ref().map_or("it did not say why", |error| &error.message);
+        return Err(Failure::new(ErrorCode::BugDemo, format!("`liza run` failed: {why}")));
     }
-    for cause in story.answer["data"]["causes"].as_array().into_iter().flatten() {
-        stage.show(&format!(
-            "{}: {}",
-            cause["task"].as_str().unwrap_or("the run"),
-            cause["why"].as_str().unwrap_or_default()
-        ));
+    for cause in story.answer.data.iter().flat_map(|end| &end.causes) {
+        stage.show(&format!("{}: {}", cause.task.as_deref().unwrap_or("the run"), cause.why));
     }
     Ok(Outcome::Played(Box::new(story)))
 }
@@ -126,20 +118,12 @@ struct Run {
 impl Run {
     fn start(stage: &Stage, tx: Sender<Wake>) -> Result<Self, Failure> {
         adopt_orphans();
-        let liza = this_program();
         let mut child = stage
-            .command(&liza)
-            .arg("__hold")
-            .arg(std::process::id().to_string())
-            .arg("--")
-            .arg(&liza)
+            .on_stage(Program::held(this_program()))
             .args(["--json", "run"])
-            // The holder leaves signals to the command it holds, so they go to the group of both.
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| Failure::new("io.failed", format!("liza cannot be run: {error}")))?;
+            .streams(Streams::OutputOnly)
+            .start()
+            .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("liza cannot be run: {error}")))?;
         if let Some(pipe) = child.stdout.take() {
             std::thread::spawn(move || listen(pipe, &tx));
         }
@@ -150,11 +134,12 @@ impl Run {
     fn end(&mut self) {
         let deadline = Instant::now() + GRACE;
         if let Ok(None) = self.child.try_wait() {
-            signal_group(self.child.id(), Signal::TERM);
+            // The holder leaves signals to the command it holds, so they go to the group of both.
+            self.child.signal_group(Signal::TERM);
         }
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > deadline {
-                let _ = self.child.kill();
+                self.child.signal(Signal::KILL);
             }
             std::thread::sleep(LOOK);
         }
@@ -186,22 +171,6 @@ fn gate_ran(event: &Event) -> bool {
     event.event == Kind::Notice && event.text.starts_with("gate ") && event.text.contains(" after ")
 }
 
-fn signal(pid: u32, what: Signal) {
-    if let Some(pid) = pid_of(pid) {
-        let _ = rustix::process::kill_process(pid, what);
-    }
-}
-
-fn signal_group(leader: u32, what: Signal) {
-    if let Some(leader) = pid_of(leader) {
-        let _ = rustix::process::kill_process_group(leader, what);
-    }
-}
-
-fn pid_of(number: u32) -> Option<Pid> {
-    i32::try_from(number).ok().and_then(Pid::from_raw)
-}
-
 impl Director<'_> {
     /// Until the run has ended; the signal, if one came first.
     fn watch(&mut self, rx: &Receiver<Wake>) -> Result<Option<i32>, Failure> {
@@ -217,10 +186,8 @@ impl Director<'_> {
                 Ok(Wake::Signal(signal)) => return Ok(Some(signal)),
                 Ok(Wake::Ended) | Err(RecvTimeoutError::Disconnected) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) if last.elapsed() > patience => {
-                    return Err(Failure::new(
-                        "bug.demo",
-                        format!("nothing has happened for {} s", patience.as_secs()),
-                    ));
+                    let text = format!("nothing has happened for {} s", patience.as_secs());
+                    return Err(Failure::new(ErrorCode::BugDemo, text));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -298,7 +265,7 @@ impl Director<'_> {
                 said if gate_ran => said.to_owned(),
                 said => format!("  ({said})"),
             };
-            let what = if gate_ran { "" } else { event.event.word() };
+            let what = if gate_ran { String::new() } else { event.event.word() };
             let who = if event.agent.is_empty() { "liza run" } else { &event.agent };
             self.stage.ui.narrate(&format!("  {} {what}{task}{text}", pad_to(who, 16)));
         }
@@ -306,10 +273,11 @@ impl Director<'_> {
 
     /// `usage` has the file now that `version` owns, too.
     fn see_who_waits(&mut self) -> Result<(), Failure> {
-        let status = self.stage.liza_json(&["status"])?;
-        let waits =
-            status["tasks"].as_array().and_then(|tasks| tasks.iter().find(|task| task["id"] == "version"));
-        let on = waits.map(|task| task["waiting_on"].to_string()).unwrap_or_default();
+        let board = self.stage.board()?;
+        let (world, now) = (self.stage.store().surroundings(&board)?, crate::host::now());
+        let version = board.tasks.iter().find(|task| task.id.as_str() == "version");
+        let waits = version.and_then(|task| Scene::new(&board, &world, &now).waiting(task));
+        let on = waits.map(|waits| format!("{:?}", waits.on)).unwrap_or_default();
         if on.contains("usage") {
             self.stage.heading("Two tasks own the file `wordtool`: one works, the other waits.");
             self.stage.show(&format!("liza status: version waits, waiting_on {on}"));
@@ -325,11 +293,9 @@ impl Director<'_> {
             self.stage.heading(
                 "A coder has tried to approve its own work, also with its identity taken off. Refused:",
             );
-            let log = self.stage.liza_json(&["log", "--number", "1000"])?;
-            for record in log["records"].as_array().into_iter().flatten() {
-                if record["event"] == "record_violation" {
-                    let message = record["do"]["record_violation"]["message"].as_str().unwrap_or_default();
-                    self.stage.show(message);
+            for record in self.stage.log(&self.stage.board()?)? {
+                if let Transition::RecordViolation(violation) = record.what {
+                    self.stage.show(&violation.message);
                 }
             }
         }
@@ -342,7 +308,7 @@ impl Director<'_> {
                 if matches!(self.kill, Kill::TakenOver) && self.stage.marker("at-usage").is_some() =>
             {
                 self.stage.heading("Somebody types `touch .liza/PAUSE` while agents are at work.");
-                self.stage.touch("PAUSE", "the demo looks around")?;
+                self.stage.touch_pause(None, "the demo looks around")?;
                 self.stop = Stop::Set;
             }
             Stop::Noticed { from } if self.stage.marker("paused-usage").is_some() => self.resume(*from)?,
@@ -356,19 +322,19 @@ impl Director<'_> {
         let mut words = who.split_whitespace();
         let agent = words.next().unwrap_or_default().to_owned();
         let shell = words.next().and_then(|pid| pid.parse::<i32>().ok()).and_then(Pid::from_raw);
-        let agents = self.stage.liza_json(&["agent", "list"])?;
-        let known =
-            agents["agents"].as_array().and_then(|all| all.iter().find(|known| known["id"] == *agent));
-        let runner = known.and_then(|known| known["runner"].as_u64()).and_then(|pid| u32::try_from(pid).ok());
-        let (Some(runner), Some(shell)) = (runner, shell) else {
-            return Err(Failure::new("bug.demo", format!("the runner of {agent} cannot be found")));
+        let board = self.stage.board()?;
+        let known = board.rest.agents.iter().find(|(id, _)| id.as_str() == agent);
+        let runner = known.and_then(|(_, known)| known.runner.as_ref()).filter(|runner| lives(runner));
+        let runner = runner.and_then(|runner| i32::try_from(runner.pid).ok());
+        let (Some(runner), Some(shell)) = (runner.and_then(Pid::from_raw), shell) else {
+            return Err(Failure::new(ErrorCode::BugDemo, format!("the runner of {agent} cannot be found")));
         };
         self.stage.heading(&format!(
             "{agent} has committed half of `top`. Now it is killed, and its runner with it (SIGKILL)."
         ));
         // It would be back in a second; the demo wants to see somebody else take over.
-        self.stage.touch(&format!("PAUSE-{agent}"), "the demo wants another to take over")?;
-        signal(runner, Signal::KILL);
+        self.stage.touch_pause(Some(&agent), "the demo wants another to take over")?;
+        let _ = rustix::process::kill_process(runner, Signal::KILL);
         let _ = rustix::process::kill_process_group(shell, Signal::KILL);
         self.story.killed = Some(agent.clone());
         self.kill = Kill::Done { agent };
@@ -379,7 +345,7 @@ impl Director<'_> {
         let Kill::Done { agent } = &self.kill else { return Ok(()) };
         if agent != by {
             self.stage.heading(&format!("{by} goes on with `top` from what {agent} had committed."));
-            self.stage.liza_json(&["resume", "--agent", agent])?;
+            self.stage.must_liza(&["resume", "--agent", agent])?;
             self.kill = Kill::TakenOver;
         }
         Ok(())
@@ -389,9 +355,10 @@ impl Director<'_> {
         if !matches!(self.stop, Stop::Set) {
             return Ok(());
         }
-        let status = self.stage.liza_json(&["status"])?;
-        if status["switch"] == "PAUSE" {
-            self.stop = Stop::Noticed { from: status["revision"].as_u64().unwrap_or_default() };
+        let board = self.stage.board()?;
+        let switches = self.stage.store().surroundings(&board)?.switches;
+        if switches.global().is_some_and(|switch| switch.kind == SwitchKind::Pause) {
+            self.stop = Stop::Noticed { from: board.revision };
             // The coder of `usage` has waited for this moment to hand in its work.
             self.stage.mark("go-usage")?;
         }
@@ -402,18 +369,14 @@ impl Director<'_> {
         self.stage.show(
             "the coder of `usage` wanted to submit and was turned away (exit 5); its work is committed",
         );
-        let log = self.stage.liza_json(&["log", "--number", "1000"])?;
-        let until = log["revision"].as_u64().unwrap_or_default();
+        let board = self.stage.board()?;
+        let until = board.revision;
         // Whoever had the board's lock when PAUSE was set may still have finished: one commit, the next one.
-        let begun_meanwhile: Vec<String> = log["records"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|record| record["revision"].as_u64().is_some_and(|at| at > from + 1 && at <= until))
-            .filter_map(|record| record["event"].as_str())
-            .filter(|event| BEGINNINGS.contains(event))
-            .map(str::to_owned)
-            .collect();
+        let log = self.stage.log(&board)?;
+        let meanwhile =
+            log.iter().filter(|record| record.revision > from + 1).map(|record| record.what.name());
+        let begun = meanwhile.filter(|event| BEGINNINGS.contains(event)).map(str::to_owned);
+        let begun_meanwhile = begun.collect();
         self.stage.show("nothing was claimed, submitted, judged or merged meanwhile");
         self.stage.heading("`liza resume`: it goes on where it was.");
         self.stage.show(&self.stage.liza(&["resume"])?);

@@ -1,17 +1,15 @@
 //! Where the demo plays: a repository of its own, a home of its own, and a folder of marker files by which the scripted
 //! agents say where they are. Whatever the machine's git was told has no say here.
 
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
-use serde_json::Value;
-
-use crate::flow::Failure;
-use crate::supervise::child::this_program;
-
-use super::super::ui::Ui;
 use super::project;
+use crate::board::SwitchKind;
+use crate::cli::prelude::*;
+use crate::host::{Program, this_program};
+use crate::store::{Machine, Store};
+use crate::supervise::ChildAnswer;
+use crate::wire::log::Record;
 
 /// How large the demo is, and how slow.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +54,7 @@ impl Stage {
         stage.git(&["config", "core.autocrlf", "false"])?;
         stage.git(&["add", "--all"])?;
         stage.git(&["commit", "--quiet", "--no-verify", "-m", "wordtool, its spec, and the agents"])?;
-        stage.liza_json(&["init", project::GOAL, "--spec", project::SPEC, "--no-hooks"])?;
+        stage.must_liza(&["init", project::GOAL, "--spec", project::SPEC, "--no-hooks"])?;
         Ok(stage)
     }
 
@@ -68,9 +66,9 @@ impl Stage {
         std::fs::write(&path, text).map_err(|error| Failure::io("write", &path, &error))
     }
 
-    /// A file under `.liza`, as anybody may make one to set a switch.
-    pub fn touch(&self, switch: &str, reason: &str) -> Result<(), Failure> {
-        let path = self.root.join(".liza").join(switch);
+    /// The file of the switch PAUSE, as anybody may make one.
+    pub fn touch_pause(&self, agent: Option<&str>, reason: &str) -> Result<(), Failure> {
+        let path = self.store().switch_path(SwitchKind::Pause, agent);
         std::fs::write(&path, reason).map_err(|error| Failure::io("write", &path, &error))
     }
 
@@ -87,9 +85,9 @@ impl Stage {
 
     /// What coders were told about this task, from one session to the next.
     pub fn prompts(&self, task: &str) -> Vec<String> {
-        let rounds =
-            std::fs::read_dir(self.root.join(".liza/runs").join(task)).into_iter().flatten().flatten();
-        let files = rounds.flat_map(|round| std::fs::read_dir(round.path()).into_iter().flatten().flatten());
+        let machine = Machine::new(Store::address_in(&self.root), &self.root);
+        let rounds = TaskId::new(task).map(|task| machine.rounds(&task)).unwrap_or_default();
+        let files = rounds.iter().flat_map(|round| std::fs::read_dir(round).into_iter().flatten().flatten());
         let prompts = files.filter(|file| {
             let name = file.file_name().to_string_lossy().into_owned();
             name.starts_with("coder-") && name.ends_with(".prompt.md")
@@ -97,52 +95,48 @@ impl Stage {
         prompts.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect()
     }
 
-    /// A command in the repository. In a process group of its own: Ctrl-C is for the demo to handle.
-    pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.current_dir(&self.root).stdin(Stdio::null()).process_group(0);
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if ["GIT_", "LIZA_", "DEMO_", "XDG_"].iter().any(|start| text.starts_with(start)) {
-                command.env_remove(&name);
-            }
-        }
-        command
+    /// Has a program run in the repository. In a process group of its own: Ctrl-C is for the demo to handle.
+    pub fn on_stage(&self, program: Program) -> Program {
+        let program = program
+            .dir(&self.root)
+            .own_group()
+            .without_env(|name| {
+                ["GIT_", "LIZA_", "DEMO_", "XDG_"].iter().any(|start| name.starts_with(start))
+            })
             .env("HOME", &self.home)
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("TMPDIR", &self.scratch)
             .env("DEMO_STAGE", &self.markers);
-        if let Some(speed) = self.cast.speed.filter(|speed| *speed > 0.0) {
-            command.env("DEMO_SPEED", speed.to_string());
+        match self.cast.speed.filter(|speed| *speed > 0.0) {
+            Some(speed) => program.env("DEMO_SPEED", speed.to_string()),
+            None => program,
         }
-        command
     }
 
     pub fn git(&self, args: &[&str]) -> Result<String, Failure> {
-        let mut command = self.command(Path::new("git"));
-        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
-            command.env(name, "Demo");
-        }
-        for name in ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-            command.env(name, "demo@localhost");
-        }
-        let output = command.args(args).output().map_err(|error| {
-            Failure::new("git.missing", format!("git cannot be run: {error}"))
+        let git = self
+            .on_stage(Program::new("git"))
+            .env("GIT_AUTHOR_NAME", "Demo")
+            .env("GIT_COMMITTER_NAME", "Demo")
+            .env("GIT_AUTHOR_EMAIL", "demo@localhost")
+            .env("GIT_COMMITTER_EMAIL", "demo@localhost");
+        let output = git.args(args).output().map_err(|error| {
+            Failure::new(ErrorCode::GitMissing, format!("git cannot be run: {error}"))
                 .hint("install git 2.38 or newer")
         })?;
         if output.status.success() {
             return Ok(said(&output.stdout));
         }
         let why = said(&output.stderr);
-        Err(Failure::new("git.failed", format!("git {}: {}", args.join(" "), why.trim())))
+        Err(Failure::new(ErrorCode::GitFailed, format!("git {}: {}", args.join(" "), why.trim())))
     }
 
     fn run_liza(&self, args: &[&str]) -> Result<Output, Failure> {
-        self.command(&this_program())
+        self.on_stage(Program::new(this_program()))
             .args(args)
             .output()
-            .map_err(|error| Failure::new("io.failed", format!("liza cannot be run: {error}")))
+            .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("liza cannot be run: {error}")))
     }
 
     /// What the person at the keyboard types, and what comes back, whatever the exit code.
@@ -151,21 +145,28 @@ impl Stage {
         Ok(format!("{}{}", said(&output.stdout), said(&output.stderr)))
     }
 
-    pub fn liza_json(&self, args: &[&str]) -> Result<Value, Failure> {
-        let mut all = vec!["--json"];
-        all.extend(args);
-        let output = self.run_liza(&all)?;
-        let mut answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    /// The same, if it has to succeed.
+    pub fn must_liza(&self, args: &[&str]) -> Result<(), Failure> {
+        let output = self.run_liza(&[&["--json"], args].concat())?;
         if output.status.success() {
-            let revision = answer["revision"].take();
-            let mut data = answer["data"].take();
-            if data.is_object() {
-                data["revision"] = revision;
-            }
-            return Ok(data);
+            return Ok(());
         }
-        let why = answer["error"]["message"].as_str().unwrap_or_default();
-        Err(Failure::new("bug.demo", format!("`liza {}` failed: {why}", args.join(" "))))
+        let answer: ChildAnswer = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let why = answer.error.unwrap_or_default().message;
+        Err(Failure::new(ErrorCode::BugDemo, format!("`liza {}` failed: {why}", args.join(" "))))
+    }
+
+    pub fn store(&self) -> Store {
+        Store::new(Store::address_in(&self.root))
+    }
+
+    pub fn board(&self) -> Result<Board, Failure> {
+        Ok(self.store().read(&Needs::Everything)?.board)
+    }
+
+    /// What was done up to this state of the board.
+    pub fn log(&self, board: &Board) -> Result<Vec<Record>, Failure> {
+        Ok(self.store().read_log(board.journal.length)?)
     }
 
     /// Checks out these trees one after the other in a place of that name where nobody works, and runs the tests of each
@@ -176,8 +177,9 @@ impl Stage {
         self.git(&["worktree", "add", "--quiet", "--detach", "--no-checkout", &text, "integration"])?;
         let tested = trees.iter().map(|tree| {
             self.git(&["-C", &text, "read-tree", "--reset", "-u", tree])?;
-            let ran = self.command(Path::new("sh")).arg("tests/run.sh").current_dir(&place).output();
-            let ran = ran.map_err(|error| Failure::new("io.failed", format!("sh cannot be run: {error}")))?;
+            let ran = self.on_stage(Program::new("sh")).arg("tests/run.sh").dir(&place).output();
+            let ran =
+                ran.map_err(|error| Failure::new(ErrorCode::IoFailed, format!("sh cannot be run: {error}")))?;
             Ok(Tested { green: ran.status.success(), said: said(&ran.stdout) })
         });
         let tested = tested.collect();

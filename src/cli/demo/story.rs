@@ -1,22 +1,31 @@
 //! What was seen while the team was at work.
 
-use std::collections::BTreeSet;
+use serde::Deserialize;
 
-use serde_json::Value;
-
-use crate::supervise::{Event, Kind};
+use crate::cli::prelude::*;
+use crate::policy::run::Cause;
+use crate::supervise::{ChildAnswer, Event, Kind};
 
 #[derive(Debug, Default)]
 pub struct Story {
     /// Everything that `liza run` told, in its order.
     pub events: Vec<Event>,
     /// The answer of `liza run`.
-    pub answer: Value,
+    pub answer: ChildAnswer<RunEnd>,
     /// What `version` waited for while `usage` had the file of both.
     pub waited_for: Option<String>,
     /// Who was killed with its runner.
     pub killed: Option<String>,
     pub pause: Option<Pause>,
+}
+
+/// How `liza run` says that it ended.
+#[derive(Debug, Default, Deserialize)]
+pub struct RunEnd {
+    pub outcome: String,
+    pub causes: Vec<Cause>,
+    /// The file of its report.
+    pub report: Option<String>,
 }
 
 /// A stop and what became of it.
@@ -32,6 +41,10 @@ pub struct Pause {
 }
 
 impl Story {
+    pub fn report(&self) -> Option<&str> {
+        self.answer.data.as_ref()?.report.as_deref()
+    }
+
     /// The most coders that were at work at the same moment, in the order of what was told.
     pub fn coders_at_once(&self) -> Vec<String> {
         let mut at_work: BTreeSet<String> = BTreeSet::new();

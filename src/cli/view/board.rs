@@ -1,13 +1,9 @@
 //! The board at a glance.
 
-use serde_json::{Value, json};
-
-use crate::board::{Board, Status, Task, TaskId, World};
-use crate::flow::Failure;
-use crate::flow::context::Context;
-use crate::policy::view::{NodeState, Scene, Waiting};
+use crate::board::{Switch, World};
+use crate::cli::prelude::*;
+use crate::policy::view::{Scene, Waiting};
 use crate::policy::wake::Trigger;
-use crate::text::{ago, clipped, pad_to};
 
 /// A board together with the moment it is looked at.
 pub struct Picture<'b> {
@@ -74,10 +70,8 @@ impl<'b> Picture<'b> {
         let mut text = String::new();
         for task in tasks {
             let doing = self.doing(task);
-            let line =
-                format!("{}  {}  {doing}", pad_to(task.id.as_str(), width), pad_to(task.status.as_str(), 18));
-            text.push_str(line.trim_end());
-            text.push('\n');
+            let (id, status) = (pad_to(task.id.as_str(), width), pad_to(task.status.as_str(), 18));
+            text.line(format!("{id}  {status}  {doing}").trim_end());
         }
         text
     }
@@ -114,18 +108,12 @@ impl<'b> Picture<'b> {
     }
 
     pub fn switches(&self) -> Vec<String> {
-        self.frame
-            .world
-            .switches
-            .set
-            .iter()
-            .map(|switch| {
-                let of = switch.subject.as_ref().map_or(String::new(), |subject| format!(" for {subject}"));
-                let why =
-                    if switch.reason.is_empty() { String::new() } else { format!(": {}", switch.reason) };
-                format!("{}{of}{why}", switch.kind.as_str())
-            })
-            .collect()
+        let words = |switch: &Switch| {
+            let of = switch.subject.as_ref().map_or(String::new(), |subject| format!(" for {subject}"));
+            let why = if switch.reason.is_empty() { String::new() } else { format!(": {}", switch.reason) };
+            format!("{}{of}{why}", switch.kind.as_str())
+        };
+        self.frame.world.switches.set.iter().map(words).collect()
     }
 }
 
@@ -134,7 +122,17 @@ pub fn unknown_task(board: &Board, id: &TaskId) -> Failure {
         Some(alike) => format!("did you mean `{}`?", alike.id),
         None => "`liza task list` shows every task".to_owned(),
     };
-    Failure::new("refused.unknown_task", format!("there is no task `{id}` on this board")).hint(hint)
+    Failure::new(Code::UnknownTask, format!("there is no task `{id}` on this board")).hint(hint)
+}
+
+/// The task, if it is on this board.
+pub fn known_task<'b>(board: &'b Board, id: &TaskId) -> Result<&'b Task, Failure> {
+    board.task(id).ok_or_else(|| unknown_task(board, id))
+}
+
+pub fn unknown_agent(id: &AgentId) -> Failure {
+    Failure::new(Code::UnknownAgent, format!("there is no agent `{id}` on this board"))
+        .hint("`liza agent list` shows them")
 }
 
 pub fn trigger_words(trigger: Trigger) -> &'static str {

@@ -1,111 +1,98 @@
 //! One task, for the person or agent that works on it or judges it.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 
 use super::{Frame, Picture};
 use crate::board::checklist;
-use crate::board::disagreement::Positions;
-use crate::board::quorum::approvers;
+use crate::board::history::Plan;
+use crate::board::review::Issue;
+use crate::board::review_result::Positions;
 use crate::board::task::{Body, Submission};
-use crate::board::{Board, Task};
-use crate::flow::Failure;
+use crate::cli::prelude::*;
 use crate::flow::alignment::Answer;
-use crate::flow::context::Context;
-use crate::text::{plural, shown, shown_line, side_by_side};
+use crate::text::{shown, side_by_side};
 
 /// Two of them and what stands between fit a terminal of 100 columns.
 const POSITION_WIDTH: usize = 46;
-
-/// Writing to a string cannot fail.
-macro_rules! line {
-    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
-}
 
 pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure> {
     let body = task.body();
     let frame = Frame::new(ctx, board)?;
     let picture = Picture::new(&frame, board);
     let mut text = String::new();
-    line!(text, "{}: {}", task.id, body.title);
-    line!(text, "status:    {} ({})", task.status, picture.node(task).as_str());
+    text.line(format!("{}: {}", task.id, body.title));
+    text.line(format!("status:    {} ({})", task.status, picture.node(task).as_str()));
     if let Some(waiting) = picture.waiting(task) {
-        line!(text, "waits:     {}", waiting.why);
+        text.line(format!("waits:     {}", waiting.why));
     }
     if let Some(agent) = &task.assigned_to {
-        line!(
-            text,
+        text.line(format!(
             "agent:     {agent} (epoch {}, iteration {}, {} review cycles)",
-            task.epoch,
-            task.iteration,
-            task.review_cycles_total
-        );
+            task.epoch, task.iteration, task.review_cycles_total
+        ));
     }
     if let Some(lease) = &task.lease {
-        line!(text, "lease:     {} until {}", lease.agent, lease.expires.at);
+        text.line(format!("lease:     {} until {}", lease.agent, lease.expires.at));
     }
     if let Some(attempt) = body.attempt() {
-        line!(text, "worktree:  {}", ctx.root().join(&attempt.worktree).display());
-        line!(text, "branch:    {} from {}", attempt.branch, attempt.base_commit.short());
+        text.line(format!("worktree:  {}", ctx.root().join(&attempt.worktree).display()));
+        text.line(format!("branch:    {} from {}", attempt.branch, attempt.base_commit.short()));
     }
     if !body.spent.is_nothing() {
-        line!(text, "spent:     {} in {} sessions", body.spent.words(), body.spent.sessions);
+        text.line(format!("spent:     {} in {} sessions", body.spent.words(), body.spent.sessions));
     }
     if let Some(spec) = &body.spec_ref {
-        line!(text, "spec:      {spec}");
+        text.line(format!("spec:      {spec}"));
     }
     if let Some(minutes) = body.timebox_minutes {
-        line!(text, "timebox:   {minutes} minutes");
+        text.line(format!("timebox:   {minutes} minutes"));
     }
     if !body.description.is_empty() {
-        line!(text, "\n{}\n", body.description);
+        text.line(format!("\n{}\n", body.description));
     }
     list(&mut text, "done when", &body.done_when);
-    let patterns =
-        |patterns: &[crate::board::PathPattern]| patterns.iter().map(ToString::to_string).collect::<Vec<_>>();
     let asked = checklist::items(&body.checklist, ctx.project_config()?.checklists.of(task.risk));
     numbered(&mut text, &asked);
-    list(&mut text, "may change", &patterns(&body.scope.inside));
-    list(&mut text, "must not change", &patterns(&body.scope.outside));
-    list(&mut text, "waits for tasks", &task.depends_on.iter().map(ToString::to_string).collect::<Vec<_>>());
+    list(&mut text, "may change", &body.scope.inside);
+    list(&mut text, "must not change", &body.scope.outside);
+    list(&mut text, "waits for tasks", &task.depends_on);
     if let Some(reason) = &body.blocked_reason {
-        line!(text, "blocked:   {reason}");
+        text.line(format!("blocked:   {reason}"));
         list(&mut text, "questions", &body.blocked_questions);
     }
     result(&mut text, body);
     if let Some(failure) = &body.integration_failure {
-        line!(text, "integration failed: {}", failure.reason);
+        text.line(format!("integration failed: {}", failure.reason));
         if let Some(log) = &failure.log {
-            line!(text, "  log: {log}");
+            text.line(format!("  log: {log}"));
         }
         list(&mut text, "failing", &failure.failing);
     }
     if body.rejection_feedback.is_some() {
-        line!(text, "feedback:  `liza task show {} --feedback`", task.id);
+        text.line(format!("feedback:  `liza task show {} --feedback`", task.id));
     }
     if let Some(gates) = body.gates.as_ref().filter(|gates| !gates.results.is_empty()) {
-        line!(text, "gates:     {} (on {})", gates.summary(), gates.commit.short());
+        text.line(format!("gates:     {} (on {})", gates.summary(), gates.commit.short()));
     }
-    line!(text, "history:");
+    text.line("history:");
     for entry in &body.history {
         let change = match (entry.from, entry.to) {
             (Some(from), Some(to)) if from != to => format!(" {from} → {to}"),
             _ => String::new(),
         };
-        let detail = entry
-            .detail
-            .as_deref()
-            .filter(|detail| !detail.is_empty())
-            .map_or(String::new(), |detail| format!(": {}", shown_line(detail)));
-        line!(text, "  {} {} {}{change}{detail}", entry.time, entry.agent, entry.event.as_str());
+        let detail = entry.detail.as_deref().filter(|detail| !detail.is_empty());
+        let detail = detail.map_or(String::new(), |detail| format!(": {}", shown_line(detail)));
+        text.line(format!("  {} {} {}{change}{detail}", entry.time, entry.agent, entry.event.as_str()));
+        for change in &entry.changes {
+            let (old, new) = (shown_line(&change.old), shown_line(&change.new));
+            text.line(format!("    {}: {old} → {new}", change.field));
+        }
         if let Some(checkpoint) = &entry.checkpoint {
-            line!(text, "    intent: {}", shown_line(&checkpoint.intent));
-            line!(
-                text,
-                "    validation: {} must print {}",
-                shown_line(&checkpoint.validation.command),
-                shown_line(&checkpoint.validation.expect)
-            );
-            line!(text, "    files: {}", checkpoint.files_to_modify.join(", "));
+            text.line(format!("    intent: {}", shown_line(&checkpoint.intent)));
+            let Plan { command, expect } = &checkpoint.validation;
+            let (command, expect) = (shown_line(command), shown_line(expect));
+            text.line(format!("    validation: {command} must print {expect}"));
+            text.line(format!("    files: {}", checkpoint.files_to_modify.join(", ")));
         }
     }
     Ok(text)
@@ -115,23 +102,22 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
 fn result(text: &mut String, body: &Body) {
     let Some(found) = &body.review_result else { return };
     let class = found.disagreement.map_or(String::new(), |class| format!(" ({})", class.as_str()));
-    line!(
-        text,
+    text.line(format!(
         "review:    {}{class} after {}; {} of work and {} of review since it was first handed in",
         found.ending.as_str(),
         plural(found.rounds as usize, "round"),
         plural(usize::try_from(found.work_seconds).unwrap_or(usize::MAX), "second"),
         plural(usize::try_from(found.review_seconds).unwrap_or(usize::MAX), "second")
-    );
+    ));
     if !found.accepted_with_notes.is_empty() {
-        line!(text, "notes:     accepted with {} open", found.accepted_with_notes.join(", "));
+        text.line(format!("notes:     accepted with {} open", found.accepted_with_notes.join(", ")));
         for issue in body.issues.iter().filter(|issue| found.accepted_with_notes.contains(&issue.id)) {
             let said = shown_line(issue.last_words().trim());
-            line!(text, "  - {} {}:{} {said}", issue.id, issue.file, issue.line);
+            text.line(format!("  - {} {}:{} {said}", issue.id, issue.file, issue.line));
         }
     }
     if let Some(both) = &found.positions {
-        line!(text, "{}", positions(both));
+        text.line(positions(both));
     }
 }
 
@@ -140,14 +126,12 @@ pub fn positions(both: &Positions) -> String {
     side_by_side(("the coder", &both.coder), ("the reviewer", &both.reviewer), POSITION_WIDTH)
 }
 
-fn list(text: &mut String, title: &str, items: &[String]) {
+fn list<T: Display>(text: &mut String, title: &str, items: &[T]) {
     if items.is_empty() {
         return;
     }
-    line!(text, "{title}:");
-    for item in items {
-        line!(text, "  - {item}");
-    }
+    text.line(format!("{title}:"));
+    items.iter().for_each(|item| text.line(format!("  - {item}")));
 }
 
 /// The checklist, with the numbers that answers name.
@@ -155,9 +139,9 @@ fn numbered(text: &mut String, items: &[String]) {
     if items.is_empty() {
         return;
     }
-    line!(text, "checklist (--answer \"N=yes|no|n/a: note\" for each):");
+    text.line("checklist (--answer \"N=yes|no|n/a: note\" for each):");
     for (at, item) in items.iter().enumerate() {
-        line!(text, "  {}. {}", at + 1, shown_line(item));
+        text.line(format!("  {}. {}", at + 1, shown_line(item)));
     }
 }
 
@@ -166,27 +150,26 @@ pub fn feedback(board: &Board, task: &Task) -> String {
     let body = task.body();
     let mut text = String::new();
     if let Some(handoff) = board.rest.handoff.iter().rfind(|handoff| handoff.task_id == task.id) {
-        line!(text, "Handed off by {}: {}\nNext: {}\n", handoff.by, handoff.summary, handoff.next_action);
+        text.line(format!(
+            "Handed off by {}: {}\nNext: {}\n",
+            handoff.by, handoff.summary, handoff.next_action
+        ));
     }
     if let Some(answer) = &body.answer {
-        line!(text, "Answer to the questions it was blocked with: {answer}\n");
+        text.line(format!("Answer to the questions it was blocked with: {answer}\n"));
     }
     if let Some(failure) = &body.integration_failure {
-        line!(text, "Integration failed: {}", failure.reason);
+        text.line(format!("Integration failed: {}", failure.reason));
         list(&mut text, "files", &failure.files);
         list(&mut text, "failing", &failure.failing);
         if let Some(log) = &failure.log {
-            line!(text, "log: {log}");
+            text.line(format!("log: {log}"));
         }
         text.push('\n');
     }
     match &body.rejection_feedback {
-        Some(feedback) => {
-            line!(text, "The last review sent it back:\n{feedback}");
-        }
-        None if text.is_empty() => {
-            line!(text, "there is no feedback on {}", task.id);
-        }
+        Some(feedback) => text.line(format!("The last review sent it back:\n{feedback}")),
+        None if text.is_empty() => text.line(format!("there is no feedback on {}", task.id)),
         None => {}
     }
     text
@@ -196,21 +179,16 @@ pub fn feedback(board: &Board, task: &Task) -> String {
 pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklist: &[String]) -> String {
     let body = task.body();
     let mut text = String::new();
-    line!(text, "{}: {}", task.id, body.title);
-    line!(text, "commit:  {} on {}", submission.commit, submission.merge_base.short());
-    line!(
-        text,
-        "round:   {} (by {})",
-        task.review_cycles_total + 1,
-        task.implementers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    );
+    text.line(format!("{}: {}", task.id, body.title));
+    text.line(format!("commit:  {} on {}", submission.commit, submission.merge_base.short()));
+    text.line(format!("round:   {} (by {})", task.review_cycles_total + 1, commas(&task.implementers)));
     if task.awaits_red_team() {
-        let vouched: Vec<&str> = approvers(task).iter().map(|agent| agent.as_str()).collect();
-        line!(text, "turn:    of the red team; {} approved it", vouched.join(" and "));
+        let vouched: Vec<&str> = task.approvers().iter().map(|agent| agent.as_str()).collect();
+        text.line(format!("turn:    of the red team; {} approved it", vouched.join(" and ")));
     }
     list(&mut text, "done when", &body.done_when);
     numbered(&mut text, checklist);
-    line!(text, "alignment with the checkpoint:");
+    text.line("alignment with the checkpoint:");
     for answer in answers {
         let mark = if answer.answer.starts_with("judge") {
             " ? "
@@ -219,46 +197,35 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
         } else {
             " ! "
         };
-        line!(text, "  [{mark}] {} {}", answer.question, answer.answer);
+        text.line(format!("  [{mark}] {} {}", answer.question, answer.answer));
     }
     let tests = match (task.kind, submission.tests.is_empty()) {
-        (crate::board::task::Kind::Code, true) => {
-            "none: a code task without tests cannot be approved".to_owned()
-        }
+        (Kind::Code, true) => "none: a code task without tests cannot be approved".to_owned(),
         (_, true) => "none (not a code task)".to_owned(),
         (_, false) => submission.tests.join(", "),
     };
-    line!(text, "tests:   {tests}");
+    text.line(format!("tests:   {tests}"));
     if let Some(gates) =
         body.gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref())
     {
-        line!(text, "gates:   {}", gates.summary());
+        text.line(format!("gates:   {}", gates.summary()));
     }
     if !submission.protected.is_empty() {
-        line!(
-            text,
-            "touches configuration that agents and tools act on: {}",
-            submission.protected.join(", ")
-        );
+        let files = submission.protected.join(", ");
+        text.line(format!("touches configuration that agents and tools act on: {files}"));
     }
     list(&mut text, "files", &submission.files);
     if !body.issues.is_empty() {
-        line!(text, "issues so far:");
+        text.line("issues so far:");
         for issue in &body.issues {
-            line!(
-                text,
-                "  {} [{}] {} {}:{} {} (round {}, {})",
-                issue.id,
-                issue.status.as_str(),
-                issue.severity.as_str(),
-                issue.file,
-                issue.line,
-                issue.last_words(),
-                issue.round,
-                issue.raised_by
-            );
+            let Issue { id, file, line, round, raised_by, .. } = issue;
+            let (status, severity) = (issue.status.as_str(), issue.severity.as_str());
+            let said = issue.last_words();
+            text.line(format!(
+                "  {id} [{status}] {severity} {file}:{line} {said} (round {round}, {raised_by})"
+            ));
             if issue.rounds.len() > 1 {
-                line!(text, "     {}", issue.story());
+                text.line(format!("     {}", issue.story()));
             }
         }
     }
@@ -283,9 +250,9 @@ pub fn colored_diff(diff: &str) -> String {
         };
         let body = shown(body);
         if code.is_empty() {
-            let _ = write!(text, "{body}{end}");
+            text.push_str(&format!("{body}{end}"));
         } else {
-            let _ = write!(text, "\u{1b}[{code}m{body}\u{1b}[0m{end}");
+            text.push_str(&format!("\u{1b}[{code}m{body}\u{1b}[0m{end}"));
         }
     }
     text

@@ -1,10 +1,8 @@
 //! What others wrote to the agent and it has not seen.
 
-use crate::board::records::Message;
-use crate::prompt::{Block, Bound};
-use crate::text::{indent, shown_line};
-
 use super::{Desk, KIB};
+use crate::flow::prelude::*;
+use crate::prompt::{Block, Bound};
 
 /// So many messages a prompt tells beside the orders, and so much of their text; the agent reads the rest itself.
 const TOLD: usize = 20;
@@ -43,15 +41,10 @@ impl Desk<'_> {
 
 /// A message in a fence, with what liza knows of it above.
 pub(super) fn letter(message: &Message) -> Block {
-    let mut text = format!(
-        "{} {} from {} to {}, {}{}\n",
-        shown_line(&message.id),
-        message.kind.as_str(),
-        message.from,
-        message.to,
-        message.time,
-        message.task_id.as_ref().map_or(String::new(), |task| format!(", on {task}"))
-    );
+    let Message { kind, from, to, time, .. } = message;
+    let (id, kind) = (shown_line(&message.id), kind.as_str());
+    let on = message.task_id.as_ref().map_or(String::new(), |task| format!(", on {task}"));
+    let mut text = format!("{id} {kind} from {from} to {to}, {time}{on}\n");
     if message.is_unanswered() {
         let by = message.respond_by.map_or(String::new(), |due| format!(" by {due}"));
         text.push_str(&format!("an answer is expected{by}\n"));

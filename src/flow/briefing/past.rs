@@ -1,20 +1,17 @@
 //! What happened on a task before, for whoever goes on with it.
 
-use crate::board::Task;
-use crate::board::history::{Event, HistoryEntry};
-use crate::flow::failure::Failure;
-use crate::git::{DirtyKind, content};
-use crate::prompt::{Block, Bound};
-use crate::text::{indent, shown_line};
-
 use super::task::{files, numbered};
 use super::{Desk, KIB};
+use crate::board::history::HistoryEntry;
+use crate::flow::prelude::*;
+use crate::git::DirtyKind;
+use crate::prompt::{Block, Bound};
 
 /// The newest refs with uncommitted work that are named.
 const REFS_NAMED: usize = 5;
 
 impl Desk<'_> {
-    pub(super) fn past(&mut self, task: &Task, epoch: u64) -> Result<(), Failure> {
+    pub(super) fn past(&mut self, task: &Task, epoch: u64) -> Result<()> {
         let told = self.row.past;
         let pick = |block: Block| if told { block } else { Block::none() };
         self.facts.block("handoff", pick(self.handoff(task)));
@@ -35,17 +32,14 @@ impl Desk<'_> {
         let Some(handoff) = self.board.rest.handoff.iter().rfind(|handoff| handoff.task_id == task.id) else {
             return Block::none();
         };
-        let text = format!(
-            "summary: {}\nnext action: {}",
-            indent(handoff.summary.trim(), 2).trim_start(),
-            indent(handoff.next_action.trim(), 2).trim_start()
-        );
+        let [summary, next] = [&handoff.summary, &handoff.next_action].map(|text| indent(text.trim(), 2));
+        let text = format!("summary: {}\nnext action: {}", summary.trim_start(), next.trim_start());
         let origin = format!("the handoff of {} on task {}, {}", handoff.by, task.id, handoff.time);
         Block::new(&origin, &text, &Bound::new(48 * KIB, format!("`liza task show {} --feedback`", task.id)))
     }
 
     /// Refs that keep what an earlier agent did not commit.
-    fn saved(&self, task: &Task) -> Result<Block, Failure> {
+    fn saved(&self, task: &Task) -> Result<Block> {
         let let_go = [Event::HandedOff, Event::Released, Event::Blocked, Event::TakenOver];
         if !since_submission(task).iter().any(|line| let_go.contains(&line.event)) {
             return Ok(Block::none());
@@ -66,7 +60,7 @@ impl Desk<'_> {
     }
 
     /// Why the work did not merge, and which files are in conflict in the worktree now.
-    fn conflict(&self, task: &Task, epoch: u64) -> Result<Block, Failure> {
+    fn conflict(&self, task: &Task, epoch: u64) -> Result<Block> {
         let body = task.body();
         let Some(failure) = body.integration_failure.as_ref().filter(|_| task.integration_fix) else {
             return Ok(Block::none());

@@ -1,17 +1,14 @@
 //! What the planner is woken for, and what it and the overseer see of everything.
 
-use crate::board::history::Event;
-use crate::board::records::{Anomaly, AnomalyKind, Discovery, Message, Note, SpecChange, Urgency};
-use crate::board::{Task, TaskId};
-use crate::flow::failure::Failure;
-use crate::policy::view::Scene;
-use crate::policy::wake::{Trigger, Wake};
-use crate::prompt::{Block, Bound, Quoted, WakeFacts};
-use crate::text::{clipped, indent, shown_line, side_by_side};
-
 use super::mail::letter;
 use super::task::{files, numbered};
 use super::{Desk, KIB};
+use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange};
+use crate::flow::prelude::*;
+use crate::policy::view::Scene;
+use crate::policy::wake::{Trigger, Wake};
+use crate::prompt::{Block, Bound, Quoted, WakeFacts};
+use crate::text::side_by_side;
 
 const TITLE_SHOWN: usize = 60;
 const POSITION_WIDTH: usize = 60;
@@ -19,7 +16,7 @@ const POSITION_WIDTH: usize = 60;
 const TOLD_PER_WAKE: usize = 10;
 
 impl Desk<'_> {
-    pub(super) fn plan(&mut self, wakes: &[Wake]) -> Result<(), Failure> {
+    pub(super) fn plan(&mut self, wakes: &[Wake]) -> Result<()> {
         let tree = if self.row.tree { self.tree()? } else { Block::none() };
         self.facts.block("tree", tree);
         let agents = if self.row.agents { self.agents() } else { Block::none() };
@@ -118,13 +115,8 @@ impl Desk<'_> {
             format!("done when:\n{}", indent(&numbered(&body.done_when), 2)),
             "how it failed:".to_owned(),
         ];
-        let telling = [
-            Event::Rejected,
-            Event::Blocked,
-            Event::DiscussionNeeded,
-            Event::IntegrationFailed,
-            Event::Claimed,
-        ];
+        use Event::{Blocked, Claimed, DiscussionNeeded, IntegrationFailed, Rejected};
+        let telling = [Rejected, Blocked, DiscussionNeeded, IntegrationFailed, Claimed];
         for line in body.history.iter().filter(|line| telling.contains(&line.event)) {
             let detail = line.detail.as_deref().map(continued).unwrap_or_default();
             lines.push(format!("  {} {} {}: {detail}", line.time, line.agent, line.event.as_str()));
@@ -146,11 +138,8 @@ impl Desk<'_> {
 
     /// What people said about a task and nobody has dealt with.
     fn notes_on(&self, task: &Task) -> Vec<String> {
-        let notes = self.board.rest.human_notes.iter();
-        notes
-            .filter(|note| note.task_id.as_ref() == Some(&task.id) && note.processed_by.is_none())
-            .map(note)
-            .collect()
+        let open = |note: &&Note| note.task_id.as_ref() == Some(&task.id) && note.processed_by.is_none();
+        self.board.rest.human_notes.iter().filter(open).map(note).collect()
     }
 
     /// The two sides of the last conflict.
@@ -174,25 +163,18 @@ impl Desk<'_> {
             })
         };
         let rest = &self.board.rest;
-        let mut lines = Vec::new();
-        for found in rest.anomalies.iter().filter(|found| found.processed_by.is_none() && !told(&found.id)) {
-            lines.push(anomaly(found));
-        }
-        for found in rest.discovered.iter().filter(|found| found.processed_by.is_none() && !told(&found.id)) {
-            lines.push(discovery(found));
-        }
-        for change in rest.spec_changes.iter().filter(|change| change.processed_by.is_none()) {
-            lines.push(spec_change(change));
-        }
-        for found in rest.human_notes.iter().filter(|found| found.processed_by.is_none() && !told(&found.id))
-        {
-            lines.push(note(found));
-        }
+        let new = |id: &String, processed_by: &Option<AgentId>| processed_by.is_none() && !told(id);
+        let anomalies = rest.anomalies.iter().filter(|found| new(&found.id, &found.processed_by));
+        let discovered = rest.discovered.iter().filter(|found| new(&found.id, &found.processed_by));
+        let changes = rest.spec_changes.iter().filter(|change| change.processed_by.is_none());
+        let notes = rest.human_notes.iter().filter(|found| new(&found.id, &found.processed_by));
+        let lines = anomalies.map(anomaly).chain(discovered.map(discovery));
+        let lines: Vec<String> = lines.chain(changes.map(spec_change)).chain(notes.map(note)).collect();
         Block::new("the board, what was reported", &lines.join("\n"), &Bound::new(32 * KIB, "`liza inbox`"))
     }
 
     /// Every task in a line.
-    fn tree(&self) -> Result<Block, Failure> {
+    fn tree(&self) -> Result<Block> {
         let world = self.ctx.store.surroundings(self.board)?;
         let scene = Scene::new(self.board, &world, &self.ctx.now);
         let mut lines = Vec::new();
@@ -222,9 +204,8 @@ impl Desk<'_> {
         for (id, agent) in &self.board.rest.agents {
             let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
             let held = self.board.tasks.iter().filter_map(|task| {
-                let holds = |lease: &crate::board::lease::Lease| &lease.agent == id;
-                let lease = task.lease.as_ref().filter(|lease| holds(lease));
-                let review = task.review_lease.as_ref().filter(|lease| holds(lease));
+                let lease = task.lease.as_ref().filter(|lease| &lease.agent == id);
+                let review = task.review_lease.as_ref().filter(|lease| &lease.agent == id);
                 let word = if lease.is_some() { "works on" } else { "reviews" };
                 lease.or(review).map(|lease| format!("{word} {} until {}", task.id, lease.expires.at))
             });
@@ -305,61 +286,30 @@ fn continued(text: &str) -> String {
     indent(text.trim(), 4).trim_start().to_owned()
 }
 
-fn on(task: Option<&TaskId>) -> String {
-    task.map_or(String::new(), |task| format!(" on {task}"))
-}
-
 fn note(note: &Note) -> String {
-    format!(
-        "{} note by {}{}, {}: {}",
-        shown_line(&note.id),
-        note.by,
-        on(note.task_id.as_ref()),
-        note.time,
-        continued(&note.text)
-    )
+    let Note { id, by, task_id, time, text, .. } = note;
+    let on = task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    format!("{} note by {by}{on}, {time}: {}", shown_line(id), continued(text))
 }
 
 fn anomaly(anomaly: &Anomaly) -> String {
-    let details: Vec<String> = anomaly
-        .details
-        .iter()
-        .filter(|(name, _)| !name.starts_with("hunk_"))
-        .map(|(name, value)| format!("{}: {}", shown_line(name), continued(value)))
-        .collect();
-    format!(
-        "{} {} on {} by {}: {}",
-        shown_line(&anomaly.id),
-        anomaly.kind.as_str(),
-        anomaly.task_id,
-        anomaly.logged_by,
-        details.join("; ")
-    )
+    let Anomaly { id, kind, task_id, logged_by, details, .. } = anomaly;
+    let details = details.iter().filter(|(name, _)| !name.starts_with("hunk_"));
+    let details: Vec<String> =
+        details.map(|(name, value)| format!("{}: {}", shown_line(name), continued(value))).collect();
+    let (id, kind, details) = (shown_line(id), kind.as_str(), details.join("; "));
+    format!("{id} {kind} on {task_id} by {logged_by}: {details}")
 }
 
 fn discovery(found: &Discovery) -> String {
-    let urgency = match found.urgency {
-        Urgency::Immediate => "immediate",
-        Urgency::Deferred => "deferred",
-    };
-    format!(
-        "{} discovery ({}, {urgency}) on {} by {}: {}",
-        shown_line(&found.id),
-        found.severity.as_str(),
-        found.task_id,
-        found.by,
-        continued(&found.text)
-    )
+    let Discovery { id, severity, urgency, task_id, by, text, .. } = found;
+    let (id, severity, urgency) = (shown_line(id), severity.as_str(), urgency.as_str());
+    format!("{id} discovery ({severity}, {urgency}) on {task_id} by {by}: {}", continued(text))
 }
 
 fn spec_change(change: &SpecChange) -> String {
     let affects: Vec<&str> = change.affects.iter().map(TaskId::as_str).collect();
-    format!(
-        "{} change of {} by {}: {} (affects: {})",
-        shown_line(&change.id),
-        shown_line(&change.spec),
-        change.by,
-        continued(&change.change),
-        if affects.is_empty() { "not said".to_owned() } else { affects.join(", ") }
-    )
+    let affects = if affects.is_empty() { "not said".to_owned() } else { affects.join(", ") };
+    let (id, spec) = (shown_line(&change.id), shown_line(&change.spec));
+    format!("{id} change of {spec} by {}: {} (affects: {affects})", change.by, continued(&change.change))
 }

@@ -1,32 +1,27 @@
 //! What a reviewer rests a verdict on.
 
+use super::task::{files, sheet};
+use super::{Desk, KIB};
 use crate::board::checklist;
-use crate::board::history::Checkpoint;
 use crate::board::review::Issue;
-use crate::board::rules::current_checkpoint;
-use crate::board::task::{Kind, Submission};
-use crate::board::{Role, Task, TaskId};
+use crate::board::task::Kind;
 use crate::flow::alignment::{self, Answer};
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 use crate::git::query;
 use crate::prompt::{AnswerFlags, Block, Bound, PriorFlags, Quoted};
-use crate::text::{indent, shown_line};
-
-use super::task::files;
-use super::{Desk, KIB};
 
 const DIFF_SHOWN: usize = 200_000;
 
 impl Desk<'_> {
-    pub(super) fn judge(&mut self, id: &TaskId) -> Result<(), Failure> {
+    pub(super) fn judge(&mut self, id: &TaskId) -> Result<()> {
         let task = self.task(id)?;
         let body = task.body();
         let open = task.judged_by().as_ref() == Some(self.request.role);
         let (Some(submission), Some(commit), true) = (&body.submission, &task.review_commit, open) else {
-            return Err(Failure::new("stale.review", format!("nothing of `{id}` is up for review any more"))
+            return Err(failure!(ErrorCode::StaleReview, "nothing of `{id}` is up for review any more")
                 .hint(format!("`liza next --role {}` finds other work", self.request.role)));
         };
-        let checkout = self.ctx.worktrees_dir().join(".review").join(id.as_str());
+        let checkout = self.ctx.machine.worktrees().join(".review").join(id.as_str());
         let shown = Quoted::new(&checkout.display().to_string());
         let claimed = task.review_lease.as_ref().is_some_and(|lease| lease.agent.is_same(self.request.agent));
         if claimed && !checkout.join(".git").exists() {
@@ -38,27 +33,26 @@ impl Desk<'_> {
         self.facts.plain("checkout", &shown);
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
-        self.sheet(task);
+        self.facts.block("task", sheet(task));
         self.spec(&format!("task {id}"), body.spec_ref.as_deref(), "put it there, or discuss the review");
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
 
         let whole = Bound::new(32 * KIB, format!("`liza review show {id} --no-diff`"));
         let announced = current_checkpoint(body).map(announced).unwrap_or_default();
-        self.facts
-            .block("checkpoint", Block::new(&format!("the checkpoint of task {id}"), &announced, &whole));
         let aligned = compared(&alignment::answers(body));
-        let origin = format!("liza's comparison of the work on {id} with its checkpoint");
-        self.facts.block("alignment", Block::new(&origin, &aligned, &whole));
-        let origin = format!("the submission of task {id}, as liza found it");
-        let mut found = found(submission, task.kind);
-        found.push_str(&gates_said(task));
-        self.facts.block("submission", Block::new(&origin, &found, &whole));
-        let origin = format!("the paths in the submission of task {id}");
-        self.facts.block("protected", Block::new(&origin, &submission.protected.join("\n"), &whole));
+        let found = found(submission, task.kind) + &gates_said(task);
+        let protected = submission.protected.join("\n");
         let issues: Vec<String> = body.issues.iter().map(issue).collect();
-        let origin = format!("earlier reviews of task {id}");
-        self.facts.block("issues", Block::new(&origin, &issues.join("\n"), &whole));
+        for (name, origin, text) in [
+            ("checkpoint", format!("the checkpoint of task {id}"), announced),
+            ("alignment", format!("liza's comparison of the work on {id} with its checkpoint"), aligned),
+            ("submission", format!("the submission of task {id}, as liza found it"), found),
+            ("protected", format!("the paths in the submission of task {id}"), protected),
+            ("issues", format!("earlier reviews of task {id}"), issues.join("\n")),
+        ] {
+            self.facts.block(name, Block::new(&origin, &text, &whole));
+        }
         let open = body.issues.iter().filter(|issue| issue.is_open());
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
         let config = self.ctx.project_config()?;
@@ -92,11 +86,9 @@ fn announced(checkpoint: &Checkpoint) -> String {
         lines.push(format!("{kind}: {}", more(&assumption.text)));
     }
     lines.push(format!("risks: {}", more(&checkpoint.risks)));
-    lines.push(format!(
-        "validation: {} must print {}",
-        shown_line(&checkpoint.validation.command),
-        shown_line(&checkpoint.validation.expect)
-    ));
+    let planned = &checkpoint.validation;
+    let (command, expect) = (shown_line(&planned.command), shown_line(&planned.expect));
+    lines.push(format!("validation: {command} must print {expect}"));
     lines.push(format!("files: {}", files(&checkpoint.files_to_modify)));
     lines.join("\n")
 }
@@ -115,6 +107,9 @@ fn compared(answers: &[Answer]) -> String {
 
 fn found(submission: &Submission, kind: Kind) -> String {
     let ran = &submission.validation;
+    let passed = if ran.passed() { "passed" } else { "FAILED" };
+    let exit = ran.exit.map_or("none".to_owned(), |code| code.to_string());
+    let matched = if ran.output_matched { "found" } else { "not found" };
     let tests = match (kind, submission.tests.is_empty()) {
         (Kind::Code, true) => "none: a code task without tests cannot be approved".to_owned(),
         (_, true) => "none (not a code task)".to_owned(),
@@ -124,13 +119,7 @@ fn found(submission: &Submission, kind: Kind) -> String {
         format!("commit: {} on {}", submission.commit, submission.merge_base),
         format!("files: {}", files(&submission.files)),
         format!("tests among them: {tests}"),
-        format!(
-            "validation: {}, exit {}, expected text {}, log {}",
-            if ran.passed() { "passed" } else { "FAILED" },
-            ran.exit.map_or("none".to_owned(), |code| code.to_string()),
-            if ran.output_matched { "found" } else { "not found" },
-            shown_line(&ran.log)
-        ),
+        format!("validation: {passed}, exit {exit}, expected text {matched}, log {}", shown_line(&ran.log)),
     ]
     .join("\n")
 }
@@ -152,15 +141,13 @@ fn gates_said(task: &Task) -> String {
 }
 
 fn issue(issue: &Issue) -> String {
+    let Issue { status, severity, line, round, raised_by, .. } = issue;
+    let (id, file) = (shown_line(&issue.id), shown_line(&issue.file));
+    let (status, severity) = (status.as_str(), severity.as_str());
+    let words = indent(issue.last_words().trim(), 2);
+    let story = if issue.rounds.len() > 1 { format!("\n  {}", issue.story()) } else { String::new() };
     format!(
-        "{} [{}] {} {}:{} (round {}, {}): {}",
-        shown_line(&issue.id),
-        issue.status.as_str(),
-        issue.severity.as_str(),
-        shown_line(&issue.file),
-        issue.line,
-        issue.round,
-        issue.raised_by,
-        indent(issue.last_words().trim(), 2).trim_start()
-    ) + &if issue.rounds.len() > 1 { format!("\n  {}", issue.story()) } else { String::new() }
+        "{id} [{status}] {severity} {file}:{line} (round {round}, {raised_by}): {}{story}",
+        words.trim_start()
+    )
 }

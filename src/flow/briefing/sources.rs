@@ -1,20 +1,12 @@
 //! The files a prompt is made from: templates and specs, read from the main root only and never through a link.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
-use std::path::Path;
-
-use crate::board::{RepoPath, Role};
-use crate::flow::config_file::regular_file_inside;
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
-use crate::policy::ProjectConfig;
-use crate::prompt::{Block, Bound, LARGEST_TEMPLATE, PIECES, Template, built_in, section};
-use crate::store::files::read_whole;
-use crate::store::lock::open_no_follow;
-use crate::text::{quoted, shown_line};
 
 use super::KIB;
+use crate::flow::config_file::regular_file_inside;
+use crate::flow::prelude::*;
+use crate::prompt::{Block, Bound, LARGEST_TEMPLATE, PIECES, Template, built_in, section};
+use crate::store::lock::open_no_follow;
 
 const LARGEST_SPEC_READ: u64 = 4 * 1024 * 1024;
 const SPEC_SHOWN: usize = 64 * KIB;
@@ -66,7 +58,7 @@ fn start_of(file: File, bytes: u64) -> std::io::Result<String> {
 }
 
 /// The template of a role: named in liza.yaml, else in `.liza/templates`, else the built-in one, else that for any role.
-pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template, Failure> {
+pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
     if let Some(name) = config.roles.get(role).and_then(|role| role.template.as_deref()) {
         let said = format!("{}, which liza.yaml names for the role {role},", quoted(name));
         let path = RepoPath::new(name).map_err(|why| unusable(&said, &why.to_string()))?;
@@ -86,18 +78,18 @@ pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Te
 }
 
 /// A template that liza knows by name, as the project has it or as it comes with liza.
-pub fn piece(ctx: &Context, name: &str) -> Result<Template, Failure> {
+pub fn piece(ctx: &Context, name: &str) -> Result<Template> {
     if let Some(own) = installed(ctx, name)? {
         return Ok(own);
     }
     Template::built_in(name)
-        .ok_or_else(|| Failure::new("bug.template", format!("there is no built-in template `{name}`")))
+        .ok_or_else(|| failure!(ErrorCode::BugTemplate, "there is no built-in template `{name}`"))
 }
 
-fn installed(ctx: &Context, name: &str) -> Result<Option<Template>, Failure> {
+fn installed(ctx: &Context, name: &str) -> Result<Option<Template>> {
     let file = format!("{name}.md");
     let shown = format!(".liza/templates/{file}");
-    read(&ctx.store.layout().templates(), &file, &shown).map_err(|why| unusable(&quoted(&shown), &why))
+    read(&ctx.store.templates_location(), &file, &shown).map_err(|why| unusable(&quoted(&shown), &why))
 }
 
 /// A file below `dir`, if it is there.
@@ -109,6 +101,6 @@ fn read(dir: &Path, file: &str, shown: &str) -> Result<Option<Template>, String>
 }
 
 fn unusable(file: &str, why: &str) -> Failure {
-    Failure::new("usage.template", format!("the prompt template {file} cannot be used: {why}"))
+    failure!(ErrorCode::UsageTemplate, "the prompt template {file} cannot be used: {why}")
         .hint("mend it, or name another; no agent is started without its prompt")
 }

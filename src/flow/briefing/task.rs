@@ -1,29 +1,22 @@
 //! What whoever works on a task, or judges it, knows of it.
 
-use crate::board::task::Body;
-use crate::board::{PathPattern, Status, Task, TaskId};
-use crate::flow::failure::Failure;
-use crate::prompt::{Block, Bound, Outputs, Quoted};
-use crate::text::{indent, plural, shown_line};
-
 use super::{Desk, KIB};
+use crate::flow::prelude::*;
+use crate::prompt::{Block, Bound, Outputs, Quoted};
 
 const FILES_NAMED: usize = 30;
 
 impl Desk<'_> {
-    pub(super) fn implement(&mut self, id: &TaskId, epoch: u64) -> Result<(), Failure> {
+    pub(super) fn implement(&mut self, id: &TaskId, epoch: u64) -> Result<()> {
         let task = self.task(id)?;
         let body = task.body();
         self.facts.plain("epoch", &epoch);
         self.facts.plain("iteration", &u64::from(task.iteration));
         self.facts.optional("planned_role", body.planned_role.as_ref());
         self.place(task, epoch)?;
-        self.sheet(task);
-        self.spec(
-            &format!("task {id}"),
-            body.spec_ref.as_deref(),
-            "put it there, or let the planner rescope the task",
-        );
+        self.facts.block("task", sheet(task));
+        let mend = "put it there, or let the planner rescope the task";
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), mend);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         self.past(task, epoch)?;
@@ -33,10 +26,10 @@ impl Desk<'_> {
     }
 
     /// Where the work is done. A claim that is over has no such place.
-    fn place(&mut self, task: &Task, epoch: u64) -> Result<(), Failure> {
+    fn place(&mut self, task: &Task, epoch: u64) -> Result<()> {
         let attempt = task.body().attempt().filter(|attempt| attempt.epoch == epoch && epoch > 0);
         if epoch > 0 && (attempt.is_none() || task.epoch != epoch || task.status != Status::Working) {
-            return Err(Failure::new("stale.epoch", format!("claim {epoch} on `{}` is over", task.id))
+            return Err(failure!(Code::Epoch, "claim {epoch} on `{}` is over", task.id)
                 .hint("claim it again, or take other work"));
         }
         let Some(attempt) = attempt else {
@@ -48,11 +41,8 @@ impl Desk<'_> {
         let worktree = self.ctx.root().join(&attempt.worktree);
         let shown = Quoted::new(&worktree.display().to_string());
         if !worktree.join(".git").exists() {
-            self.missing.push(format!(
-                "the worktree {} of {} is gone: `liza doctor` says what is left of it",
-                shown.as_str(),
-                task.id
-            ));
+            let of = format!("{} of {}", shown.as_str(), task.id);
+            self.missing.push(format!("the worktree {of} is gone: `liza doctor` says what is left of it"));
         }
         self.facts.plain("worktree", &shown);
         self.facts.plain("branch", &Quoted::new(&attempt.branch));
@@ -60,13 +50,8 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The task as it was planned.
-    pub(super) fn sheet(&mut self, task: &Task) {
-        self.facts.block("task", sheet(task));
-    }
-
     /// What is merged already and this agent may know of.
-    pub(super) fn outputs(&self, task: &Task) -> Result<Block, Failure> {
+    pub(super) fn outputs(&self, task: &Task) -> Result<Block> {
         let mut lines = Vec::new();
         match self.row.outputs {
             Outputs::None => {}
@@ -80,14 +65,11 @@ impl Desk<'_> {
                 lines.extend(merged.map(|other| output(&other.id, other.body())));
             }
         }
-        Ok(Block::new(
-            "the board, about merged tasks",
-            &lines.join("\n"),
-            &Bound::new(16 * KIB, "`liza status`"),
-        ))
+        let bound = Bound::new(16 * KIB, "`liza status`");
+        Ok(Block::new("the board, about merged tasks", &lines.join("\n"), &bound))
     }
 
-    fn output_of(&self, id: &TaskId, lines: &mut Vec<String>) -> Result<(), Failure> {
+    fn output_of(&self, id: &TaskId, lines: &mut Vec<String>) -> Result<()> {
         let archived = self.ctx.store.archived_beside(self.board, id)?;
         match self.board.task(id).or(archived.as_ref()) {
             Some(task) if task.status == Status::Merged => lines.push(output(id, task.body())),
@@ -117,44 +99,33 @@ pub(super) fn files(files: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-fn sheet(task: &Task) -> Block {
+/// The task as it was planned.
+pub(super) fn sheet(task: &Task) -> Block {
     let body = task.body();
     let id = &task.id;
     let whole = format!("`liza task show {id}`");
     let patterns = |patterns: &[PathPattern]| -> String {
-        patterns
-            .iter()
-            .map(|pattern| shown_line(pattern.as_str()).into_owned())
-            .collect::<Vec<_>>()
-            .join(", ")
+        let shown = patterns.iter().map(|pattern| shown_line(pattern.as_str()).into_owned());
+        shown.collect::<Vec<_>>().join(", ")
     };
-    let mut fields = vec![("title", shown_line(&body.title).into_owned())];
-    fields.push(("may change (scope IN)", patterns(&body.scope.inside)));
-    fields.push(("must not change (scope OUT)", patterns(&body.scope.outside)));
-    fields.push(("owns, nobody else may change", patterns(&task.owns)));
-    fields.push(("waited for", task.depends_on.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")));
-    fields.push(("inputs", files(&body.inputs).replace("none", "")));
-    fields.push(("expected outputs", files(&body.expected_outputs).replace("none", "")));
-    fields.push((
-        "timebox",
-        body.timebox_minutes.map_or(String::new(), |minutes| format!("{minutes} minutes")),
-    ));
-    let fields: Vec<String> = fields
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
+    let listed = |names: &[String]| if names.is_empty() { String::new() } else { files(names) };
+    let fields = [
+        ("title", shown_line(&body.title).into_owned()),
+        ("may change (scope IN)", patterns(&body.scope.inside)),
+        ("must not change (scope OUT)", patterns(&body.scope.outside)),
+        ("owns, nobody else may change", patterns(&task.owns)),
+        ("waited for", task.depends_on.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")),
+        ("inputs", listed(&body.inputs)),
+        ("expected outputs", listed(&body.expected_outputs)),
+        ("timebox", body.timebox_minutes.map_or(String::new(), |minutes| format!("{minutes} minutes"))),
+    ];
+    let fields = fields.iter().filter(|(_, value)| !value.is_empty());
+    let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();
+    let bound = Bound::new(32 * KIB, &whole);
+    let field = |name: &str, text: &str| Block::new(&format!("task {id}, field {name}"), text, &bound);
     Block::new(&format!("task {id}"), &fields.join("\n"), &Bound::new(16 * KIB, &whole))
-        .and(Block::new(
-            &format!("task {id}, field description"),
-            &body.description,
-            &Bound::new(32 * KIB, &whole),
-        ))
-        .and(Block::new(
-            &format!("task {id}, field done_when"),
-            &numbered(&body.done_when),
-            &Bound::new(32 * KIB, &whole),
-        ))
+        .and(field("description", &body.description))
+        .and(field("done_when", &numbered(&body.done_when)))
 }
 
 /// One item per number; the further lines of an item cannot pass for another item.

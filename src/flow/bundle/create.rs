@@ -1,27 +1,31 @@
 //! Making a bundle from what a task's branch changes.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::{Value, json};
-
-use crate::board::rules::RecordBundle;
-use crate::board::{Board, Call, CommitId, Needs, Task, TaskId, permitted};
-use crate::flow::claim::integration_head;
-use crate::git::content::{self, Filters};
+use super::{shown_path, tree_with};
+use crate::flow::prelude::*;
+use crate::git::EntryKind;
 use crate::git::tree::{Difference, Entry, differences};
-use crate::git::{EntryKind, checkouts};
-use crate::policy::gate::{AdapterKind, Gate};
+use crate::policy::gate::AdapterKind;
 use crate::store::files::publish_new;
 use crate::wire::bundle::{self, Bundle, ENDING, ExpectedChecks, LARGEST, Metadata, Patch, Side, VERSION};
 
-use super::super::context::Context;
-use super::super::failure::Failure;
-use super::{shown_path, tree_with};
+/// A bundle that was made, and where it is.
+#[derive(Debug, Serialize)]
+pub struct Made {
+    pub task: Option<TaskId>,
+    pub bundle: String,
+    pub path: PathBuf,
+    pub files: Vec<String>,
+    pub base_commit: Option<CommitId>,
+    pub result_tree: Option<CommitId>,
+    /// What lies in the worktree and is in no commit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
+}
 
 /// Makes the bundle of a task's branch and notes on the task where it is.
-pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, u64), Failure> {
-    if let Some((outcome, revision)) = ctx.answered()? {
-        let path = ctx.root().join(outcome["path"].as_str().unwrap_or_default());
+pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u64)> {
+    if let Some((BundleRecorded { path, .. }, revision)) = ctx.answered()? {
+        let path = ctx.root().join(path);
         let bundle = super::load(&path)?.bundle;
         return Ok((told_of(&bundle, &given(out)?.unwrap_or(path)), revision));
     }
@@ -30,7 +34,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     snapshot.board.identify(&ctx.credentials)?;
     let archived = ctx.store.archived_beside(&snapshot.board, id)?;
     let Some(task) = snapshot.board.task(id).or(archived.as_ref()) else {
-        return Err(Failure::new("refused.unknown_task", format!("there is no task `{id}` on this board"))
+        return Err(failure!(Code::UnknownTask, "there is no task `{id}` on this board")
             .hint("`liza task list` shows every task"));
     };
     let on_board = snapshot.board.task(id).is_some();
@@ -48,7 +52,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     let mut bundle = describe(ctx, task, &base, &head)?;
     bundle.patches = patches(ctx, &base, &head)?;
     if bundle.patches.is_empty() {
-        return Err(Failure::new("refused.empty", format!("task `{id}` changes nothing"))
+        return Err(failure!(Code::NothingSubmitted, "task `{id}` changes nothing")
             .hint("commit the work on its branch first"));
     }
     bundle.metadata.touched_modules = modules(&bundle.patches);
@@ -56,15 +60,13 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     let left_out = uncommitted(ctx, task)?;
     let (path, bytes) = publish(ctx, &mut bundle, elsewhere.as_deref())?;
     let mut data = told_of(&bundle, elsewhere.as_deref().unwrap_or(&path));
-    if !left_out.is_empty() {
-        data["uncommitted"] = json!(left_out);
-    }
+    data.uncommitted = left_out;
     let note = record(&bundle, &path, &bytes);
     let actor = snapshot.board.identify(&ctx.credentials)?;
-    let world = crate::board::World::default();
+    let world = World::default();
     // Whoever only looks at the work may have a bundle of it; the task names those of whoever works on it.
     let call = Call::new(actor, &ctx.now, &world);
-    let may_note = on_board && permitted(&snapshot.board, &note.clone().into(), &call).is_ok();
+    let may_note = on_board && permitted(&snapshot.board, &note, &call).is_ok();
     if !may_note {
         ctx.narrate(
             "the bundle is not noted on the task: that is for whoever works on it, a planner or a person",
@@ -75,76 +77,80 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Value, 
     Ok((data, committed.board.revision))
 }
 
-fn given(out: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+fn given(out: Option<&Path>) -> Result<Option<PathBuf>> {
     out.map(|out| std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))).transpose()
 }
 
 /// Git's and liza's own directories are no place for it, nor is somebody's worktree.
-fn may_lie_at(ctx: &Context, out: &Path) -> Result<(), Failure> {
+fn may_lie_at(ctx: &Context, out: &Path) -> Result<()> {
     let dir = out.parent().map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_owned()));
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let own = [
         real(ctx.repo.common_dir.clone()),
         real(ctx.root().join(".git")),
-        real(ctx.store.dir().to_owned()),
-        real(ctx.worktrees_dir()),
+        real(ctx.machine.home().to_owned()),
+        real(ctx.machine.worktrees().to_owned()),
     ];
     match own.iter().find(|own| dir.as_ref().is_some_and(|dir| dir.starts_with(own))) {
         None => Ok(()),
-        Some(own) => Err(Failure::new(
-            "refused.value",
-            format!("--out {} lies in {}, which is not for files of people", out.display(), own.display()),
-        )
-        .hint("name a place outside of it, or leave --out away; nothing was written")),
+        Some(own) => {
+            let (out, own) = (out.display(), own.display());
+            Err(failure!(Code::Value, "--out {out} lies in {own}, which is not for files of people")
+                .hint("name a place outside of it, or leave --out away; nothing was written"))
+        }
     }
 }
 
 /// What lies in the worktree and is in no commit, and so is not in the bundle either.
-fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>, Failure> {
+fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     let body = task.body();
     let Some(attempt) = body.attempt().filter(|_| body.merge.is_none()) else { return Ok(Vec::new()) };
     let worktree = ctx.root().join(&attempt.worktree);
     if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
         return Ok(Vec::new());
     }
-    let found: Vec<String> =
-        content::status(&worktree, Filters::Run)?.into_iter().map(|found| found.path).collect();
+    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run)?;
     if !found.is_empty() {
         ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
     }
     Ok(found)
 }
 
-fn told_of(bundle: &Bundle, path: &Path) -> Value {
-    json!({
-        "task": bundle.task, "bundle": bundle.metadata.id, "path": path, "files": super::files_of(bundle),
-        "base_commit": bundle.base_commit, "result_tree": bundle.result_tree,
-    })
+fn told_of(bundle: &Bundle, path: &Path) -> Made {
+    Made {
+        task: bundle.task.clone(),
+        bundle: bundle.metadata.id.clone(),
+        path: path.to_owned(),
+        files: super::files_of(bundle),
+        base_commit: bundle.base_commit.clone(),
+        result_tree: bundle.result_tree.clone(),
+        uncommitted: Vec::new(),
+    }
 }
 
 /// From where the branch left integration to its head; of merged work, what was merged.
-fn range(ctx: &Context, board: &Board, task: &Task) -> Result<(CommitId, CommitId), Failure> {
+fn range(ctx: &Context, board: &Board, task: &Task) -> Result<(CommitId, CommitId)> {
     let body = task.body();
     if let (Some(_), Some(submission)) = (&body.merge, &body.submission) {
         return Ok((submission.merge_base.clone(), submission.commit.clone()));
     }
     let Some(attempt) = body.attempt() else {
-        return Err(Failure::new("refused.transition", format!("nobody has worked on `{}` yet", task.id))
+        return Err(failure!(Code::Transition, "nobody has worked on `{}` yet", task.id)
             .hint(format!("`liza task claim {}` starts it", task.id)));
     };
     let query = ctx.query()?;
     let head = query.head_of_branch(&attempt.branch)?.ok_or_else(|| {
-        Failure::new("git.ref", format!("the branch `{}` of {} is gone", attempt.branch, task.id))
+        failure!(ErrorCode::GitRef, "the branch `{}` of {} is gone", attempt.branch, task.id)
             .hint("`liza doctor` says what is left")
     })?;
     let base = query.merge_base(&integration_head(ctx, board)?, &head)?;
     Ok((base.unwrap_or_else(|| attempt.base_commit.clone()), head))
 }
 
-fn describe(ctx: &Context, task: &Task, base: &CommitId, head: &CommitId) -> Result<Bundle, Failure> {
+fn describe(ctx: &Context, task: &Task, base: &CommitId, head: &CommitId) -> Result<Bundle> {
     let body = task.body();
     let query = ctx.query()?;
-    let planned = crate::board::rules::current_checkpoint(body).map(|checkpoint| checkpoint.intent.clone());
+    let planned = current_checkpoint(body).map(|checkpoint| checkpoint.intent.clone());
     let author = body.attempt().map_or(&body.created_by, |attempt| &attempt.agent);
     Ok(Bundle {
         version: VERSION,
@@ -189,7 +195,7 @@ fn expected(gates: &[Gate]) -> ExpectedChecks {
     }
 }
 
-fn patches(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<Patch>, Failure> {
+fn patches(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<Patch>> {
     let mut made = Vec::new();
     for found in differences(&ctx.repo, base, head)? {
         let strange = found.kinds.iter().flatten().find_map(|kind| match kind {
@@ -207,12 +213,7 @@ fn patches(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<Patch>
     Ok(made)
 }
 
-fn sides(
-    ctx: &Context,
-    base: &CommitId,
-    head: &CommitId,
-    found: &Difference,
-) -> Result<(Entry, Entry), Failure> {
+fn sides(ctx: &Context, base: &CommitId, head: &CommitId, found: &Difference) -> Result<(Entry, Entry)> {
     let query = ctx.query()?;
     let before = found.renamed_from.as_deref().unwrap_or(&found.path);
     let at = |commit: &CommitId, path: &str, kind: Option<EntryKind>| match kind {
@@ -230,7 +231,7 @@ fn side(entry: &Entry) -> Option<Side<'_>> {
 }
 
 fn cannot(file: &str, why: &str) -> Failure {
-    Failure::new("refused.bundle", format!("{} cannot be in a bundle: {why}", crate::text::quoted(file)))
+    failure!(ErrorCode::RefusedBundle, "{} cannot be in a bundle: {why}", quoted(file))
         .hint("nothing was written; hand the work on as a branch, or take this file out of it")
 }
 
@@ -248,20 +249,18 @@ fn modules(patches: &[Patch]) -> Vec<String> {
 }
 
 /// A bundle is given away only if it leads to exactly the tree it was made of.
-fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<(), Failure> {
+fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<()> {
     let named =
         Bundle { metadata: Metadata { id: "new".to_owned(), ..bundle.metadata.clone() }, ..bundle.clone() };
     let bytes = bundle::write(&named);
     if bytes.len() + 1024 > LARGEST {
-        return Err(Failure::new(
-            "refused.limit",
-            format!("the bundle would have {} bytes; at most {LARGEST} are read", bytes.len()),
-        )
-        .hint("hand the work on as a branch; nothing was written"));
+        let size = bytes.len();
+        return Err(failure!(Code::Limit, "the bundle would have {size} bytes; at most {LARGEST} are read")
+            .hint("hand the work on as a branch; nothing was written"));
     }
     let read = bundle::read(&bytes).map_err(|problems| {
         let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
-        Failure::new("refused.bundle", format!("this work cannot be a bundle: {first}"))
+        failure!(ErrorCode::RefusedBundle, "this work cannot be a bundle: {first}")
             .hint("nothing was written; hand the work on as a branch, or take this out of it")
             .detail("problems", super::list(&problems))
     })?;
@@ -271,7 +270,7 @@ fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<(), Failure
         return Ok(());
     }
     Err(Failure::new(
-        "bug.bundle",
+        ErrorCode::BugBundle,
         "the bundle does not lead back to the tree it was made of; nothing was written",
     )
     .detail("problems", super::list(&applied.problems)))
@@ -279,11 +278,9 @@ fn proven(ctx: &Context, bundle: &Bundle, base: &CommitId) -> Result<(), Failure
 
 /// Puts the file where nothing is, whole; its number is the next that nobody has. What is to lie elsewhere lies here too: so
 /// its number is taken, and the board names a file that stays.
-fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(PathBuf, Vec<u8>), Failure> {
-    let dir = ctx.store.layout().bundles();
-    crate::store::files::make_private_dirs(&dir)?;
+fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(PathBuf, Vec<u8>)> {
     let taken = |out: &Path| {
-        Failure::new("refused.value", format!("{} is there already", out.display()))
+        failure!(Code::Value, "{} is there already", out.display())
             .hint("name a file that is not there yet; nothing was written over")
     };
     if let Some(out) = out.filter(|out| out.symlink_metadata().is_ok()) {
@@ -292,16 +289,14 @@ fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(Pa
     let day: String = ctx.now.wall.to_string().chars().take(10).filter(char::is_ascii_digit).collect();
     for number in 1_u32.. {
         bundle.metadata.id = format!("PB-{day}-{number:03}");
-        let path = dir.join(format!("{}{ENDING}", bundle.metadata.id));
-        if path.symlink_metadata().is_ok() {
+        let name = format!("{}{ENDING}", bundle.metadata.id);
+        if ctx.store.has_bundle(&name) {
             continue;
         }
         let bytes = bundle::write(bundle);
-        crate::host::crash::point("bundle.making");
-        if !publish_new(&path, &bytes)? {
-            continue;
-        }
-        crate::host::crash::point("bundle.made");
+        crash::point("bundle.making");
+        let Some(path) = ctx.store.publish_bundle(&name, &bytes)? else { continue };
+        crash::point("bundle.made");
         if let Some(out) = out
             && !publish_new(out, &bytes)?
         {
@@ -309,5 +304,5 @@ fn publish(ctx: &Context, bundle: &mut Bundle, out: Option<&Path>) -> Result<(Pa
         }
         return Ok((path, bytes));
     }
-    Err(Failure::new("bug.bundle", "no number is free"))
+    Err(Failure::new(ErrorCode::BugBundle, "no number is free"))
 }

@@ -1,13 +1,8 @@
 //! Who had a hand in what a bundle changes, by what the board and the archive have on record. What a bundle says of itself
 //! is not enough: a name in it would keep a reviewer away who never saw it.
 
-use std::collections::BTreeSet;
-
-use crate::board::{AgentId, Board, CommitId, Task};
+use crate::flow::prelude::*;
 use crate::wire::bundle::Bundle;
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 
 /// Who worked on the task the bundle was made of, and on every task that handed in, or has on its branch, exactly the
 /// tree it leads to. All bodies must be loaded.
@@ -16,7 +11,7 @@ pub fn recorded(
     board: &Board,
     bundle: &Bundle,
     tree: Option<&CommitId>,
-) -> Result<Vec<AgentId>, Failure> {
+) -> Result<Vec<AgentId>> {
     let mut found = BTreeSet::new();
     let mut take = |task: &Task| {
         found.extend(task.implementers.iter().cloned());
@@ -43,7 +38,7 @@ pub fn recorded(
     Ok(found.into_iter().collect())
 }
 
-fn leads_to(ctx: &Context, task: &Task, tree: &CommitId) -> Result<bool, Failure> {
+fn leads_to(ctx: &Context, task: &Task, tree: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     let body = task.body();
     let mut commits: Vec<CommitId> = task.review_commit.iter().cloned().collect();

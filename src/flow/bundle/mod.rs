@@ -3,26 +3,19 @@
 
 mod apply;
 mod create;
+mod follow;
 mod hands;
 mod review;
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
-
-use serde_json::{Value, json};
-
-use crate::board::rules::paths_held;
-use crate::board::{Board, CommitId, TaskId};
-use crate::git::tree::{Edit, EditError, Entry, edited};
-use crate::git::{NewCommit, QueryError, commit_tree, refs};
+use crate::flow::prelude::*;
+use crate::git::AccessError;
+use crate::git::tree::{Edit, Entry, edited};
 use crate::wire::bundle::{self, Applied, Bundle, Change, Found, Kind, LARGEST, Problem};
 
-use super::context::Context;
-use super::failure::Failure;
-
-pub use apply::{apply, follow};
-pub use create::create;
-pub use review::{Answered, review};
+pub use apply::{Apply, apply};
+pub use create::{Made, create};
+pub use follow::follow;
+pub use review::{Answered, Verdict, review};
 
 /// Where commits that are a base with a bundle are kept.
 pub const BUNDLE_REFS: &str = "refs/liza/bundles/";
@@ -35,16 +28,16 @@ pub struct Loaded {
 }
 
 /// Reads a bundle; one with anything wrong in itself is refused.
-pub fn load(path: &Path) -> Result<Loaded, Failure> {
+pub fn load(path: &Path) -> Result<Loaded> {
     let unreadable = |why: &dyn std::fmt::Display| {
-        Failure::new("usage.input", format!("the bundle {} cannot be read: {why}", path.display()))
+        failure!(ErrorCode::UsageInput, "the bundle {} cannot be read: {why}", path.display())
             .hint("name a .patchbundle.json file; `liza bundle create TASK` makes one")
     };
-    let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+    let meta = fs::metadata(path).map_err(|error| unreadable(&error))?;
     if !meta.is_file() {
         return Err(unreadable(&"it is no file"));
     }
-    let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+    let file = fs::File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
     file.take(LARGEST as u64 + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
     let bundle = bundle::read(&bytes).map_err(|problems| told(path, &problems))?;
@@ -62,11 +55,11 @@ pub fn told(path: &Path, problems: &[Problem]) -> Failure {
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let failure = if fits_not {
-        Failure::new("git.conflict", format!("{name} does not fit: {first}{more}")).hint(
+        failure!(ErrorCode::GitConflict, "{name} does not fit: {first}{more}").hint(
             "nothing was applied; bring the bundle up to date with what is there, or wait for who owns it",
         )
     } else {
-        Failure::new("refused.bundle", format!("{name} is refused: {first}{more}"))
+        failure!(ErrorCode::RefusedBundle, "{name} is refused: {first}{more}")
             .hint("nothing was applied; have the bundle made anew by whoever it came from")
     };
     failure.detail("problems", list(problems))
@@ -85,7 +78,7 @@ struct Files<'c> {
 impl bundle::Tree for Files<'_> {
     type Error = Failure;
 
-    fn at(&self, path: &str) -> Result<Found, Failure> {
+    fn at(&self, path: &str) -> Result<Found> {
         Ok(match self.ctx.query()?.entry_at(self.commit, path)? {
             Entry::Absent => Found::Absent,
             Entry::Directory => Found::Directory,
@@ -95,7 +88,7 @@ impl bundle::Tree for Files<'_> {
         })
     }
 
-    fn files_below(&self, path: &str) -> Result<Vec<String>, Failure> {
+    fn files_below(&self, path: &str) -> Result<Vec<String>> {
         Ok(self.ctx.query()?.files_below(self.commit, path)?)
     }
 }
@@ -119,7 +112,7 @@ pub fn examine(
     bundle: &Bundle,
     onto: &CommitId,
     own: Option<&TaskId>,
-) -> Result<Applied, Failure> {
+) -> Result<Applied> {
     let mut applied = bundle::apply(bundle, &Files { ctx, commit: onto })?;
     let held = paths_held(board, &ctx.now, own, &files_of(bundle));
     let locks = held.into_iter().map(|held| {
@@ -131,17 +124,17 @@ pub fn examine(
     Ok(applied)
 }
 
-impl From<EditError> for Failure {
-    fn from(error: EditError) -> Self {
+impl From<AccessError> for Failure {
+    fn from(error: AccessError) -> Self {
         match error {
-            EditError::Git(error) => error.into(),
-            EditError::Query(error) => error.into(),
+            AccessError::Git(error) => error.into(),
+            AccessError::Query(error) => error.into(),
         }
     }
 }
 
 /// The tree that a commit with these changes has.
-fn tree_with(ctx: &Context, onto: &CommitId, changes: &[Change]) -> Result<CommitId, Failure> {
+fn tree_with(ctx: &Context, onto: &CommitId, changes: &[Change]) -> Result<CommitId> {
     let edits: Vec<Edit<'_>> = changes
         .iter()
         .map(|change| match change {
@@ -165,7 +158,7 @@ fn build(
     onto: &CommitId,
     changes: &[Change],
     task: Option<&TaskId>,
-) -> Result<Built, Failure> {
+) -> Result<Built> {
     let tree = tree_with(ctx, onto, changes)?;
     let base_tree = ctx.query()?.tree_of(onto)?;
     // One that does not say what it was made against claims its outcome for any base.
@@ -181,20 +174,10 @@ fn build(
     }
     // The time is the bundle's own: doing it again gives the same commit.
     let who = ctx.query()?.identity().at(bundle.metadata.timestamp.0);
-    let commit = commit_tree(
-        &ctx.repo,
-        &NewCommit {
-            tree: &tree,
-            parents: std::slice::from_ref(onto),
-            message: &message(bundle, task),
-            author: &who,
-            committer: &who,
-        },
-    )?;
+    let commit = commit_by(ctx, &who, &tree, std::slice::from_ref(onto), &message(bundle, task))?;
     refs::keep(&ctx.repo, &format!("{BUNDLE_REFS}{}", bundle.metadata.id), &commit)?;
     // git flushed the commit, and libgit2 none of the files in it.
-    refs::sync_filesystem(&ctx.repo.common_dir)
-        .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
+    ctx.sync()?;
     Ok(Built { commit, tree })
 }
 
@@ -202,12 +185,12 @@ fn build(
 fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     let metadata = &bundle.metadata;
     let first = metadata.intent.trim().lines().next().unwrap_or_default();
-    let subject: String = crate::text::shown_line(first).chars().take(100).collect();
+    let subject: String = shown_line(first).chars().take(100).collect();
     let task = task.map_or(String::new(), |task| format!("Liza-Task: {task}\n"));
     format!(
         "{subject}\n\n{task}{BUNDLE_TRAILER}{}\n{AUTHOR_TRAILER}{}\n",
         metadata.id,
-        crate::text::shown_line(&metadata.author)
+        shown_line(&metadata.author)
     )
 }
 
@@ -215,19 +198,30 @@ const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
 /// For people: whose bundle it is by its own account. Who counts as an implementer is on the board.
 const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
 
-/// The commit that somebody means.
-pub fn named(ctx: &Context, rev: &str) -> Result<CommitId, Failure> {
-    let found = ctx.query()?.resolve(rev).map_err(|error: QueryError| Failure::from(error))?;
-    found.ok_or_else(|| Failure::new("refused.value", format!("`{rev}` does not name a commit")))
+/// What `bundle check` answers.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    pub bundle: String,
+    pub author: String,
+    pub task: Option<TaskId>,
+    pub onto: CommitId,
+    pub files: Vec<String>,
+    pub applies: bool,
+    pub problems: Vec<Problem>,
+    pub unverified: Vec<String>,
 }
 
-/// What `bundle check` answers.
-pub fn report(bundle: &Bundle, onto: &CommitId, applied: &Applied) -> Value {
-    json!({
-        "bundle": bundle.metadata.id, "author": bundle.metadata.author, "task": bundle.task, "onto": onto,
-        "files": files_of(bundle), "applies": applied.problems.is_empty(), "problems": applied.problems,
-        "unverified": applied.unverified,
-    })
+pub fn report(bundle: &Bundle, onto: &CommitId, applied: Applied) -> Checked {
+    Checked {
+        bundle: bundle.metadata.id.clone(),
+        author: bundle.metadata.author.clone(),
+        task: bundle.task.clone(),
+        onto: onto.clone(),
+        files: files_of(bundle),
+        applies: applied.problems.is_empty(),
+        problems: applied.problems,
+        unverified: applied.unverified,
+    }
 }
 
 /// A path as the board and people are told it.

@@ -1,42 +1,58 @@
 //! Judging a bundle: format, fit, gates in a private tree, and a checklist of which every item is answered.
 
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::board::gates::{GateReport, GateStatus, Moment};
-use crate::board::rules::ReviewBundle;
-use crate::board::{Board, CommitId, Needs, Status, TaskId};
-use crate::flow::claim::integration_head;
+use super::{Loaded, build, examine, hands, shown_path};
 use crate::flow::gates::{Question, judge};
-use crate::policy::gate::{AdapterKind, Gate};
-use crate::store::files::{make_private_dirs, publish_new, read_whole};
-use crate::wire::bundle::{Bundle, LARGEST, checksum};
-use crate::wire::{Limits, read_foreign_value, to_json_pretty};
-
-use super::super::context::Context;
-use super::super::failure::Failure;
-use super::{Loaded, build, examine, hands, report, shown_path};
+use crate::flow::prelude::*;
+use crate::policy::gate::AdapterKind;
+use crate::wire::bundle::{Bundle, LARGEST, Problem, checksum};
 
 /// What a reviewer says to one item of the checklist.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     pub item: String,
     pub yes: bool,
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+}
+
+/// A verdict on a bundle, as its file keeps it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    pub bundle: String,
+    pub blake3: String,
+    pub reviewer: AgentId,
+    pub verdict: Said,
+    pub code: Option<ErrorCode>,
+    pub reasons: Vec<String>,
+    pub base: CommitId,
+    pub commit: Option<CommitId>,
+    pub problems: Vec<Problem>,
+    pub gates: Option<GateReport>,
+    pub checklist: Vec<Answered>,
+    pub time: Wall,
+    /// What to type next, if there is something.
+    pub next: Option<String>,
+    /// Where the file is; itself it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Said {
+    Approve,
+    Reject,
 }
 
 /// Judges the bundle and keeps the verdict in `.liza/bundles`. A rejection is an answer with its reasons, and a failure to a script.
 pub fn review(
     ctx: &Context,
     loaded: &Loaded,
-    onto: Option<&str>,
+    onto: Option<&Revision>,
     answers: &[(usize, bool, String)],
-) -> Result<(Value, u64), Failure> {
-    if let Some((outcome, revision)) = ctx.answered()? {
-        return kept_before(ctx, &outcome, revision);
+) -> Result<(Verdict, u64)> {
+    if let Some((BundleReviewed { path, .. }, revision)) = ctx.answered()? {
+        return kept_before(ctx, &path.unwrap_or_default(), revision);
     }
     ctx.check_disk()?;
     let bundle = &loaded.bundle;
@@ -71,7 +87,7 @@ pub fn review(
         // Asked for no task: what a task's own gates said last is about what it handed in.
         let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
         if let Err(refusal) = gates.check(&built.commit, "review the bundle") {
-            code = Some(refusal.code.as_str());
+            code = Some(ErrorCode::from(refusal.code));
             reasons.push(refusal.message);
         }
         reasons.extend(unmet(bundle, &ctx.project_config()?.gates, &gates));
@@ -80,9 +96,9 @@ pub fn review(
         tree = Some(built.tree);
     } else {
         code = Some(if applied.problems.iter().all(|problem| problem.kind.is_conflict()) {
-            "git.conflict"
+            ErrorCode::GitConflict
         } else {
-            "refused.bundle"
+            ErrorCode::RefusedBundle
         });
     }
     let denied = checklist.iter().filter(|answer| !answer.yes);
@@ -92,56 +108,64 @@ pub fn review(
     }));
     let approved = reasons.is_empty();
     let reviewer = snapshot.board.identify(&ctx.credentials)?.id();
-    let mut data = json!({
-        "bundle": bundle.metadata.id, "blake3": checksum(&loaded.bytes), "reviewer": reviewer,
-        "verdict": if approved { "approve" } else { "reject" }, "code": code, "reasons": reasons, "base": base,
-        "commit": commit, "problems": report(bundle, &base, &applied)["problems"],
-        "gates": judged, "checklist": checklist, "time": ctx.now.wall,
-    });
-    data["next"] = json!(match &tree {
+    let next = match &tree {
         Some(tree) if approved => next(ctx, &snapshot.board, tree, own)?,
         _ => None,
-    });
+    };
+    let said = Verdict {
+        bundle: bundle.metadata.id.clone(),
+        blake3: checksum(&loaded.bytes),
+        reviewer,
+        verdict: if approved { Said::Approve } else { Said::Reject },
+        code,
+        reasons,
+        base,
+        commit,
+        problems: applied.problems,
+        gates: judged,
+        checklist,
+        time: ctx.now.wall,
+        next,
+        path: None,
+    };
     // The file first: a verdict on the board is one that can be read.
-    let path = keep(ctx, bundle, &data)?;
+    let path = keep(ctx, &said)?;
     let committed = ctx.commit(verdict(approved, tree.as_ref(), Some(&path))?)?;
-    crate::host::crash::point("bundle.review_noted");
-    answer(data, &path, committed.board.revision)
+    crash::point("bundle.review_noted");
+    answer(said, &path, committed.board.revision)
 }
 
 /// What was answered to this request before, as its file has it.
-fn kept_before(ctx: &Context, outcome: &Value, revision: u64) -> Result<(Value, u64), Failure> {
-    let path = ctx.root().join(outcome["path"].as_str().unwrap_or_default());
+fn kept_before(ctx: &Context, path: &str, revision: u64) -> Result<(Verdict, u64)> {
+    let path = ctx.root().join(path);
     let unreadable = |why: &dyn std::fmt::Display| {
-        Failure::new("io.read", format!("the verdict {} cannot be read: {why}", path.display()))
+        failure!(ErrorCode::IoRead, "the verdict {} cannot be read: {why}", path.display())
             .hint("`liza task show` has what was noted of it; review the bundle again without --request-id")
     };
     let (bytes, _) = read_whole(&path, LARGEST as u64).map_err(|error| unreadable(&error))?;
-    let data = read_foreign_value(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| unreadable(&error))?;
-    answer(data, &path, revision)
+    let said = read_foreign(&bytes, Limits::of_bytes(LARGEST)).map_err(|error| unreadable(&error))?;
+    answer(said, &path, revision)
 }
 
 /// An approval is an answer, a rejection a failure that says why.
-fn answer(mut data: Value, path: &Path, revision: u64) -> Result<(Value, u64), Failure> {
-    data["path"] = json!(path);
-    if data["verdict"] == "approve" {
-        return Ok((data, revision));
+fn answer(said: Verdict, path: &Path, revision: u64) -> Result<(Verdict, u64)> {
+    let said = Verdict { path: Some(path.to_owned()), ..said };
+    if said.verdict == Said::Approve {
+        return Ok((said, revision));
     }
-    let reasons: Vec<&str> =
-        data["reasons"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let code = data["code"].as_str().unwrap_or("refused.bundle");
-    let told = Failure::new(code, format!("reject: {}", reasons.join("; ")))
+    let code = said.code.unwrap_or(ErrorCode::RefusedBundle);
+    let told = failure!(code, "reject: {}", said.reasons.join("; "))
         .hint(format!("the verdict is kept in {}; nothing was applied", path.display()))
-        .detail("problems", data["problems"].clone());
-    Err(told.with_data(data, revision))
+        .detail("problems", super::list(&said.problems));
+    Err(told.with_data(said, revision))
 }
 
 /// Every item has its answer, and every answer its item.
-fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>, Failure> {
+fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<Answered>> {
     let incomplete = |message: String| {
         let listed: Vec<String> =
             items.iter().enumerate().map(|(at, item)| format!("{} {item}", at + 1)).collect();
-        Failure::new("refused.feedback_incomplete", message)
+        Failure::new(Code::FeedbackIncomplete, message)
             .hint(format!(
                 "answer every item with --answer \"N=yes\" or \"N=no: why\": {}",
                 listed.join("; ")
@@ -170,9 +194,9 @@ fn answered(items: &[String], answers: &[(usize, bool, String)]) -> Result<Vec<A
 }
 
 /// What it is judged on: what was asked for, what it was made against, or integration.
-fn base(ctx: &Context, board: &Board, bundle: &Bundle, onto: Option<&str>) -> Result<CommitId, Failure> {
+fn base(ctx: &Context, board: &Board, bundle: &Bundle, onto: Option<&Revision>) -> Result<CommitId> {
     match (onto, &bundle.base_commit) {
-        (Some(rev), _) => super::named(ctx, rev),
+        (Some(rev), _) => ctx.commit_named(rev),
         (None, Some(base)) if ctx.query()?.has_commit(base) => Ok(base.clone()),
         _ => integration_head(ctx, board),
     }
@@ -214,28 +238,21 @@ fn unmet(bundle: &Bundle, gates: &[Gate], report: &GateReport) -> Vec<String> {
 }
 
 /// Whole, under the next free number; an earlier verdict stays.
-fn keep(ctx: &Context, bundle: &Bundle, data: &Value) -> Result<PathBuf, Failure> {
-    let dir = ctx.store.layout().bundles();
-    make_private_dirs(&dir)?;
-    let text = format!("{}\n", to_json_pretty(data));
+fn keep(ctx: &Context, said: &Verdict) -> Result<PathBuf> {
+    let text = format!("{}\n", to_json_pretty(said));
     for number in 1_u32.. {
-        let path = dir.join(format!("{}.review-{number}.json", bundle.metadata.id));
-        if publish_new(&path, text.as_bytes())? {
-            crate::host::crash::point("bundle.reviewed");
+        let name = format!("{}.review-{number}.json", said.bundle);
+        if let Some(path) = ctx.store.publish_bundle(&name, text.as_bytes())? {
+            crash::point("bundle.reviewed");
             ctx.narrate(format!("the verdict is kept in {}", path.display()));
             return Ok(path);
         }
     }
-    Err(Failure::new("bug.bundle", "no number is free"))
+    Err(Failure::new(ErrorCode::BugBundle, "no number is free"))
 }
 
 /// The command that approves the task itself, where this is exactly what it handed in.
-fn next(
-    ctx: &Context,
-    board: &Board,
-    built: &CommitId,
-    own: Option<&TaskId>,
-) -> Result<Option<String>, Failure> {
+fn next(ctx: &Context, board: &Board, built: &CommitId, own: Option<&TaskId>) -> Result<Option<String>> {
     let Some(task) = own.and_then(|id| board.task(id)) else { return Ok(None) };
     let Some(commit) = task.review_commit.as_ref().filter(|_| task.status == Status::ReadyForReview) else {
         return Ok(None);

@@ -1,28 +1,21 @@
 //! Tokens without an agent, agents whose token is lost, and pages that agents are sent to and that are not there.
 
-use std::path::Path;
-
-use crate::board::AgentId;
-use crate::git::Worktrees;
-
 use super::{Finding, Scene};
 use crate::flow::briefing::unreadable;
 use crate::flow::context::token_hash;
-use crate::flow::failure::Failure;
-use crate::flow::init::{AGENT_SPECS, install_page};
+use crate::flow::init::AGENT_SPECS;
+use crate::flow::prelude::*;
 
-pub fn tokens(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn tokens(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
-    let dir = scene.ctx.store.layout().tokens();
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
+    for path in scene.ctx.machine.token_files() {
+        let name = path.file_name().unwrap_or_default();
         let id = name.to_str().and_then(|name| AgentId::new(name).ok());
         // Temporary files are somebody else's concern.
         if name.to_string_lossy().starts_with('.') || id.is_some_and(|id| board.agent(&id).is_some()) {
             continue;
         }
-        let path = entry.path();
         found.push(
             Finding::new(
                 "agent.stray_token",
@@ -31,15 +24,14 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>, Failure> {
                 "it goes to .liza/trash",
             )
             .mended_by(move |ctx| {
-                let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-                let kept = Worktrees::new(&ctx.repo, &home, &trash).discard(&path)?;
+                let kept = ctx.worktrees().discard(&path)?;
                 Ok(Some(format!("as {}", kept.display())))
             }),
         );
     }
     for (id, agent) in board.rest.agents.iter().filter(|(_, agent)| agent.is_active()) {
-        let path = dir.join(id.as_str());
-        let what = match crate::store::files::read_whole(&path, 4096) {
+        let path = scene.ctx.machine.token_file(id);
+        let what = match read_whole(&path, 4096) {
             Err(_) => format!("the token file of `{id}` is gone"),
             Ok((bytes, _)) if token_hash(String::from_utf8_lossy(&bytes).trim()) != agent.token_hash => {
                 format!("the token file of `{id}` is not of its present registration")
@@ -57,8 +49,8 @@ pub fn tokens(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 }
 
 /// An agent whose pages are missing is not started.
-pub fn pages(scene: &Scene) -> Result<Vec<Finding>, Failure> {
-    let dir = scene.ctx.store.layout().specs();
+pub fn pages(scene: &Scene) -> Result<Vec<Finding>> {
+    let dir = scene.ctx.store.specs_location();
     let mut found = Vec::new();
     for (name, text) in AGENT_SPECS {
         let Some(why) = unreadable(&dir, Path::new(name)) else { continue };
@@ -70,9 +62,9 @@ pub fn pages(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         );
         // Something else in its place may be somebody's work.
         let free =
-            std::fs::symlink_metadata(dir.join(name)).map_or(true, |meta| meta.is_file() && meta.len() == 0);
+            fs::symlink_metadata(dir.join(name)).map_or(true, |meta| meta.is_file() && meta.len() == 0);
         found.push(if free {
-            finding.mended_by(move |ctx| install_page(ctx, name, text).map(|()| None))
+            finding.mended_by(move |ctx| Ok(ctx.store.install_page(name, text).map(|()| None)?))
         } else {
             Finding {
                 remedy: "move away what stands there, then run `liza doctor --fix`".to_owned(),

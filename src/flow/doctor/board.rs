@@ -1,28 +1,29 @@
 //! The board file, edits of it that were refused, and whether the story it tells holds.
 
-use crate::board::edit::EDITABLE;
-use crate::board::{Needs, violations};
-use crate::store::StoreError;
-use crate::store::edits::Judged;
-use crate::store::read::{EDITED_BY_HAND, LARGEST_STATE};
-
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
+use crate::board::edit::EDITABLE;
+use crate::flow::prelude::*;
 use crate::flow::verify;
+use crate::store::Snapshot;
+use crate::store::edits::Judged;
+use crate::store::read::LARGEST_STATE;
 
 /// Cut off, flipped, rolled back, replaced or gone.
-pub fn file(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     let store = &scene.ctx.store;
-    let broken = match store.read(&Needs::Everything) {
-        Ok(snapshot) => match snapshot.warning {
-            None => return Ok(Vec::new()),
-            Some(warning) => warning,
-        },
-        Err(StoreError::Invalid { message, .. }) => message,
-        Err(error) => return Err(error.into()),
+    let broken = match scene.read() {
+        Ok(Snapshot { warning: None, .. }) => return Ok(Vec::new()),
+        Ok(Snapshot { warning: Some(warning), .. }) => warning.clone(),
+        Err(StoreError::Invalid { message, .. }) => message.clone(),
+        Err(_) => return Ok(store.read(&Needs::Nothing).map(|_| Vec::new())?),
     };
     if broken.starts_with(EDITED_BY_HAND) {
         return Ok(vec![unsettled_edit(scene)]);
+    }
+    if store.is_of_earlier_build() {
+        let why = "no command can read or change the board until its journal is begun anew";
+        let remedy = "the old journal is kept under .liza/edits, and a new one begins from this board with the record `refound_log`";
+        return Ok(vec![Finding::new("board.earlier_build", broken, why, remedy).mended_by(refound)]);
     }
     let why = "no command can trust the board";
     Ok(vec![match store.rebuild_published() {
@@ -75,14 +76,10 @@ fn unsettled_edit(scene: &Scene) -> Finding {
 }
 
 /// The log of a board that is whole itself.
-pub fn log(scene: &Scene) -> Result<Vec<Finding>, Failure> {
-    let store = &scene.ctx.store;
+pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
     // A board that is not whole, or not the newest, is a finding of its own.
-    let Ok(snapshot) = store.read(&Needs::Nothing) else { return Ok(Vec::new()) };
-    if snapshot.warning.is_some() {
-        return Ok(Vec::new());
-    }
-    let Some(damage) = store.log_damage(&snapshot.board)? else { return Ok(Vec::new()) };
+    let Ok(snapshot @ Snapshot { warning: None, .. }) = scene.read() else { return Ok(Vec::new()) };
+    let Some(damage) = scene.log_damage(&snapshot.board)? else { return Ok(Vec::new()) };
     let code = if damage.lost { "log.lost" } else { "log.broken" };
     let why = if damage.stops {
         "no command can change the board until the log is mended; reading goes on"
@@ -94,28 +91,29 @@ pub fn log(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         snapshot.board.revision,
         snapshot.board.revision + 1
     );
-    Ok(vec![Finding::new(code, damage.what, why, remedy).mended_by(|ctx| {
-        Ok(ctx.store.refound_log(&ctx.now)?.map(|refounded| match refounded.kept {
-            Some(kept) => {
-                format!("refounded at revision {}; the old log is {}", refounded.revision, kept.display())
-            }
-            None => format!("refounded at revision {}; nothing was left of the old log", refounded.revision),
-        }))
-    })])
+    Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).mended_by(refound)])
+}
+
+fn refound(ctx: &Context) -> Result<Option<String>> {
+    Ok(ctx.store.refound_log(&ctx.now)?.map(|refounded| match refounded.kept {
+        Some(kept) => {
+            format!("refounded at revision {}; the old log is {}", refounded.revision, kept.display())
+        }
+        None => format!("refounded at revision {}; nothing was left of the old log", refounded.revision),
+    }))
 }
 
 /// An edit that was refused stays a finding until a person goes on with `liza resume`, having seen it.
-pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>> {
     let store = &scene.ctx.store;
     // What stands there may be anything, a pipe too.
-    let text = |path: &std::path::Path| {
-        let read = crate::store::files::read_whole(path, LARGEST_STATE);
+    let text = |path: &Path| {
+        let read = read_whole(path, LARGEST_STATE);
         read.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
     };
-    let now = text(&store.layout().state());
     let found = store.refused_edits().into_iter().map(|kept| {
         let edited = text(&kept);
-        let good = store.origin_of_edit(&edited).unwrap_or_else(|| now.clone());
+        let good = store.origin_of_edit(&edited).unwrap_or_else(|| store.file_text());
         let diff = difference(&good, &edited);
         Finding::new(
             "edit.refused",
@@ -147,11 +145,22 @@ fn difference(good: &str, edited: &str) -> String {
 }
 
 /// What `verify` says about log and branches, and what the board itself contradicts.
-pub fn story(scene: &Scene) -> Result<Vec<Finding>, Failure> {
-    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
+    // Branches that moved since the board was read would tell another story than it does.
+    let fresh;
+    let scene = match scene.board() {
+        None => return Ok(Vec::new()),
+        Some(board) if board.revision == scene.ctx.store.published_revision() => scene,
+        Some(_) => {
+            fresh = Scene::new(scene.ctx);
+            &fresh
+        }
+    };
+    let Ok(snapshot) = scene.read() else { return Ok(Vec::new()) };
+    let board = &snapshot.board;
     let mut found = Vec::new();
-    let log_damaged = matches!(scene.ctx.store.log_damage(board), Ok(Some(_)));
-    for check in verify::verify(scene.ctx)? {
+    let log_damaged = matches!(scene.log_damage(board), Ok(Some(_)));
+    for check in verify::verify_board(scene.ctx, snapshot, scene.archive()) {
         // Those have examinations of their own.
         let elsewhere = ["invariants", "board file", "refs", "worktrees"].contains(&check.name)
             || (log_damaged && ["log chain", "replay"].contains(&check.name));

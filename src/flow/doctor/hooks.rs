@@ -1,24 +1,20 @@
 //! Hooks that a person asked for, and that git does not run.
 
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
 use crate::flow::hooks::status::status;
+use crate::flow::prelude::*;
 
-pub fn firing(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn firing(scene: &Scene) -> Result<Vec<Finding>> {
     // Whoever never asked for hooks misses none: submit and merge check everything without them.
-    if std::fs::symlink_metadata(scene.ctx.store.layout().hooks_wanted()).is_err() {
+    if !scene.ctx.machine.wants_hooks() {
         return Ok(Vec::new());
     }
     let found = status(scene.ctx)?;
     if found.active {
         return Ok(Vec::new());
     }
-    let silent: Vec<String> = found
-        .hooks
-        .iter()
-        .filter(|hook| !hook.active)
-        .map(|hook| format!("{} ({})", hook.hook.name(), hook.detail))
-        .collect();
+    let silent = found.hooks.iter().filter(|hook| !hook.active);
+    let silent: Vec<String> = silent.map(|hook| format!("{} ({})", hook.hook.name(), hook.detail)).collect();
     let remedy = match &found.manager {
         Some(manager) => format!("add liza's lines to {manager}: `liza hooks status` prints them"),
         None => "`liza hooks install` puts them back".to_owned(),

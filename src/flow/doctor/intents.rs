@@ -1,12 +1,12 @@
 //! Git work whose process died.
 
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 use crate::flow::recover;
 
-pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
-    let dead = board.rest.intents.iter().filter(|intent| !crate::host::lives(&intent.owner));
+    let dead = board.rest.intents.iter().filter(|intent| !host::lives(&intent.owner));
     let found = dead.map(|intent| {
         let id = intent.id;
         let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of {task}"));
@@ -20,9 +20,9 @@ pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         .mended_by(move |ctx| {
             // One call ends them all; those after the first find theirs ended.
             recover::recover(ctx)?;
-            let open = ctx.store.read(&crate::board::Needs::Nothing)?.board.intent(id).is_some();
+            let open = ctx.store.read(&Needs::Nothing)?.board.intent(id).is_some();
             if open {
-                return Err(Failure::new("stale.in_progress", "another process has taken it over"));
+                return Err(Failure::new(Code::IntentOpen, "another process has taken it over"));
             }
             Ok(None)
         })

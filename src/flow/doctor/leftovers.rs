@@ -1,27 +1,17 @@
 //! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
 use crate::flow::oversight;
+use crate::flow::prelude::*;
 
 /// Temporary files of dead commands, in every place liza writes to.
-pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
-    let trash = ctx.store.layout().trash();
-    let mut dead: Vec<PathBuf> = walkdir::WalkDir::new(ctx.store.dir())
-        .into_iter()
-        .filter_entry(|entry| entry.path() != trash)
-        .flatten()
-        .filter(|entry| entry.file_type().is_file())
-        .map(walkdir::DirEntry::into_path)
-        .filter(|path| is_dead_temporary(path))
-        .collect();
+    let files = ctx.machine.files().into_iter().filter(|(_, meta)| meta.is_file()).map(|(path, _)| path);
+    let mut dead: Vec<PathBuf> = files.filter(|path| is_dead_temporary(path)).collect();
     for dir in ["info", "hooks", "."] {
         let dir = ctx.repo.common_dir.join(dir);
-        let files = std::fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let files = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
     dead.extend(dead_scratch());
@@ -37,8 +27,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             "it is removed: nobody has read it, and nobody will",
         )
         .mended_by(move |_| {
-            let removed =
-                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))
         })
     });
@@ -49,7 +38,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 const UNUSED: Duration = Duration::from_secs(60);
 
 fn is_old(path: &Path) -> bool {
-    let age = std::fs::symlink_metadata(path).and_then(|meta| meta.modified()).map(|at| at.elapsed());
+    let age = fs::symlink_metadata(path).and_then(|meta| meta.modified()).map(|at| at.elapsed());
     matches!(age, Ok(Ok(age)) if age >= UNUSED)
 }
 
@@ -65,13 +54,13 @@ fn is_dead_temporary(path: &Path) -> bool {
 fn dead_scratch() -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
     entries
         .filter(|entry| {
             let name = entry.file_name();
             let pid = name
                 .to_str()
-                .and_then(|name| name.strip_prefix(crate::git::content::SCRATCH))
+                .and_then(|name| name.strip_prefix(content::SCRATCH))
                 .and_then(|rest| rest.split_once('-'))
                 .and_then(|(pid, _)| pid.parse().ok());
             let ours = entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == me);
@@ -82,7 +71,7 @@ fn dead_scratch() -> Vec<PathBuf> {
 }
 
 /// Switches for a task or an agent that does not exist stop nobody.
-pub fn switches(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn switches(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let known = |subject: &str| {
         board.tasks.iter().any(|task| task.id.as_str().eq_ignore_ascii_case(subject))
@@ -96,10 +85,7 @@ pub fn switches(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             "switch.unknown",
             format!("{}-{subject} is set, but there is no task or agent `{subject}`", switch.kind.as_str()),
             "it stops nobody, though somebody meant it to",
-            format!(
-                "set it for the right one, then take this one away from {}",
-                scene.ctx.store.dir().display()
-            ),
+            format!("set it for the right one, then take this one away from {}", scene.ctx.store.display()),
         ))
     });
     Ok(strange.collect())

@@ -1,15 +1,9 @@
 //! Locks that nobody will take away any more, and locks that other programs put beside ours.
 
-use std::path::Path;
-use std::time::Duration;
-
-use crate::git::locks::{self, Holder, LockFile};
-use crate::git::{Worktrees, checkouts};
-use crate::store::lock::LockNote;
-
 use super::{Finding, Scene};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
+use crate::git::locks::{self, Holder, LockFile};
+use crate::store::inspect::LockState;
 
 /// Younger ones are ordinary work.
 const ORDINARY: Duration = Duration::from_secs(10);
@@ -19,11 +13,10 @@ const CERTAIN: Duration = Duration::from_secs(300);
 const WHY: &str = "git waits for nobody: whatever needs that lock fails until it is gone";
 
 /// Locks of git on what is ours.
-pub fn of_git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
-    let under_way = scene
-        .board()
-        .is_some_and(|board| board.rest.intents.iter().any(|intent| crate::host::lives(&intent.owner)));
+    let under_way =
+        scene.board().is_some_and(|board| board.rest.intents.iter().any(|intent| host::lives(&intent.owner)));
     let mut found = Vec::new();
     for lock in standing(scene)? {
         if lock.age.is_some_and(|age| age < ORDINARY) {
@@ -55,10 +48,9 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-fn standing(scene: &Scene) -> Result<Vec<LockFile>, Failure> {
+fn standing(scene: &Scene) -> Result<Vec<LockFile>> {
     let ctx = scene.ctx;
-    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    let worktrees = ctx.worktrees();
     let ours: Vec<_> =
         checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)).collect();
     let branch = scene.board().map(|board| board.config().integration_branch.clone());
@@ -67,37 +59,20 @@ fn standing(scene: &Scene) -> Result<Vec<LockFile>, Failure> {
 }
 
 /// Looks once more: what was dead a moment ago may have been replaced by one that lives.
-fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>, Failure> {
+fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>> {
     if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Nobody {
-        return Err(Failure::new("busy.lock", "somebody uses it now"));
+        return Err(Failure::new(ErrorCode::BusyLock, "somebody uses it now"));
     }
-    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-    let kept = Worktrees::new(&ctx.repo, &home, &trash).discard(&lock.path)?;
+    let kept = ctx.worktrees().discard(&lock.path)?;
     Ok(Some(format!("as {}", kept.display())))
 }
 
 /// Another way of locking the same board excludes nobody from ours.
-pub fn foreign(scene: &Scene) -> Result<Vec<Finding>, Failure> {
-    let layout = scene.ctx.store.layout();
-    let ours = [
-        layout.lock(),
-        layout.worktree_lock(),
-        layout.merge_lock(),
-        layout.watch_lock(),
-        layout.oversight_lock(),
-    ];
+pub fn foreign(scene: &Scene) -> Result<Vec<Finding>> {
     let why = "two ways of locking one board do not exclude each other, and what both write may be lost";
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(layout.dir()).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let name = entry.file_name().to_string_lossy().to_lowercase();
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        let looks_like_one = name.contains("lock") || name.contains(".lck") || name.ends_with(".pid");
-        let is_ours =
-            ours.contains(&path) || name == "locks" || (name.starts_with('.') && name.ends_with(".tmp"));
-        if !looks_like_one || is_ours {
-            continue;
-        }
+    for path in scene.ctx.store.foreign_locks() {
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
         let holder = if is_file { pid_in(&path) } else { pid_in(&path.join("pid")) };
         found.push(Finding::new(
             "lock.foreign",
@@ -111,7 +86,7 @@ pub fn foreign(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 }
 
 fn pid_in(path: &Path) -> Option<u32> {
-    let (bytes, _) = crate::store::files::read_whole(path, 4096).ok()?;
+    let (bytes, _) = read_whole(path, 4096).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse().ok())
 }
@@ -126,52 +101,39 @@ fn told(pid: Option<u32>) -> String {
 
 /// Our own lock file: there, a file, and saying what it should.
 fn own_lock(scene: &Scene, why: &str) -> Option<Finding> {
-    let path = scene.ctx.store.layout().lock();
+    let (path, found) = scene.ctx.store.lock_file();
     let revision = scene.board()?.revision;
     let renewed = move |ctx: &Context| {
         let kept = ctx.store.renew_lock_note(revision, &ctx.now)?;
         // Elsewhere the note may be lost without a word; here it is all that was promised.
-        let path = ctx.store.layout().lock();
-        if !LockNote::is_readable(&path) {
-            return Err(Failure::io(
-                "write",
-                &path,
-                &std::io::Error::other("it does not hold what was written"),
-            ));
+        let (path, found) = ctx.store.lock_file();
+        if !matches!(found, LockState::Sound) {
+            let error = std::io::Error::other("it does not hold what was written");
+            return Err(Failure::io("write", &path, &error));
         }
         Ok(kept.map(|kept| format!("what stood there is kept as {}", kept.display())))
     };
-    let Ok(meta) = std::fs::symlink_metadata(&path) else {
-        return Some(
-            Finding::new(
-                "lock.missing",
-                format!("{} is gone", path.display()),
-                "commands that held it and commands that make it anew do not exclude each other, and a rolled-back board would not be noticed",
-                "it is made again and says which revision was published last",
-            )
-            .mended_by(renewed),
-        );
-    };
-    if !meta.is_file() {
-        return Some(Finding::new(
+    Some(match found {
+        LockState::Sound | LockState::Empty => return None,
+        LockState::Missing => Finding::new(
+            "lock.missing",
+            format!("{} is gone", path.display()),
+            "commands that held it and commands that make it anew do not exclude each other, and a rolled-back board would not be noticed",
+            "it is made again and says which revision was published last",
+        )
+        .mended_by(renewed),
+        LockState::NotAFile => Finding::new(
             "lock.foreign",
-            format!(
-                "{} is no file{}: another program's lock",
-                path.display(),
-                told(pid_in(&path.join("pid")))
-            ),
+            format!("{} is no file{}: another program's lock", path.display(), told(pid_in(&path.join("pid")))),
             why,
             "let that program use `flock` on a file of that name, and move what stands there away",
-        ));
-    }
-    if meta.len() == 0 || LockNote::is_readable(&path) {
-        return None;
-    }
-    let finding = Finding::new(
-        "lock.note",
-        format!("{} holds what liza did not write{}", path.display(), told(pid_in(&path))),
-        why,
-        "it is written anew under its own lock; what stood there is kept under .liza/edits",
-    );
-    Some(finding.mended_by(renewed))
+        ),
+        LockState::Foreign => Finding::new(
+            "lock.note",
+            format!("{} holds what liza did not write{}", path.display(), told(pid_in(&path))),
+            why,
+            "it is written anew under its own lock; what stood there is kept under .liza/edits",
+        )
+        .mended_by(renewed),
+    })
 }

@@ -1,20 +1,18 @@
 //! The machine: file system, room on the disk, clock.
 
 use super::{Finding, Scene};
-use crate::board::Wall;
-use crate::flow::failure::Failure;
-use crate::text::bytes;
+use crate::flow::prelude::*;
 
 /// Clocks are set by a few seconds all the time.
 const CLOCK_SLACK: i64 = 120;
 /// The first commit of this program is younger than this.
 const CLOCK_UNSET: i64 = 1_577_836_800;
 
-pub fn file_system(scene: &Scene) -> Result<Vec<Finding>, Failure> {
-    let dir = scene.ctx.store.dir();
+pub fn file_system(scene: &Scene) -> Result<Vec<Finding>> {
+    let dir = scene.ctx.machine.home();
     let mut found = Vec::new();
     for place in [dir, &scene.ctx.repo.common_dir] {
-        if let Some(kind) = crate::host::network_file_system(place) {
+        if let Some(kind) = host::network_file_system(place) {
             found.push(Finding::new(
                 "machine.network_fs",
                 format!("{} lies on a network file system ({kind})", place.display()),
@@ -36,14 +34,14 @@ pub fn file_system(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 }
 
 /// The log tells when the last change was made; a clock before that goes backwards.
-pub fn clock(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn clock(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let now = scene.ctx.now.wall;
     let why = "leases do not depend on it, but times in the log, in commits and on leases shown to people are wrong";
     let remedy = "set the clock; the log keeps what was written under the wrong one";
+    let wrong = |what: String| Ok(vec![Finding::new("machine.clock", what, why, remedy)]);
     if now.0 < CLOCK_UNSET {
-        let what = format!("the clock says {now}");
-        return Ok(vec![Finding::new("machine.clock", what, why, remedy)]);
+        return wrong(format!("the clock says {now}"));
     }
     let Ok(text) = scene.ctx.store.read_log_text(board.journal.length) else { return Ok(Vec::new()) };
     let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
@@ -52,6 +50,5 @@ pub fn clock(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     if written.0 <= now.0.saturating_add(CLOCK_SLACK) {
         return Ok(Vec::new());
     }
-    let what = format!("the last change is dated {written}, but the clock says {now}");
-    Ok(vec![Finding::new("machine.clock", what, why, remedy)])
+    wrong(format!("the last change is dated {written}, but the clock says {now}"))
 }

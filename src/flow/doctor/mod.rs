@@ -5,6 +5,7 @@
 
 mod agents;
 mod board;
+mod finding;
 mod hooks;
 mod intents;
 mod leftovers;
@@ -20,90 +21,53 @@ mod worktrees;
 
 use std::cell::OnceCell;
 
-use serde::Serialize;
+use crate::flow::accounts::{self, ArchivedTask};
+use crate::flow::prelude::*;
+use crate::store::Snapshot;
+use crate::store::refound::LogDamage;
 
-use crate::board::{Board, Needs};
-use crate::store::StoreError;
-
-use super::context::Context;
-use super::failure::Failure;
-
+pub use finding::Finding;
 pub use providers::{Listed, listing};
-
-/// Puts one thing right; says what there is to tell beyond the remedy.
-type Mend = Box<dyn FnOnce(&Context) -> Result<Option<String>, Failure>>;
-
-#[derive(Serialize)]
-pub struct Finding {
-    /// Stable, for programs.
-    pub code: &'static str,
-    pub what: String,
-    pub why: String,
-    /// What `--fix` does about it, or what a person has to do.
-    pub remedy: String,
-    pub fixable: bool,
-    pub fixed: bool,
-    #[serde(skip)]
-    mend: Option<Mend>,
-}
-
-impl Finding {
-    /// Something a person has to see to.
-    pub(super) fn new(
-        code: &'static str,
-        what: impl Into<String>,
-        why: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        Self {
-            code,
-            what: what.into(),
-            why: why.into(),
-            remedy: remedy.into(),
-            fixable: false,
-            fixed: false,
-            mend: None,
-        }
-    }
-
-    /// Something `--fix` sees to, as the remedy says.
-    fn mended_by(mut self, mend: impl FnOnce(&Context) -> Result<Option<String>, Failure> + 'static) -> Self {
-        self.fixable = true;
-        self.mend = Some(Box::new(mend));
-        self
-    }
-
-    /// A mend that fails leaves the finding standing and says why.
-    fn treat(&mut self, ctx: &Context) {
-        let Some(mend) = self.mend.take() else { return };
-        match mend(ctx) {
-            Ok(told) => {
-                self.fixed = true;
-                if let Some(told) = told {
-                    self.remedy.push_str(&format!(" ({told})"));
-                }
-            }
-            Err(failure) => self.remedy.push_str(&format!(" (tried, and failed: {})", failure.message)),
-        }
-    }
-}
 
 /// What an examination looks at.
 struct Scene<'c> {
     ctx: &'c Context,
-    board: OnceCell<Option<Board>>,
+    read: OnceCell<Result<Snapshot, StoreError>>,
+    archive: OnceCell<Result<Vec<ArchivedTask>>>,
+    log_damage: OnceCell<Option<LogDamage>>,
 }
 
-impl Scene<'_> {
-    /// The whole board; none while it cannot be trusted, which is a finding of its own.
+impl<'c> Scene<'c> {
+    fn new(ctx: &'c Context) -> Self {
+        Self { ctx, read: OnceCell::new(), archive: OnceCell::new(), log_damage: OnceCell::new() }
+    }
+
+    /// The whole board, read once.
+    fn read(&self) -> &Result<Snapshot, StoreError> {
+        self.read.get_or_init(|| self.ctx.store.read(&Needs::Everything))
+    }
+
+    /// None while it cannot be read, which is a finding of its own.
     fn board(&self) -> Option<&Board> {
-        let read = || self.ctx.store.read(&Needs::Everything).ok().map(|snapshot| snapshot.board);
-        self.board.get_or_init(read).as_ref()
+        self.read().as_ref().ok().map(|snapshot| &snapshot.board)
+    }
+
+    /// Every archived task, read once.
+    fn archive(&self) -> &Result<Vec<ArchivedTask>> {
+        self.archive.get_or_init(|| accounts::archive(self.ctx))
+    }
+
+    /// What is wrong with the log of this board.
+    fn log_damage(&self, board: &Board) -> Result<Option<&LogDamage>> {
+        if self.log_damage.get().is_none() {
+            let _ = self.log_damage.set(self.ctx.store.log_damage(board)?);
+        }
+        Ok(self.log_damage.get().and_then(Option::as_ref))
     }
 }
 
 /// The name says what could not be looked at, should it fail.
-type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>, Failure>);
+type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
 const EXAMINATIONS: [Examination; 25] = [
@@ -135,7 +99,7 @@ const EXAMINATIONS: [Examination; 25] = [
 ];
 
 /// Looks at everything; mends what can be mended if `fix` says so.
-pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
+pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
     if let Err(error @ StoreError::Missing(_)) = ctx.store.read(&Needs::Nothing) {
         return Err(error.into());
     }
@@ -148,7 +112,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
             return Ok(all);
         }
     }
-    let mut scene = Scene { ctx, board: OnceCell::new() };
+    let mut scene = Scene::new(ctx);
     for (name, look) in EXAMINATIONS {
         let mut found = look(&scene).unwrap_or_else(|failure| {
             vec![Finding::new(
@@ -160,7 +124,7 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>, Failure> {
         });
         if fix && found.iter().any(|finding| finding.fixable) {
             found.iter_mut().for_each(|finding| finding.treat(ctx));
-            scene = Scene { ctx, board: OnceCell::new() };
+            scene = Scene::new(ctx);
         }
         all.append(&mut found);
     }

@@ -1,19 +1,12 @@
 //! The commands by which agents are played: whether those in use are there, and still know their options.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use serde::Serialize;
+use std::ffi::OsStr;
 
 use super::{Finding, Scene};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 use crate::flow::shell;
 use crate::policy::provider::ProviderEntry;
-use crate::provider::{Catalog, environment, help};
-use crate::text::{list_words, shown_line};
+use crate::provider::{environment, help};
 
 /// A help text that takes longer asks the network, or for a person.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -30,7 +23,7 @@ pub struct Listed {
 }
 
 /// Every agent command that can be started by name, installed or not. Nothing is run for it.
-pub fn listing(ctx: &Context) -> Result<Vec<Listed>, Failure> {
+pub fn listing(ctx: &Context) -> Result<Vec<Listed>> {
     let config = ctx.project_config()?;
     let used = config.providers_in_use();
     let catalog = Catalog::new(&config);
@@ -43,7 +36,7 @@ pub fn listing(ctx: &Context) -> Result<Vec<Listed>, Failure> {
     Ok(listed.collect())
 }
 
-pub fn in_use(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn in_use(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     // That a liza.yaml cannot be read is told by the examination of the machine.
     let Ok(config) = ctx.project_config() else { return Ok(Vec::new()) };
@@ -59,16 +52,11 @@ pub fn in_use(scene: &Scene) -> Result<Vec<Finding>, Failure> {
             }
         };
         match find(entry.program(), ctx.root()) {
-            None => found.push(Finding::new(
-                "provider.missing",
-                format!(
-                    "`{}`, the program of the provider {}, is not there",
-                    shown_line(entry.program()),
-                    shown_line(name)
-                ),
-                idle,
-                missing_remedy(&listing(ctx)?),
-            )),
+            None => {
+                let (program, name) = (shown_line(entry.program()), shown_line(name));
+                let what = format!("`{program}`, the program of the provider {name}, is not there");
+                found.push(Finding::new("provider.missing", what, idle, missing_remedy(&listing(ctx)?)));
+            }
             Some(program) => found.extend(probe(name, entry, &program)),
         }
     }
@@ -126,7 +114,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
 /// As the system looks for a program.
 fn find(program: &str, root: &Path) -> Option<PathBuf> {
     let runs = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };
     if program.contains('/') {
         return Some(root.join(program)).filter(|path| runs(path));

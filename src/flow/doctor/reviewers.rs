@@ -1,12 +1,9 @@
 //! Whether there are as many reviewers as an approval takes.
 
-use crate::board::Role;
-use crate::board::task::Risk;
-
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 
-pub fn enough(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn enough(scene: &Scene) -> Result<Vec<Finding>> {
     let config = scene.ctx.project_config()?;
     let most = config.review.quorum.most();
     let (Some(board), true) = (scene.board(), most > 1) else { return Ok(Vec::new()) };

@@ -1,13 +1,11 @@
 //! The git program, and settings of the repository that endanger what liza relies on.
 
-use crate::git::facts::GitVersion;
-use crate::git::{Git, Worktrees, checkouts};
-
 use super::{Finding, Scene};
-use crate::flow::failure::Failure;
 use crate::flow::init;
+use crate::flow::prelude::*;
+use crate::git::facts::GitVersion;
 
-pub fn git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let mut found = Vec::new();
     match GitVersion::installed() {
@@ -44,7 +42,7 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let query = ctx.query()?;
     let setting = |key: &str| query.setting(key).map(|value| value.trim().to_lowercase());
@@ -53,7 +51,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         found.push(Finding::new("git.setting", what, why, remedy));
     };
     let grafts = ctx.repo.common_dir.join("info/grafts");
-    if std::fs::metadata(&grafts).is_ok_and(|meta| meta.len() > 0) {
+    if fs::metadata(&grafts).is_ok_and(|meta| meta.len() > 0) {
         name(
             format!("{} changes what commits seem to be", grafts.display()),
             "liza does not follow it, so git shows people other histories than it merges",
@@ -63,10 +61,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     let replaced = query.refs_below("refs/replace/")?;
     if !replaced.is_empty() {
         name(
-            format!(
-                "{} in refs/replace make objects seem to be others",
-                crate::text::plural(replaced.len(), "ref")
-            ),
+            format!("{} in refs/replace make objects seem to be others", plural(replaced.len(), "ref")),
             "liza does not follow them, so git shows people other contents than it merges",
             "look at them with `git replace -l`; keep them only if you know why they are there",
         );
@@ -108,17 +103,14 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
         }
     }
     if setting("extensions.worktreeconfig").is_some_and(|value| value == "true") {
-        let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-        let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+        let worktrees = ctx.worktrees();
         for record in checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)) {
-            let text = std::fs::read_to_string(record.admin_dir.join("config.worktree")).unwrap_or_default();
+            let text = fs::read_to_string(record.admin_dir.join("config.worktree")).unwrap_or_default();
             let lower = text.to_lowercase();
             if ["hookspath", "bare", "worktree", "fsmonitor"].iter().any(|key| lower.contains(key)) {
+                let place = record.name;
                 name(
-                    format!(
-                        "the worktree {} has settings of its own that change how git works there",
-                        record.name
-                    ),
+                    format!("the worktree {place} has settings of its own that change how git works there"),
                     "hooks may not run there, or git may answer for another place",
                     "look at them with `git config --worktree --list` in that worktree",
                 );
@@ -129,7 +121,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>, Failure> {
 }
 
 /// State in git travels in time: an old branch brings an old board back.
-pub fn excludes(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn excludes(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let mut found = Vec::new();
     let missing = init::missing_excludes(ctx)?;

@@ -1,37 +1,24 @@
 //! Worktrees that are half-made, gone, or not what they should be.
 
-use std::path::{Path, PathBuf};
-
-use crate::git::{Worktrees, checkouts, content, submodules};
-
 use super::{Finding, Scene};
-use crate::board::{Status, Task};
 use crate::flow::accounts::{self, Accounts, MERGES, Place};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 
 /// Does something to our worktrees while nobody else does.
-fn with_worktrees<T>(
-    ctx: &Context,
-    act: impl FnOnce(&Worktrees) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-    let patience = ctx.store.patience();
-    let _one_at_a_time =
-        crate::store::lock::SideLock::acquire(&ctx.store.layout().worktree_lock(), patience)?;
-    act(&Worktrees::new(&ctx.repo, &home, &trash))
+fn with_worktrees<T>(ctx: &Context, act: impl FnOnce(&Worktrees) -> Result<T>) -> Result<T> {
+    let _one_at_a_time = ctx.machine.lock_worktrees_within(ctx.store.patience())?;
+    act(&ctx.worktrees())
 }
 
-fn to_trash(ctx: &Context, path: &Path) -> Result<Option<String>, Failure> {
+fn to_trash(ctx: &Context, path: &Path) -> Result<Option<String>> {
     let kept = with_worktrees(ctx, |worktrees| Ok(worktrees.remove_to_trash(path)?))?;
     Ok(kept.map(|kept| format!("as {}", kept.display())))
 }
 
 /// Records that a kill inside `git worktree add` left behind.
-pub fn half_made(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
-    let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-    let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+    let worktrees = ctx.worktrees();
     let why = "git may fail in the whole repository while it is there";
     let mut found = Vec::new();
     for record in checkouts::list(&ctx.repo)?.into_iter().filter(checkouts::Checkout::is_half_made) {
@@ -43,27 +30,22 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>, Failure> {
                 with_worktrees(ctx, |worktrees| Ok(worktrees.heal()?))?;
                 let left = checkouts::list(&ctx.repo)?;
                 if left.iter().any(|record| record.name == name && record.is_half_made()) {
-                    return Err(Failure::new("git.worktree", "it is still there"));
+                    return Err(Failure::new(ErrorCode::GitWorktree, "it is still there"));
                 }
                 Ok(None)
             })
         } else {
-            Finding::new(
-                "worktree.half_made",
-                what,
-                why,
-                format!(
-                    "it is not liza's: look at {}, and move it away if nobody is making it",
-                    record.admin_dir.display()
-                ),
-            )
+            let place = record.admin_dir.display();
+            let remedy =
+                format!("it is not liza's: look at {place}, and move it away if nobody is making it");
+            Finding::new("worktree.half_made", what, why, remedy)
         });
     }
     Ok(found)
 }
 
 /// Tasks whose worktree is gone or unusable.
-pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let ctx = scene.ctx;
     let mut found = Vec::new();
@@ -106,7 +88,7 @@ fn way_on(task: &Task, branch: &str) -> String {
 }
 
 /// Where git still has the record, a lost `.git` file can be written again; what is in the directory is not touched.
-fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Finding>, Failure> {
+fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Finding>> {
     let lost = checkouts::list(&ctx.repo)?.into_iter().any(|record| {
         record.path.as_deref() == Some(path)
             && !record.is_half_made()
@@ -126,24 +108,24 @@ fn lost_git_file(ctx: &Context, path: &Path, what: &str) -> Result<Option<Findin
         with_worktrees(ctx, |worktrees| Ok(worktrees.reconnect(&path)?))?;
         checkouts::check_sound(&ctx.repo, &path)
             .map(|()| None)
-            .map_err(|fault| Failure::new("git.worktree", fault.to_string()))
+            .map_err(|fault| Failure::new(ErrorCode::GitWorktree, fault.to_string()))
     })))
 }
 
 /// Places below `.worktrees` that no task needs: records of directories that are gone, directories of nobody, checkouts
 /// of no review, and what a merge that died left behind.
-pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>, Failure> {
+pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let ctx = scene.ctx;
-    let archive = accounts::archive(ctx)?;
-    let known = Accounts::of(board, &archive);
+    let archive = scene.archive().as_ref().map_err(Clone::clone)?;
+    let known = Accounts::of(board, archive);
     let current: Vec<PathBuf> = board
         .tasks
         .iter()
         .filter(|task| !task.status.is_terminal())
         .filter_map(|task| Some(ctx.root().join(&task.body().attempt()?.worktree)))
         .collect();
-    let merging = board.rest.intents.iter().any(|intent| crate::host::lives(&intent.owner));
+    let merging = board.rest.intents.iter().any(|intent| host::lives(&intent.owner));
     let mut found = Vec::new();
     for place in accounts::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);
@@ -162,7 +144,7 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding, Failure> {
+fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
     let finding = |remedy: &str| {
         Finding::new(
             "worktree.stale_record",
@@ -171,13 +153,10 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding, Fa
             remedy,
         )
     };
-    let detached = place.record.as_ref().is_some_and(|record| record.branch.is_none());
-    let only_name = detached && !place.record.as_ref().is_some_and(|record| keeps_nothing(ctx, record));
-    if let Some(held) = place
-        .record
-        .as_ref()
-        .and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path))
-    {
+    let record = place.record.as_ref();
+    let only_name = record.is_some_and(|record| record.branch.is_none() && !keeps_nothing(ctx, record));
+    let held = record.and_then(|record| submodules::only_here(&ctx.repo, &record.admin_dir, &place.path));
+    if let Some(held) = held {
         return Ok(finding(&format!("the record holds {held}; it stays until something else does")));
     }
     if only_name {
@@ -191,26 +170,24 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding, Fa
 
 /// Whether what a detached record is at has another name.
 fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
-    let text = std::fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
-    let Ok(commit) = crate::board::CommitId::new(text.trim()) else { return false };
-    crate::git::refs::is_named(&ctx.repo, &commit).unwrap_or(false)
+    let text = fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
+    let Ok(commit) = CommitId::new(text.trim()) else { return false };
+    refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }
 
 fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Finding {
-    let what = if left_by_merge {
-        format!("{shown} was left by a merge that is over")
-    } else {
-        format!("{shown} belongs to no task")
+    let (code, what) = match left_by_merge {
+        true => ("worktree.merge_left", format!("{shown} was left by a merge that is over")),
+        false => ("worktree.of_nobody", format!("{shown} belongs to no task")),
     };
     let why = "it takes room, and nothing tells whose it is";
-    let code = if left_by_merge { "worktree.merge_left" } else { "worktree.of_nobody" };
     match unique_content(ctx, &place.path) {
         None => {
             let path = place.path;
             Finding::new(code, what, why, "it holds nothing of its own, so it goes to .liza/trash").mended_by(
                 move |ctx| match unique_content(ctx, &path) {
                     None => to_trash(ctx, &path),
-                    Some(held) => Err(Failure::new("git.worktree", format!("it holds {held} now"))),
+                    Some(held) => Err(failure!(ErrorCode::GitWorktree, "it holds {held} now")),
                 },
             )
         }
@@ -226,10 +203,10 @@ fn nobodys(ctx: &Context, place: Place, shown: &str, left_by_merge: bool) -> Fin
 /// What would be lost with this directory, in words; none if nothing.
 fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
     if checkouts::check_sound(&ctx.repo, path).is_err() {
-        let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
         return (!empty).then(|| "files that git does not know".to_owned());
     }
-    let dirty = match content::status(path, content::Filters::Skip) {
+    let dirty = match content::status(path, Filters::Skip) {
         Ok(dirty) => dirty,
         Err(error) => return Some(format!("what git cannot tell ({error})")),
     };
@@ -240,7 +217,7 @@ fn unique_content(ctx: &Context, path: &Path) -> Option<String> {
         Ok(head) => head,
         Err(error) => return Some(format!("what git cannot tell ({error})")),
     };
-    if !crate::git::refs::is_named(&ctx.repo, &head).unwrap_or(false) {
+    if !refs::is_named(&ctx.repo, &head).unwrap_or(false) {
         return Some(format!("the commit {head}, which has no other name"));
     }
     let record = checkouts::list(&ctx.repo)

@@ -1,26 +1,17 @@
 //! Asking one gate: run its command, again where that is allowed, and have its adapter say what came out.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use crate::board::gates::{GateOutcome, GateStatus};
-use crate::board::{Board, CommitId, Credentials};
-use crate::flow::capture::{Captured, write_log};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
-use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
-use crate::gate::{Ran, Said};
-use crate::git::private::leads_inside;
-use crate::policy::gate::{Gate, GateCommand, expected};
-use crate::provider::{Redactor, Secret, secrets};
-use crate::store::files::{make_private_dirs, read_whole};
-use crate::text::{list_words, shown_line};
-
 use super::attention::Attention;
 use super::environment::{handed_over, with_weight};
 use super::place::{Disturbed, Place};
 use super::{Question, reuse};
+use crate::flow::capture::{Captured, write_log};
+use crate::flow::prelude::*;
+use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
+use crate::gate::{Ran, Said};
+use crate::git::private::leads_inside;
+use crate::policy::gate::{GateCommand, expected};
+use crate::provider::{Redactor, secrets};
+use crate::store::files::make_private_dirs;
 
 const LARGEST_REPORT: u64 = 32 * 1024 * 1024;
 /// The outputs of so many tries are kept in the log: of the first one and of the last ones.
@@ -69,11 +60,12 @@ impl<'a> Shared<'a> {
         Self { ctx, question, tree, board, keep, caller, secrets, place: None }
     }
 
-    fn place(&mut self) -> Result<&mut Place<'a>, Failure> {
+    fn place(&mut self) -> Result<&mut Place<'a>> {
         if self.place.is_none() {
             self.place = Some(Place::take(self.ctx, self.question.commit, self.keep)?);
         }
-        self.place.as_mut().ok_or_else(|| Failure::new("bug.gates", "there is no place for the gates"))
+        let none = || Failure::new(ErrorCode::BugGates, "there is no place for the gates");
+        self.place.as_mut().ok_or_else(none)
     }
 }
 
@@ -86,7 +78,7 @@ fn of_whom(ctx: &Context, board: &Board) -> Option<Vec<(OsString, OsString)>> {
 }
 
 impl<'g> Asking<'g> {
-    pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self, Failure> {
+    pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self> {
         let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
         let environment = handed_over(gate, commit, shared.caller.iter().cloned());
@@ -96,18 +88,18 @@ impl<'g> Asking<'g> {
 }
 
 /// With the round of its task, or by the name of its tree.
-fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf, Failure> {
-    let layout = shared.ctx.store.layout();
+fn log_of(shared: &Shared<'_>, gate: &Gate) -> Result<PathBuf> {
+    let machine = &shared.ctx.machine;
     let named = shared.question.task.and_then(|task| Some((task, shared.board.task(task)?)));
     let (dir, file) = match named {
         Some((id, task)) => {
             let moment = serde_json::to_value(shared.question.moment).unwrap_or_default();
             let moment = moment.as_str().unwrap_or_default().replace('_', "-");
-            (layout.round(id, task.epoch, task.iteration), format!("gate-{moment}-{}.log", gate.name))
+            (machine.round(id, task.epoch, task.iteration), format!("gate-{moment}-{}.log", gate.name))
         }
         None => {
             let tree = super::record::short(shared.tree);
-            (layout.gates().join("logs"), format!("{tree}-{}.log", gate.name))
+            (machine.gates().join("logs"), format!("{tree}-{}.log", gate.name))
         }
     };
     make_private_dirs(&dir)?;
@@ -141,11 +133,7 @@ fn argv(command: &GateCommand) -> Vec<OsString> {
 }
 
 /// Runs it until it says something, as often as that is allowed.
-pub fn ask(
-    shared: &mut Shared<'_>,
-    asking: &Asking<'_>,
-    attention: &Attention<'_>,
-) -> Result<GateOutcome, Failure> {
+pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'_>) -> Result<GateOutcome> {
     let gate = asking.gate;
     let timeout = Duration::from_secs(gate.timeout.unwrap_or(Gate::DEFAULT_TIMEOUT));
     let root = shared.ctx.root().to_owned();
@@ -162,14 +150,10 @@ pub fn ask(
         };
         attention.check()?;
         let job = Job {
-            argv: argv(&gate.command),
-            dir: &path,
-            env: asking.environment.clone(),
-            held_for: Some(shared.ctx.store.dir()),
-            timeout,
+            held_for: Some(shared.ctx.machine.home()),
             secrets: &shared.secrets,
-            wanted: "",
             apart: true,
+            ..Job::new(argv(&gate.command), &path, asking.environment.clone(), timeout)
         };
         let done = shell::execute(&job, &|| attention.is_called());
         if done.ended == Ended::Stopped {
@@ -217,7 +201,7 @@ pub fn ask(
 }
 
 /// Waits before a further try, and no longer than anybody wants it to.
-fn pause(attention: &Attention<'_>) -> Result<(), Failure> {
+fn pause(attention: &Attention<'_>) -> Result<()> {
     let until = Instant::now() + RETRY_AFTER;
     while Instant::now() < until {
         attention.check()?;
@@ -241,7 +225,7 @@ fn prepare(shared: &mut Shared<'_>, asking: &Asking<'_>) -> Result<PathBuf, Stri
     if let Some(report) = &asking.gate.report {
         // One that was there before says nothing about this run.
         let file = report_in(&path, report)?;
-        match std::fs::remove_file(&file) {
+        match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(format!("its former report `{report}` cannot be removed: {error}"));
             }
@@ -279,7 +263,7 @@ fn heard_of(
     asking: &Asking<'_>,
     done: &Done,
     timeout: Duration,
-) -> Result<GateOutcome, Failure> {
+) -> Result<GateOutcome> {
     let gate = asking.gate;
     let why = match &done.ended {
         Ended::Exited(code @ (126 | 127)) => {
@@ -316,8 +300,7 @@ fn heard_of(
         report: report.as_deref(),
         expected: asking.expected.as_deref(),
     };
-    let Said { status, total, passed, hash, reason, failing } =
-        crate::gate::adapter(gate.adapter).judge(gate, &ran);
+    let Said { status, total, passed, hash, reason, failing } = crate::gate::judge(gate, &ran);
     Ok(GateOutcome { total, passed, hash, reason, failing, ..GateOutcome::new(&gate.name, status) })
 }
 
@@ -335,23 +318,20 @@ fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<V
 }
 
 fn disturbance(disturbed: &Disturbed) -> String {
+    let named = |all: &[String]| list_words(all.iter().take(NAMED).map(|one| shown_line(one).into_owned()));
     match disturbed {
         Disturbed::Gone => "it removed the directory it ran in, or made it unusable".to_owned(),
-        Disturbed::Settings(names) => {
-            let named = names.iter().take(NAMED).map(|name| shown_line(name).into_owned());
-            format!(
-                "it changed settings of the repository: {}; look at them before git is used here again",
-                list_words(named)
-            )
-        }
+        Disturbed::Settings(names) => format!(
+            "it changed settings of the repository: {}; look at them before git is used here again",
+            named(names)
+        ),
         Disturbed::HeadMoved(to) => format!("it moved the tree it was to judge to {}", to.short()),
         Disturbed::Changed(files) => {
-            let named = files.iter().take(NAMED).map(|file| shown_line(file).into_owned());
             let more = match files.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            format!("it changed files of the tree it was to judge: {}{more}", list_words(named))
+            format!("it changed files of the tree it was to judge: {}{more}", named(files))
         }
     }
 }

@@ -1,9 +1,7 @@
 //! What ends a gate before its time: a signal to this process, or the switch that stops everything.
 
-use crate::board::{SwitchKind, TaskId};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
 use crate::flow::interruption::{self, Interruption};
+use crate::flow::prelude::*;
 
 pub struct Attention<'a> {
     ctx: &'a Context,
@@ -16,13 +14,13 @@ impl<'a> Attention<'a> {
         Self { ctx, task, _we_decide: Interruption::listen() }
     }
 
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<()> {
         if interruption::signal().is_some() {
             return Err(interruption::failure("while the gates ran; their word is not known"));
         }
         let Some(reason) = self.aborted() else { return Ok(()) };
         let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-        Err(Failure::new("switch.set", format!("ABORT is set{because}; the gates were ended"))
+        Err(failure!(Code::Switched, "ABORT is set{because}; the gates were ended")
             .hint("a person takes it away with `liza resume`")
             .detail("switch", SwitchKind::Abort.as_str()))
     }

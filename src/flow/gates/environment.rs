@@ -1,8 +1,6 @@
 //! What of the caller's environment a gate gets: each variable is named, so that no secret comes along unnoticed.
 
-use std::ffi::OsString;
-
-use crate::policy::gate::Gate;
+use crate::flow::prelude::*;
 use crate::provider::{is_common, is_own};
 
 /// Where toolchains and their caches are. None of these holds a secret.

@@ -13,24 +13,16 @@ pub mod record;
 mod reuse;
 mod seen;
 
-use std::path::{Path, PathBuf};
-
-use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
-use crate::board::{CommitId, Needs, TaskId};
-use crate::policy::gate::Gate;
-
-use super::context::Context;
-use super::failure::Failure;
-
 use ask::{Asking, Shared};
 use attention::Attention;
+
+use crate::flow::prelude::*;
 
 pub use ask::command_line;
 
 /// Of so many trees that belong to no task the words are kept.
 const MOST_TREES: usize = 500;
 
-/// What is asked.
 pub struct Question<'a> {
     pub moment: Moment,
     pub commit: &'a CommitId,
@@ -49,7 +41,7 @@ impl<'a> Question<'a> {
 }
 
 /// Asks every gate of the moment in turn, and stops after a required one that did not pass.
-pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failure> {
+pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
     let config = ctx.project_config()?;
     check_names(&config.gates, question.only.unwrap_or_default())?;
     let tree = ctx.query()?.tree_of(question.commit)?;
@@ -95,7 +87,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
     drop(shared);
     record::write(ctx, question.task, &report, &config.gates)?;
     if question.task.is_none() {
-        let gates = ctx.store.layout().gates();
+        let gates = ctx.machine.gates();
         prune(&gates, MOST_TREES, |name| name.starts_with("tree-"));
         prune(&gates.join("logs"), MOST_TREES * config.gates.len(), |_| true);
     }
@@ -104,7 +96,7 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport, Failu
 
 /// Asks one command that is no gate of the project's about a commit, as if it were one. Its word is neither taken from
 /// nor kept for anybody else.
-pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutcome, Failure> {
+pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutcome> {
     ctx.acts_for_somebody()?;
     let config = ctx.project_config()?;
     let tree = ctx.query()?.tree_of(commit)?;
@@ -120,7 +112,7 @@ pub fn ask_one(ctx: &Context, commit: &CommitId, gate: &Gate) -> Result<GateOutc
 }
 
 /// Refuses names that no gate has.
-pub fn check_names(gates: &[Gate], names: &[String]) -> Result<(), Failure> {
+pub fn check_names(gates: &[Gate], names: &[String]) -> Result<()> {
     let Some(unknown) = names.iter().find(|name| !gates.iter().any(|gate| &gate.name == *name)) else {
         return Ok(());
     };
@@ -129,7 +121,7 @@ pub fn check_names(gates: &[Gate], names: &[String]) -> Result<(), Failure> {
         true => "no gates are configured; `gates:` in liza.yaml names them".to_owned(),
         false => format!("gates: {}", known.join(", ")),
     };
-    Err(Failure::new("usage.gate", format!("there is no gate `{unknown}`")).hint(hint))
+    Err(failure!(ErrorCode::UsageGate, "there is no gate `{unknown}`").hint(hint))
 }
 
 /// Its word in one line: `gate test: fail (177 of 179) after 8.1 s: 2 tests failed`.
@@ -153,7 +145,7 @@ pub fn seconds(milliseconds: u64) -> String {
 
 /// Takes the oldest of the files whose name fits away where there are too many: all of them can be made again.
 fn prune(dir: &Path, most: usize, fits: impl Fn(&str) -> bool) {
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let of_name = entries.filter(|entry| entry.file_name().to_str().is_some_and(&fits));
     let mut all: Vec<PathBuf> = of_name.map(|entry| entry.path()).collect();
     if all.len() <= most {
@@ -162,6 +154,6 @@ fn prune(dir: &Path, most: usize, fits: impl Fn(&str) -> bool) {
     all.sort_by_cached_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
     // A few more than needed, so that not every gate has to do it.
     for path in all.iter().take(all.len() - most + most / 10) {
-        let _ = std::fs::remove_file(path);
+        let _ = fs::remove_file(path);
     }
 }

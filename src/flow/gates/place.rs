@@ -1,26 +1,16 @@
 //! Where gates run: private worktrees `.worktrees/.gates/1`, `2`, …, each used by one at a time and used again.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use crate::board::CommitId;
+use super::seen::{self, Snapshot};
 use crate::flow::accounts::GATES;
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
 use crate::flow::interruption::as_usual;
-use crate::flow::{runners, shell};
+use crate::flow::prelude::*;
+use crate::flow::shell;
 use crate::git::private::{self, Entry, Private};
 use crate::git::settings::Settings;
-use crate::git::{GitError, Worktrees};
-use crate::store::StoreError;
 use crate::store::lock::SideLock;
-
-use super::seen::{self, Snapshot};
 
 /// More gates at the same time than this are a mistake of somebody's.
 const MOST: usize = 64;
-const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 /// How long what a killed process started here may take to end.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -34,8 +24,6 @@ pub struct Place<'a> {
     _held: SideLock,
     /// Liza's own index of it.
     index: PathBuf,
-    /// How git is started here: filters are programs of somebody's choice, and they are nobody either.
-    through: Vec<OsString>,
     /// What is in the commit.
     entries: Vec<Entry>,
     /// How its files looked when it had just been settled.
@@ -57,20 +45,19 @@ pub enum Disturbed {
 
 impl<'a> Place<'a> {
     /// The first place that is free, brought to exactly this commit.
-    pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self, Failure> {
-        let home = ctx.worktrees_dir().join(GATES);
+    pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
+        let home = ctx.machine.worktrees().join(GATES);
         crate::store::files::make_private_dirs(&home)?;
-        crate::store::files::make_private_dirs(&ctx.store.layout().gates())?;
+        crate::store::files::make_private_dirs(&ctx.machine.gates())?;
         let entries = private::entries(&ctx.repo, commit)?;
         check_kept(keep, &entries)?;
         for number in 1..=MOST {
-            let since = crate::host::now().wall.to_string();
-            let held = match runners::take_place(ctx.store.dir(), number, &since) {
+            let held = match ctx.machine.take_gate_place(number) {
                 Ok(held) => held,
                 Err(StoreError::Busy { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
-            await_orphans(ctx.store.dir())?;
+            await_orphans(ctx.machine.home())?;
             let mut place = Self {
                 ctx,
                 commit,
@@ -78,8 +65,7 @@ impl<'a> Place<'a> {
                 path: home.join(number.to_string()),
                 number,
                 _held: held,
-                index: ctx.store.layout().gates().join(format!("index-{number}")),
-                through: shell::holder_of(ctx.store.dir()),
+                index: ctx.machine.gates().join(format!("index-{number}")),
                 untouched: Snapshot::take(&home, &[]),
                 entries,
                 settings: Settings::default(),
@@ -88,22 +74,19 @@ impl<'a> Place<'a> {
             place.settle()?;
             return Ok(place);
         }
-        Err(Failure::new(
-            "busy.gates",
-            format!("gates run in {MOST} places at once; there is no further one"),
-        )
-        .hint("wait for some of them to end"))
+        Err(failure!(ErrorCode::BusyGates, "gates run in {MOST} places at once; there is no further one")
+            .hint("wait for some of them to end"))
     }
 
     /// Does something with git, and leaves nothing of what that started.
     fn with<T, E: From<GitError>>(&self, act: impl FnOnce(&Private<'_>) -> Result<T, E>) -> Result<T, E> {
-        let place =
-            Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, through: &self.through };
+        let board = self.ctx.machine.home();
+        let place = Private { repo: &self.ctx.repo, path: &self.path, index: &self.index, board };
         shell::leaving_nothing(|| act(&place))
     }
 
     /// Brings it to the commit; where that cannot be done, it is made anew.
-    fn settle(&mut self) -> Result<(), Failure> {
+    fn settle(&mut self) -> Result<()> {
         self.used = false;
         if !as_usual(|| self.settle_there()).unwrap_or(false) {
             self.make()?;
@@ -122,26 +105,29 @@ impl<'a> Place<'a> {
         })
     }
 
-    fn make(&self) -> Result<(), Failure> {
+    fn make(&self) -> Result<()> {
         as_usual(|| self.make_anew())
     }
 
-    fn make_anew(&self) -> Result<(), Failure> {
+    fn make_anew(&self) -> Result<()> {
         let ctx = self.ctx;
-        let _one_at_a_time = SideLock::acquire(&ctx.store.layout().worktree_lock(), WORKTREE_PATIENCE)?;
-        let (home, trash) = (ctx.worktrees_dir(), ctx.store.layout().trash());
-        crate::store::files::make_private_dirs(&trash)?;
+        let one_at_a_time = ctx.machine.lock_worktrees()?;
+        crate::store::files::make_private_dirs(ctx.machine.trash())?;
         self.with(|place| place.remove())?;
         ctx.check_disk()?;
-        let worktrees = Worktrees::new(&ctx.repo, &home, &trash);
+        let worktrees = ctx.worktrees();
         let owner = format!("gates {}", self.number);
-        shell::leaving_nothing(|| worktrees.add_private(&self.path, self.commit, &owner, &self.through))?;
+        shell::leaving_nothing(|| {
+            worktrees.add_private(&self.path, self.commit, &owner, ctx.machine.home())
+        })?;
+        // Only this process uses this place, so its files are written without the lock.
+        drop(one_at_a_time);
         self.with(|place| place.put_at(self.commit))?;
         Ok(())
     }
 
     /// Takes away what the last gate left, and looks what the repository says.
-    pub fn ready(&mut self) -> Result<&Path, Failure> {
+    pub fn ready(&mut self) -> Result<&Path> {
         if self.used && as_usual(|| self.with(|place| place.clean(self.keep))).is_err() {
             self.settle()?;
         }
@@ -156,7 +142,7 @@ impl<'a> Place<'a> {
     }
 
     /// Looks whether the tree is still what was to be judged, and puts it back if not.
-    pub fn disturbed(&mut self) -> Result<Option<Disturbed>, Failure> {
+    pub fn disturbed(&mut self) -> Result<Option<Disturbed>> {
         let changed = Settings::of(&self.ctx.repo)?.changed_since(&self.settings);
         if !changed.is_empty() {
             self.make()?;
@@ -175,7 +161,7 @@ impl<'a> Place<'a> {
     }
 
     /// Which tracked files are not as they were. Some are only touched: then git writes the same again.
-    fn changed(&mut self) -> Result<Option<Disturbed>, Failure> {
+    fn changed(&mut self) -> Result<Option<Disturbed>> {
         let suspects = self.untouched.suspects(&self.path, &self.entries);
         if suspects.is_empty() {
             return Ok(None);
@@ -184,7 +170,7 @@ impl<'a> Place<'a> {
         let read = |path: &PathBuf| seen::inside(&self.path.join(path));
         let before: Vec<seen::Inside> = paths.iter().map(read).collect();
         for path in &paths {
-            let _ = std::fs::remove_file(self.path.join(path));
+            let _ = fs::remove_file(self.path.join(path));
         }
         self.settle()?;
         let read = |path: &PathBuf| seen::inside(&self.path.join(path));
@@ -211,17 +197,12 @@ impl Drop for Place<'_> {
 }
 
 /// What is kept is never brought to the commit's state, so nothing of the commit may be in it.
-fn check_kept(keep: &[String], entries: &[Entry]) -> Result<(), Failure> {
+fn check_kept(keep: &[String], entries: &[Entry]) -> Result<()> {
     for dir in keep {
         let below = Path::new(dir.trim_start_matches("./").trim_end_matches('/'));
         if let Some(entry) = entries.iter().find(|entry| entry.path.starts_with(below)) {
-            return Err(Failure::new(
-                "usage.config",
-                format!(
-                    "gating: keep `{dir}`: git tracks `{}`, and only directories without tracked files can be kept",
-                    entry.path.display()
-                ),
-            )
+            return Err(failure!(ErrorCode::UsageConfig, "gating: keep `{dir}`: git tracks `{}`, and only directories without tracked files can be kept",
+                    entry.path.display())
             .hint("take it out of `gating.keep` in liza.yaml"));
         }
     }
@@ -229,12 +210,12 @@ fn check_kept(keep: &[String], entries: &[Entry]) -> Result<(), Failure> {
 }
 
 /// Whoever was killed while it used a place leaves a holder that ends what it holds, and until then that may write there.
-fn await_orphans(board: &Path) -> Result<(), Failure> {
+fn await_orphans(board: &Path) -> Result<()> {
     let deadline = Instant::now() + ORPHAN_PATIENCE;
     while crate::host::has_orphaned_holder(board) {
         if Instant::now() > deadline {
             return Err(Failure::new(
-                "busy.gates",
+                ErrorCode::BusyGates,
                 "a gate that was left over by a killed process does not end",
             )
             .hint("look for processes called `liza __hold`"));

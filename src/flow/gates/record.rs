@@ -1,26 +1,17 @@
 //! The last word of the gates on a task or a tree, as a file that people and scripts read.
 
-use std::path::PathBuf;
-
-use serde_json::{Map, Value, json};
-
-use crate::board::gates::{GateOutcome, GateReport};
-use crate::board::{CommitId, TaskId};
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
-use crate::policy::gate::Gate;
+use crate::board::gates::{KeptOutcome, OutcomesByGate};
+use crate::flow::prelude::*;
 use crate::store::files;
-use crate::wire::{Limits, read_foreign_value};
 
 const LARGEST: usize = 4 * 1024 * 1024;
 
-/// Where it is.
 pub fn path_of(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> PathBuf {
     let name = match task {
         Some(task) => task.to_string(),
         None => format!("tree-{}", short(tree)),
     };
-    ctx.store.layout().gates().join(format!("{name}.gate.json"))
+    ctx.machine.gate_results(&name)
 }
 
 /// The first twelve digits name a tree well enough for people.
@@ -29,59 +20,50 @@ pub fn short(tree: &CommitId) -> &str {
     text.get(..12).unwrap_or(text)
 }
 
+#[derive(Serialize, Deserialize)]
+pub struct GateRecord {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_id: Option<TaskId>,
+    pub tree: CommitId,
+    pub commit: CommitId,
+    pub moment: Moment,
+    pub time: Wall,
+    pub gates: OutcomesByGate,
+}
+
+impl GateRecord {
+    pub fn of(task: Option<&TaskId>, report: &GateReport) -> Self {
+        let kept = |outcome: &GateOutcome| KeptOutcome {
+            outcome: outcome.clone(),
+            required: Some(report.required.contains(&outcome.name)),
+        };
+        Self {
+            node_id: task.cloned(),
+            tree: report.tree.clone(),
+            commit: report.commit.clone(),
+            moment: report.moment,
+            time: host::now().wall,
+            gates: OutcomesByGate(report.results.iter().map(kept).collect()),
+        }
+    }
+}
+
 /// What it says; none if there is no such file or it cannot be read.
-pub fn read(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> Option<Value> {
+pub fn read(ctx: &Context, task: Option<&TaskId>, tree: &CommitId) -> Option<GateRecord> {
     let (bytes, _) = files::read_whole(&path_of(ctx, task, tree), LARGEST as u64).ok()?;
-    read_foreign_value(&bytes, Limits::of_bytes(LARGEST)).ok()
-}
-
-/// The documented object: keys beside the documented ones are optional.
-pub fn object(task: Option<&TaskId>, report: &GateReport) -> Value {
-    let mut gates = Map::new();
-    for outcome in &report.results {
-        gates.insert(outcome.name.clone(), entry(report, outcome));
-    }
-    let mut object = Map::new();
-    if let Some(task) = task {
-        object.insert("node_id".to_owned(), json!(task));
-    }
-    object.insert("tree".to_owned(), json!(report.tree));
-    object.insert("commit".to_owned(), json!(report.commit));
-    object.insert("moment".to_owned(), json!(report.moment));
-    object.insert("time".to_owned(), json!(crate::host::now().wall.to_string()));
-    object.insert("gates".to_owned(), Value::Object(gates));
-    Value::Object(object)
-}
-
-fn entry(report: &GateReport, outcome: &GateOutcome) -> Value {
-    let mut fields = serde_json::to_value(outcome).unwrap_or_default();
-    if let Some(fields) = fields.as_object_mut() {
-        fields.shift_remove("name");
-        fields.insert("required".to_owned(), json!(report.required.contains(&outcome.name)));
-    }
-    fields
+    read_foreign(&bytes, Limits::of_bytes(LARGEST)).ok()
 }
 
 /// Writes it down. What other gates said of the same tree stays, each in its configured place.
-pub fn write(
-    ctx: &Context,
-    task: Option<&TaskId>,
-    report: &GateReport,
-    configured: &[Gate],
-) -> Result<(), Failure> {
-    let mut object = object(task, report);
-    let former = read(ctx, task, &report.tree).filter(|former| former["tree"] == json!(report.tree));
-    let said = object["gates"].as_object().cloned().unwrap_or_default();
-    let mut gates = Map::new();
-    for gate in configured {
-        let entry = said.get(&gate.name).or_else(|| former.as_ref()?.get("gates")?.get(&gate.name));
-        if let Some(entry) = entry {
-            gates.insert(gate.name.clone(), entry.clone());
-        }
-    }
-    object["gates"] = Value::Object(gates);
-    let path = path_of(ctx, task, &report.tree);
-    files::make_private_dirs(&ctx.store.layout().gates())?;
-    let text = serde_json::to_string_pretty(&object).unwrap_or_default() + "\n";
-    Ok(files::replace(&path, text.as_bytes())?)
+pub fn write(ctx: &Context, task: Option<&TaskId>, report: &GateReport, configured: &[Gate]) -> Result<()> {
+    let mut record = GateRecord::of(task, report);
+    let former = read(ctx, task, &report.tree).filter(|former| former.tree == report.tree);
+    let said = |gate: &Gate| {
+        let before = || former.as_ref()?.gates.get(&gate.name);
+        record.gates.get(&gate.name).or_else(before).cloned()
+    };
+    record.gates = OutcomesByGate(configured.iter().filter_map(said).collect());
+    files::make_private_dirs(&ctx.machine.gates())?;
+    let text = serde_json::to_string_pretty(&record).unwrap_or_default() + "\n";
+    Ok(files::replace(&path_of(ctx, task, &report.tree), text.as_bytes())?)
 }

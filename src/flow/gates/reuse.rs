@@ -2,21 +2,11 @@
 //!
 //! A fail is not: whoever asks again may have mended what lies outside of the tree.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-
 use std::os::unix::ffi::OsStrExt;
 
-use serde::{Deserialize, Serialize};
-
-use crate::board::CommitId;
-use crate::board::gates::{GateOutcome, GateStatus};
-use crate::flow::context::Context;
-use crate::policy::gate::Gate;
-use crate::store::files;
-use crate::wire::{Limits, read_foreign};
-
 use super::prune;
+use crate::flow::prelude::*;
+use crate::store::files;
 
 /// Another way of running gates makes other words of them.
 const FORMAT: u32 = 2;
@@ -65,7 +55,7 @@ pub fn key_of<'e>(
 }
 
 fn directory(ctx: &Context) -> PathBuf {
-    ctx.store.layout().gates().join("cache")
+    ctx.machine.gates().join("cache")
 }
 
 /// The former word; a file that cannot be read is as good as none.

@@ -1,12 +1,11 @@
 //! Whether the files of a tree are as they were, told by the files themselves: what a gate does to git's index decides
 //! nothing.
 
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use crate::git::private::{Entry, Kind};
+use crate::flow::prelude::*;
+use crate::git::{EntryKind, private::Entry};
 
 /// Clocks of file systems go in steps. A change that was made in the same step as the one before does not show in its
 /// times.
@@ -47,12 +46,12 @@ impl Snapshot {
             let recent = outside.is_some_and(|outside| outside.changed >= sure);
             Seen { outside, inside: recent.then(|| inside(&path)) }
         };
-        Self(entries.iter().filter(|entry| entry.kind != Kind::Submodule).map(seen).collect())
+        Self(entries.iter().filter(|entry| entry.kind != EntryKind::Submodule).map(seen).collect())
     }
 
     /// Those that may be others now: each was changed, or touched.
     pub fn suspects<'e>(&self, root: &Path, entries: &'e [Entry]) -> Vec<&'e Entry> {
-        let files = entries.iter().filter(|entry| entry.kind != Kind::Submodule);
+        let files = entries.iter().filter(|entry| entry.kind != EntryKind::Submodule);
         let differs = |(entry, seen): &(&Entry, &Seen)| {
             let path = root.join(&entry.path);
             match &seen.inside {
@@ -81,14 +80,14 @@ pub fn inside(path: &Path) -> Inside {
     let meta = path.symlink_metadata().ok()?;
     let kind = meta.mode() & 0o170_100;
     if meta.is_symlink() {
-        let target = std::fs::read_link(path).ok()?;
+        let target = fs::read_link(path).ok()?;
         return Some((kind & 0o170_000, blake3::hash(target.as_os_str().as_encoded_bytes())));
     }
     if !meta.is_file() {
         return Some((kind, blake3::hash(b"")));
     }
     let mut hasher = blake3::Hasher::new();
-    let mut file = std::fs::File::open(path).ok()?;
+    let mut file = fs::File::open(path).ok()?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         match file.read(&mut buffer) {
@@ -105,9 +104,10 @@ pub fn is_whole(root: &Path, entries: &[Entry]) -> bool {
     entries.iter().all(|entry| {
         let Ok(meta) = root.join(&entry.path).symlink_metadata() else { return false };
         match entry.kind {
-            Kind::File { runs } => meta.is_file() && (meta.mode() & 0o100 != 0) == runs,
-            Kind::Link => meta.is_symlink(),
-            Kind::Submodule => meta.is_dir(),
+            EntryKind::File => meta.is_file() && meta.mode() & 0o100 == 0,
+            EntryKind::Executable => meta.is_file() && meta.mode() & 0o100 != 0,
+            EntryKind::Symlink => meta.is_symlink(),
+            EntryKind::Submodule => meta.is_dir(),
         }
     })
 }

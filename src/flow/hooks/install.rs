@@ -1,18 +1,12 @@
 //! Putting the blocks where git looks, beside whatever is there, and taking them away without a trace.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
 
-use serde::Serialize;
-
-use crate::store::files;
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::Hook;
 use super::place::{self, Manager, Place};
 use super::script::{self, ALIASES, Facts, KEPT, Then};
+use crate::flow::prelude::*;
+use crate::store::files;
 
 /// What was done about one hook.
 #[derive(Debug, Clone, Serialize)]
@@ -30,13 +24,13 @@ pub struct Installed {
 }
 
 /// Installs what can be installed. `beside`: also where a manager owns the other hooks, those it leaves alone.
-pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed, Failure> {
+pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed> {
     human(ctx, "install hooks")?;
-    let board = ctx.read(&crate::board::Needs::Nothing)?.board;
+    let board = ctx.read(&Needs::Nothing)?.board;
     let place = place::find(ctx)?;
     let wanted =
         format!("hooks were asked for on {}; `liza hooks uninstall` takes them back\n", ctx.now.wall);
-    files::replace(&ctx.store.layout().hooks_wanted(), wanted.as_bytes())?;
+    ctx.machine.want_hooks(&wanted)?;
     let hooks: Vec<Hook> = match &place.manager {
         None => Hook::ALL.to_vec(),
         Some(manager) if beside => manager.leaves.clone(),
@@ -51,15 +45,14 @@ pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed,
     Ok(Installed { done, manager: place.manager })
 }
 
-fn human(ctx: &Context, verb: &str) -> Result<(), Failure> {
+fn human(ctx: &Context, verb: &str) -> Result<()> {
     if ctx.is_human() {
         return Ok(());
     }
-    Err(Failure::new("refused.human_only", format!("only a person may {verb}"))
-        .hint("`liza hooks status` only looks"))
+    Err(failure!(Code::HumanOnly, "only a person may {verb}").hint("`liza hooks status` only looks"))
 }
 
-fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
+fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done> {
     let path = place.dir.join(hook.name());
     let done = |what: &str| Ok(Done { hook, path: path.clone(), what: what.to_owned() });
     let found = match fs::symlink_metadata(&path) {
@@ -72,11 +65,7 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
         return done("made");
     };
     let mode = meta.permissions().mode() & 0o7777;
-    let text = if meta.is_file() {
-        fs::read(&path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
-    } else {
-        None
-    };
+    let text = text_of(&path, &meta);
     if let Some(text) = &text
         && script::has_block(text)
     {
@@ -101,28 +90,25 @@ fn put(place: &Place, hook: Hook, facts: &Facts) -> Result<Done, Failure> {
         return done("added to the hook that was there");
     }
     let kept = kept(&path);
-    // A kill between the two steps below leaves the same file under both names.
-    if let Ok(other) = fs::symlink_metadata(&kept) {
-        use std::os::unix::fs::MetadataExt;
-        if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) {
-            alias(&path, &meta)?;
-            write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
-            return done("put before the hook that was there");
+    match fs::symlink_metadata(&kept) {
+        // A kill between the two steps below leaves the same file under both names.
+        Ok(other) if (other.dev(), other.ino()) == (meta.dev(), meta.ino()) => {}
+        Ok(_) => {
+            return Err(failure!(ErrorCode::RefusedHook, "{} stands in the way", kept.display())
+                .hint("look at it and move it away, then install again; nothing was changed"));
         }
-        return Err(Failure::new("refused.hook", format!("{} stands in the way", kept.display()))
-            .hint("look at it and move it away, then install again; nothing was changed"));
+        // First the new file under another name: at no moment is there no hook where there was one.
+        Err(_) => fs::hard_link(&path, &kept)
+            .or_else(|_| fs::rename(&path, &kept))
+            .map_err(|error| Failure::io("keep", &path, &error))?,
     }
-    // First the new file under another name: at no moment is there no hook where there was one.
-    fs::hard_link(&path, &kept)
-        .or_else(|_| fs::rename(&path, &kept))
-        .map_err(|error| Failure::io("keep", &path, &error))?;
     alias(&path, &meta)?;
     write(&path, &script::whole_before_kept(hook, facts), 0o755)?;
     done("put before the hook that was there")
 }
 
 /// A kept link can still be run under its own name.
-fn alias(path: &Path, meta: &fs::Metadata) -> Result<(), Failure> {
+fn alias(path: &Path, meta: &fs::Metadata) -> Result<()> {
     let Some((dir, name)) = path.parent().zip(path.file_name()).filter(|_| meta.is_symlink()) else {
         return Ok(());
     };
@@ -139,6 +125,12 @@ fn alias(path: &Path, meta: &fs::Metadata) -> Result<(), Failure> {
     }
 }
 
+/// What a file says that is one and holds text.
+fn text_of(path: &Path, meta: &fs::Metadata) -> Option<String> {
+    let bytes = meta.is_file().then(|| fs::read(path).ok()).flatten()?;
+    String::from_utf8(bytes).ok()
+}
+
 fn kept(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(KEPT);
@@ -146,7 +138,7 @@ fn kept(path: &Path) -> PathBuf {
 }
 
 /// Whole or not at all, with its mode.
-fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
     let temp = files::beside(path);
     let _ = fs::remove_file(&temp);
     files::write_new(&temp, text.as_bytes())?;
@@ -161,7 +153,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
 
 /// Takes every block away again, wherever git looks now and where it looks by default. Others' hooks come back as they
 /// were.
-pub fn uninstall(ctx: &Context) -> Result<Vec<Done>, Failure> {
+pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
     human(ctx, "take hooks away")?;
     let mut dirs = vec![ctx.repo.common_dir.join("hooks")];
     let looked_at = place::find(ctx)?.dir;
@@ -179,22 +171,13 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>, Failure> {
         // Only what is empty goes; `init` of git makes it with samples.
         let _ = fs::remove_dir(&dir);
     }
-    match fs::remove_file(ctx.store.layout().hooks_wanted()) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::io("remove", &ctx.store.layout().hooks_wanted(), &error))
-        }
-        _ => Ok(done),
-    }
+    ctx.machine.want_no_hooks()?;
+    Ok(done)
 }
 
-fn take(path: &Path) -> Result<Option<String>, Failure> {
+fn take(path: &Path) -> Result<Option<String>> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(None) };
-    let text = if meta.is_file() {
-        fs::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok())
-    } else {
-        None
-    };
-    let Some(text) = text.filter(|text| script::has_block(text)) else { return Ok(None) };
+    let Some(text) = text_of(path, &meta).filter(|text| script::has_block(text)) else { return Ok(None) };
     let rest = script::without_block(&text);
     let failed = |error: &std::io::Error| Failure::io("take the block out of", path, error);
     let kept = kept(path);

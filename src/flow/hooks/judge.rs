@@ -1,21 +1,12 @@
 //! What a hook answers when git asks. Reads only: nothing is staged, locked or changed, whatever the answer.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use crate::board::branch::{BranchUpdate, Wanted, may_move_integration};
-use crate::board::rules::{Touched, WorktreeCommit};
-use crate::board::{Actor, AgentId, Board, Call, CommitId, Credentials, Needs, TaskId, World, violations};
-use crate::git::{Git, MergeTree, content, merge_tree, refs, repo};
-use crate::store::StoreError;
-use crate::store::layout::WORKTREES;
-
-use super::super::advance::is_private;
-use super::super::context::Context;
-use super::super::failure::Failure;
+use super::super::branches::is_private;
 use super::super::worktrees::task_of;
 use super::Hook;
+use crate::board::branch::{BranchUpdate, Wanted, may_move_integration};
+use crate::flow::prelude::*;
+use crate::git::repo;
+use crate::store::WORKTREES;
 
 /// What git told the hook, and what its environment says about who acts.
 #[derive(Debug, Default)]
@@ -34,7 +25,7 @@ pub struct Asked {
     pub claim: Option<(TaskId, u64)>,
 }
 
-pub fn judge(ctx: &Context, hook: Hook, asked: &Asked) -> Result<(), Failure> {
+pub fn judge(ctx: &Context, hook: Hook, asked: &Asked) -> Result<()> {
     match hook {
         Hook::PreCommit => pre_commit(ctx, asked),
         Hook::CommitMsg => commit_msg(ctx, asked),
@@ -43,7 +34,7 @@ pub fn judge(ctx: &Context, hook: Hook, asked: &Asked) -> Result<(), Failure> {
     }
 }
 
-fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<()> {
     if asked.args.first().map(String::as_str) != Some("prepared") {
         return Ok(());
     }
@@ -59,7 +50,7 @@ fn reference_transaction(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
 }
 
 /// Asks the board only about what would move the branch: git's own housekeeping works while it cannot be read.
-fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<(), Failure> {
+fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<()> {
     let mut board = None;
     let branch = match &asked.branch {
         Some(branch) => branch.clone(),
@@ -73,7 +64,7 @@ fn moves(ctx: &Context, asked: &Asked, deleted: &mut bool) -> Result<(), Failure
             continue;
         }
         let (Some(old), Some(new)) = (Wanted::parse(old), Wanted::parse(new)) else {
-            return Err(Failure::new("git.hook", format!("git says `{line}`, which cannot be read"))
+            return Err(failure!(ErrorCode::GitHook, "git says `{line}`, which cannot be read")
                 .hint("`liza doctor` says whether this git is too new or too old"));
         };
         *deleted = new == Wanted::Zero;
@@ -100,11 +91,11 @@ fn taken_by_rename(ctx: &Context) -> Option<CommitId> {
     use std::os::unix::fs::MetadataExt;
     const FRESH: i64 = 60;
     let path = ctx.repo.common_dir.join("logs/refs/.tmp-renamed-log");
-    let moved = std::fs::metadata(&path).ok()?.ctime();
+    let moved = fs::metadata(&path).ok()?.ctime();
     if ctx.now.wall.0 - moved > FRESH {
         return None;
     }
-    let log = std::fs::read_to_string(path).ok()?;
+    let log = fs::read_to_string(path).ok()?;
     CommitId::new(log.lines().last()?.split(' ').nth(1)?).ok()
 }
 
@@ -121,7 +112,7 @@ fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let text = std::fs::read_to_string(common_dir.join("packed-refs")).ok()?;
+    let text = fs::read_to_string(common_dir.join("packed-refs")).ok()?;
     let line = text.lines().find(|line| line.split_once(' ').is_some_and(|(_, name)| name == refname))?;
     CommitId::new(line.split(' ').next()?).ok()
 }
@@ -138,7 +129,7 @@ enum Site {
     Sealed(String),
 }
 
-fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf), Failure> {
+fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf)> {
     let found = repo::discover(&asked.cwd)?;
     let Some(linked) = found.linked else { return Ok((Site::Elsewhere, found.repo.root)) };
     let top = linked.path;
@@ -158,33 +149,27 @@ fn site(ctx: &Context, asked: &Asked) -> Result<(Site, PathBuf), Failure> {
 }
 
 fn sealed(worktree: &str) -> Failure {
-    Failure::new("refused.sealed", format!("`{worktree}` only shows a commit; nothing is committed there"))
+    failure!(Code::Sealed, "`{worktree}` only shows a commit; nothing is committed there")
         .hint("say what you found with `liza review reject …`; changes belong to the task's own worktree")
 }
 
-fn pre_commit(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
     let (site, top) = site(ctx, asked)?;
     let files = staged(&top, asked)?;
     let private: Vec<&str> = files.iter().map(String::as_str).filter(|path| is_private(path)).collect();
     if !private.is_empty() {
-        return Err(Failure::new(
-            "refused.scope",
-            format!("liza's own files are staged: {}", private.join(", ")),
-        )
-        .hint("unstage them with `git restore --staged`; .liza and .worktrees are never committed")
-        .detail("paths", private.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()));
+        return Err(failure!(Code::Scope, "liza's own files are staged: {}", private.join(", "))
+            .hint("unstage them with `git restore --staged`; .liza and .worktrees are never committed")
+            .detail("paths", private.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>()));
     }
     let (task, worktree) = match site {
         Site::Sealed(worktree) => return Err(sealed(&worktree)),
         Site::Task { task, worktree } => (task, worktree),
         Site::Elsewhere => {
             if let Err(failure) = valid_board(ctx)
-                && failure.code != "usage.no_board"
+                && failure.code != ErrorCode::UsageNoBoard
             {
-                ctx.narrate(format!(
-                    "the board needs care: {} (`liza doctor` says what to do)",
-                    failure.message
-                ));
+                ctx.narrate(format!("the board needs care: {failure} (`liza doctor` says what to do)"));
             }
             return Ok(());
         }
@@ -204,21 +189,23 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
     Ok(WorktreeCommit { task, epoch, worktree }.check(&board, &call, &files, &touched)?)
 }
 
-fn valid_board(ctx: &Context) -> Result<Board, Failure> {
+fn valid_board(ctx: &Context) -> Result<Board> {
     let snapshot = ctx.store.read(&Needs::Everything)?;
     if let Some(warning) = snapshot.warning {
-        return Err(Failure::new("board.invalid", warning).hint("`liza doctor` says what can be done"));
+        return Err(
+            Failure::new(ErrorCode::BoardInvalid, warning).hint("`liza doctor` says what can be done")
+        );
     }
     let found = violations(&snapshot.board);
     match found.first() {
         None => Ok(snapshot.board),
-        Some(first) => Err(Failure::new("board.violations", format!("the board is not valid: {first}"))
+        Some(first) => Err(failure!(ErrorCode::BoardViolations, "the board is not valid: {first}")
             .hint("`liza doctor` says what can be done; a person repairs the board before work goes on")),
     }
 }
 
 /// The paths that would be committed, compared with the other side in a merge.
-fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
+fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>> {
     let against = match content::merge_head(top)? {
         Some(other) => other.as_str().to_owned(),
         None if content::head(top).is_ok() => "HEAD".to_owned(),
@@ -228,7 +215,7 @@ fn staged(top: &Path, asked: &Asked) -> Result<Vec<String>, Failure> {
     staged_against(top, asked, &against)
 }
 
-fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String>, Failure> {
+fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String>> {
     let mut git = Git::reading(top, "diff-index")
         .args(["--cached", "--name-only", "--no-renames", "--ignore-submodules=none", "-z"])
         .end_of_options()
@@ -238,17 +225,14 @@ fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String
         git = git.env("GIT_INDEX_FILE", index);
     }
     let bytes = git.run()?;
-    Ok(bytes
-        .split(|&byte| byte == 0)
-        .filter(|path| !path.is_empty())
-        .map(|path| String::from_utf8_lossy(path).into_owned())
-        .collect())
+    let paths = bytes.split(|&byte| byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 /// Who commits. Whoever says nothing is taken for the holder, and a name without a token is believed: tools scrub the
 /// environment of what they run, and git's children never get the token from liza. A hook is an early word, not the
 /// judge; but whoever says another name, or shows a token that is not valid, is told.
-fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor, Failure> {
+fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor> {
     // Whoever runs under a runner is its agent, with or without a name.
     if let actor @ Actor::Agent { .. } = board.identify(&ctx.credentials)? {
         return Ok(actor);
@@ -279,17 +263,17 @@ fn epoch_of(asked: &Asked, task: &TaskId) -> Option<u64> {
 const OWN_TRAILERS: [&str; 3] = ["liza-task:", "liza-gates:", "liza-advance:"];
 
 /// Runs for merges too, for which git asks no pre-commit hook.
-fn commit_msg(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+fn commit_msg(ctx: &Context, asked: &Asked) -> Result<()> {
     if let Some(file) = asked.args.first() {
         let path = asked.cwd.join(file);
-        let message = std::fs::read(&path).map_err(|error| Failure::io("read", &path, &error))?;
+        let message = fs::read(&path).map_err(|error| Failure::io("read", &path, &error))?;
         let message = String::from_utf8_lossy(&message).to_lowercase();
         if let Some(trailer) =
             OWN_TRAILERS.iter().find(|trailer| message.lines().any(|line| line.starts_with(**trailer)))
         {
-            return Err(Failure::new(
-                "refused.trailer",
-                format!("the message has a line `{trailer} …`, which only liza's own merges carry"),
+            return Err(failure!(
+                ErrorCode::RefusedTrailer,
+                "the message has a line `{trailer} …`, which only liza's own merges carry"
             )
             .hint("take that line out of the message"));
         }
@@ -308,7 +292,7 @@ fn commit_msg(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
 }
 
 /// Lines `<local ref> <local id> <remote ref> <remote id>`.
-fn pre_push(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
+fn pre_push(ctx: &Context, asked: &Asked) -> Result<()> {
     if ctx.project_config()?.hooks.push_task_branches {
         return Ok(());
     }
@@ -328,9 +312,9 @@ fn pre_push(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
         }
         let named = [local, remote].into_iter().find(|name| unreviewed(name)).map(|name| (*name).to_owned());
         let Some(what) = named.or(head_of_task(ctx, &board, &commit)?) else { continue };
-        return Err(Failure::new(
-            "refused.push",
-            format!("`{what}` is a task's own branch, not reviewed and merged work"),
+        return Err(failure!(
+            ErrorCode::RefusedPush,
+            "`{what}` is a task's own branch, not reviewed and merged work"
         )
         .hint(
             "push the integration branch instead; `hooks: {push_task_branches: true}` in liza.yaml allows it",
@@ -341,14 +325,11 @@ fn pre_push(ctx: &Context, asked: &Asked) -> Result<(), Failure> {
 }
 
 /// The task branch that commit is the head of, if it has not landed: `HEAD:main` hides its name.
-fn head_of_task(ctx: &Context, board: &Board, commit: &CommitId) -> Result<Option<String>, Failure> {
+fn head_of_task(ctx: &Context, board: &Board, commit: &CommitId) -> Result<Option<String>> {
     let branches = refs::list(&ctx.repo, "refs/heads/task")?;
     let Some((name, _)) = branches.into_iter().find(|(_, at)| at == commit) else { return Ok(None) };
     let query = ctx.query()?;
     let head = query.head_of_branch(&board.config().integration_branch)?;
-    let landed = match head {
-        Some(head) => query.is_ancestor(commit, &head)?,
-        None => false,
-    };
+    let landed = head.map_or(Ok(false), |head| query.is_ancestor(commit, &head))?;
     Ok((!landed).then_some(name))
 }

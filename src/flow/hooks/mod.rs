@@ -10,7 +10,8 @@ mod place;
 mod script;
 pub mod status;
 
-use serde::Serialize;
+use crate::board::names::{Named, named};
+use crate::flow::prelude::*;
 
 /// The hooks liza takes part in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -34,13 +35,23 @@ impl Hook {
         }
     }
 
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hook| hook.name() == name)
-    }
-
     /// Whether git writes to its standard input what it is about.
     fn is_fed(self) -> bool {
         matches!(self, Self::PrePush | Self::ReferenceTransaction)
+    }
+}
+
+impl Named for Hook {
+    const ALL: &'static [Self] = &Self::ALL;
+    fn name(self) -> &'static str {
+        Self::name(self)
+    }
+}
+
+impl std::str::FromStr for Hook {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        named(text)
     }
 }
 

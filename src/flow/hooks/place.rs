@@ -1,12 +1,7 @@
 //! Where git looks for hooks, and whether that place is somebody else's.
 
-use std::path::{Path, PathBuf};
-
-use crate::git::Git;
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::Hook;
+use crate::flow::prelude::*;
 
 /// Where git looks, and who keeps house there.
 #[derive(Debug, Clone)]
@@ -29,7 +24,7 @@ pub struct Manager {
 }
 
 /// Where git looks from the main checkout.
-pub fn find(ctx: &Context) -> Result<Place, Failure> {
+pub fn find(ctx: &Context) -> Result<Place> {
     let dir = seen_from(ctx.root())?;
     let manager = manager(&dir, ctx.root(), &ctx.repo.common_dir);
     let relative = ctx.query()?.setting("core.hookspath").is_some_and(|path| !path.starts_with(['/', '~']));
@@ -37,7 +32,7 @@ pub fn find(ctx: &Context) -> Result<Place, Failure> {
 }
 
 /// Where git looks from some checkout: a relative `core.hooksPath` means another place in each.
-pub fn seen_from(checkout: &Path) -> Result<PathBuf, Failure> {
+pub fn seen_from(checkout: &Path) -> Result<PathBuf> {
     let text = Git::acting(checkout, "rev-parse").args(["--git-path", "hooks"]).run_line()?;
     Ok(checkout.join(text))
 }
@@ -78,11 +73,11 @@ const MARKS: [(&str, &str); 5] = [
 ];
 
 fn owner_of_files(dir: &Path) -> Option<Manager> {
-    let entries = std::fs::read_dir(dir).ok()?;
+    let entries = fs::read_dir(dir).ok()?;
     let mut names: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     names.sort();
     for path in names.iter().filter(|path| path.extension().is_none_or(|ending| ending != "sample")) {
-        let Ok(bytes) = std::fs::read(path) else { continue };
+        let Ok(bytes) = fs::read(path) else { continue };
         let text =
             super::script::without_block(&String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]));
         let Some((name, _)) = MARKS.iter().find(|(_, mark)| text.contains(mark)) else { continue };

@@ -1,15 +1,8 @@
 //! Whether the hooks fire: git is asked to run them, nothing is guessed.
 
-use std::path::{Path, PathBuf};
-
-use serde::Serialize;
-
-use crate::git::Git;
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::place::{self, Place};
 use super::{Hook, PROBE, script};
+use crate::flow::prelude::*;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct HookStatus {
@@ -33,7 +26,7 @@ pub struct HooksStatus {
     pub lines: Option<String>,
 }
 
-pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
+pub fn status(ctx: &Context) -> Result<HooksStatus> {
     let place = place::find(ctx)?;
     let checkouts = checkouts(ctx);
     let hooks: Vec<HookStatus> =
@@ -41,7 +34,7 @@ pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
     let active = hooks.iter().all(|hook| hook.active);
     Ok(HooksStatus {
         active,
-        wanted: std::fs::symlink_metadata(ctx.store.layout().hooks_wanted()).is_ok(),
+        wanted: ctx.machine.wants_hooks(),
         directory: place.dir.clone(),
         manager: place.manager.as_ref().map(|manager| manager.name),
         hooks,
@@ -52,12 +45,13 @@ pub fn status(ctx: &Context) -> Result<HooksStatus, Failure> {
 /// The main checkout and a few worktrees of tasks: commits are made there, too.
 fn checkouts(ctx: &Context) -> Vec<PathBuf> {
     const ASKED: usize = 3;
-    let home = ctx.worktrees_dir();
     let mut all = vec![ctx.root().to_owned()];
-    let known = crate::git::checkouts::list(&ctx.repo).unwrap_or_default();
-    let ours =
-        known.into_iter().filter_map(|checkout| checkout.path).filter(|path| path.parent() == Some(&home));
-    let sound = ours.filter(|path| crate::git::checkouts::check_sound(&ctx.repo, path).is_ok());
+    let known = checkouts::list(&ctx.repo).unwrap_or_default();
+    let ours = known
+        .into_iter()
+        .filter_map(|checkout| checkout.path)
+        .filter(|path| path.parent() == Some(ctx.machine.worktrees()));
+    let sound = ours.filter(|path| checkouts::check_sound(&ctx.repo, path).is_ok());
     all.extend(sound.take(ASKED));
     all
 }
@@ -101,11 +95,11 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
         path: path.clone(),
         detail: detail.to_owned(),
     };
-    if std::fs::symlink_metadata(&path).is_err() {
+    if fs::symlink_metadata(&path).is_err() {
         return told(false, "there is no such hook where git looks");
     }
     // What does not ask liza is somebody's own: firing it would run their checks, and settle nothing.
-    let text = std::fs::read(&path).unwrap_or_default();
+    let text = fs::read(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
         return match configured(ctx, place, hook) {
@@ -128,7 +122,7 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
         git = git.args(["--", "prepared"]);
     }
     let ran = git.env(PROBE, note.path()).output();
-    let said = std::fs::read_to_string(note.path()).unwrap_or_default();
+    let said = fs::read_to_string(note.path()).unwrap_or_default();
     match ran {
         Err(error) => told(false, &format!("git could not run it: {error}")),
         Ok(_) if said.lines().any(|line| line == hook.name()) => told(true, "git runs it"),
@@ -160,7 +154,7 @@ fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
         _ => &[],
     };
     let named = |file: &&&str| {
-        std::fs::read(ctx.root().join(file)).is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
+        fs::read(ctx.root().join(file)).is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
     };
     files.iter().find(named).map(|file| (*file).to_owned())
 }

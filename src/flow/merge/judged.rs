@@ -1,13 +1,8 @@
 //! What the gates say about a merge, and whose doing it is when they say no.
 
-use crate::board::gates::{GateReport, GateStatus, Lacking, Moment};
-use crate::board::rules::JudgeIntegration;
-use crate::board::{CommitId, Needs, TaskId};
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::super::gates::{Question, judge};
 use super::super::moved::integration_was_moved;
+use crate::flow::prelude::*;
 
 /// What came of asking.
 pub enum Judged {
@@ -18,7 +13,7 @@ pub enum Judged {
 
 /// Asks the gates about the merged tree. When one does not pass it is asked about the head alone as well: a task is not
 /// sent back for what somebody else broke, nor for a machine on which the gate cannot run at all.
-pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) -> Result<Judged, Failure> {
+pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) -> Result<Judged> {
     let report = judge(ctx, &Question { task: Some(task), ..Question::new(Moment::Merge, commit) })?;
     let Some((gate, lacking)) = report.lacking() else { return Ok(Judged::Green(report)) };
     let only = [gate.to_owned()];
@@ -39,7 +34,7 @@ pub fn merged(ctx: &Context, task: &TaskId, onto: &CommitId, commit: &CommitId) 
 
 /// A head that liza did not put there is nothing to merge onto: a person has to look at it. Its gates are asked first, so
 /// that whoever looks knows.
-pub fn not_foreign(ctx: &Context) -> Result<(), Failure> {
+pub fn not_foreign(ctx: &Context) -> Result<()> {
     let board = ctx.read(&Needs::Nothing)?.board;
     let Some(evidence) = integration_was_moved(ctx, &board)? else { return Ok(()) };
     let Some(head) = &evidence.to else { return Ok(()) };
@@ -70,20 +65,11 @@ pub fn red_head(ctx: &Context, report: &GateReport) -> Failure {
     }
     let about = ctx.query().ok().and_then(|query| query.commit_info(&report.commit).ok());
     let whose = about.map_or(String::new(), |about| {
-        format!(
-            " (\"{}\" by {})",
-            crate::text::shown_line(&about.subject),
-            crate::text::shown_line(&about.committer.identity.name)
-        )
+        format!(" (\"{}\" by {})", shown_line(&about.subject), shown_line(&about.committer.identity.name))
     });
     let read = log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
-    Failure::new(
-        "gate.integration_red",
-        format!(
-            "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; nothing is merged onto it",
-            report.commit.short()
-        ),
-    )
+    failure!(ErrorCode::GateIntegrationRed, "`{branch}` itself is red: gate `{gate}` fails on its head {}{whose}: {reason}; nothing is merged onto it",
+            report.commit.short())
     .hint(format!(
         "{read}bring a commit that mends it with `liza integration advance REV --reason …`, or merge a task that does; what is approved stays approved"
     ))

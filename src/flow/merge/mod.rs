@@ -6,37 +6,20 @@
 //!  c  gates on exactly that commit, in a private worktree;
 //!  d  the move (old, new) recorded in the intent, under the lock;
 //!  e  compare-and-swap of the branch; if its head has moved, back to b;
-//!  f  sync, and look whether the patch is in the branch;
+//!  f  sync what was made, and look whether the patch is in the branch;
 //!  g  outcome on the board.
 
 mod judged;
 
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
-
-use crate::board::gates::{GateReport, GateStatus};
-
-use crate::board::intent::{Intent, MergeWork, RefMove, Work};
-use crate::board::rules::{
-    BeginMerge, CancelMerge, ConflictHunk, FailMerge, FinishMerge, MergeFailure, RecordMove, VoidApproval,
-};
-use crate::board::{Board, CommitId, Needs, Process, SwitchKind, TaskId};
-use crate::git::merge::resolve_tree;
-use crate::git::{
-    Class, ConflictFile, Expected, MergeTree, NewCommit, RefError, branch_checked_out_at, classify,
-    commit_tree, merge_tree, refs,
-};
-use crate::host::crash;
-use crate::policy::schedule::{merge_order, needed_for_reviews};
-use crate::store::StoreError;
-use crate::store::lock::SideLock;
-
-use super::advance::no_private_paths;
-use super::claim::integration_head;
-use super::context::Context;
-use super::failure::Failure;
 use judged::Judged;
+
+use super::branches::{after_the_move, drift, moved_all_the_same, no_private_paths, not_checked_out};
+use super::commit::Begin;
+use crate::flow::prelude::*;
+use crate::git::merge::resolve_tree;
+use crate::git::{Class, ConflictFile, classify};
+use crate::policy::schedule::{merge_order, needed_for_reviews};
+use crate::store::lock::SideLock;
 pub use judged::red_head;
 
 /// How often a merge is made anew because the branch moved underneath.
@@ -52,38 +35,21 @@ pub struct MergeOptions {
 
 /// What became of a merge, as the command answers it.
 pub struct Merged {
-    pub data: Value,
+    pub end: MergeEnd,
     pub revision: u64,
-    pub result: MergeResult,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MergeResult {
-    Merged,
-    Conflict,
-    /// The gates do not let the merged tree through.
-    Red,
-}
-
-pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Merged, Failure> {
+pub fn merge(ctx: &Context, task: &TaskId, options: &MergeOptions) -> Result<Merged> {
     merge_alone(ctx, task, options, &one_at_a_time(ctx)?)
 }
 
-fn merge_alone(
-    ctx: &Context,
-    task: &TaskId,
-    options: &MergeOptions,
-    _: &SideLock,
-) -> Result<Merged, Failure> {
+fn merge_alone(ctx: &Context, task: &TaskId, options: &MergeOptions, _: &SideLock) -> Result<Merged> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let branch = snapshot.board.config().integration_branch.clone();
     judged::not_foreign(ctx)?;
     not_checked_out(ctx, &branch)?;
-    let head = match snapshot.board.task(task).and_then(|task| task.body().attempt()) {
-        Some(attempt) => ctx.query()?.head_of_branch(&attempt.branch)?,
-        None => None,
-    };
-    let owner = crate::host::this_process();
+    let head = head_of(ctx, &snapshot.board, task)?;
+    let owner = host::this_process();
     let begin = BeginMerge {
         task: task.clone(),
         branch_head: head.clone(),
@@ -92,21 +58,19 @@ fn merge_alone(
         owner: owner.clone(),
         request: ctx.request.clone(),
     };
-    let begun = match ctx.begin(begin) {
-        Err(failure) if failure.code == "stale.approval_void" => {
+    let (begun, id) = match ctx.begin(begin) {
+        Err(failure) if failure.code == Code::ApprovalVoid => {
             return Err(void(ctx, task, head, failure));
         }
-        other => other?,
+        Err(failure) => return Err(failure),
+        Ok(Begin::Before { board, outcome }) => return Ok(Merged { end: outcome, revision: board.revision }),
+        Ok(Begin::Now { board, intent }) => (board, intent),
     };
-    if begun.repeated {
-        return Ok(told(begun.outcome, begun.board.revision));
-    }
-    let id = begun.outcome["intent"].as_u64().unwrap_or_default();
-    let Some(intent) = begun.board.intent(id).cloned() else {
-        return Err(Failure::new("bug.intent", "the merge's intent is not on the board"));
+    let Some(intent) = begun.intent(id).cloned() else {
+        return Err(Failure::new(ErrorCode::BugIntent, "the merge's intent is not on the board"));
     };
     crash::point("merge.begun");
-    carry_out(ctx, &begun.board, &intent, &owner).map_err(|failure| {
+    carry_out(ctx, &begun, &intent, &owner).map_err(|failure| {
         if let Some(step) = moved_all_the_same(ctx, id) {
             return after_the_move(&step, failure);
         }
@@ -117,31 +81,10 @@ fn merge_alone(
     })
 }
 
-/// The recorded move of an intent, unless it is certain that it was not made: whatever failed may have failed after it.
-pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
-    let snapshot = ctx.store.read(&Needs::Nothing).ok()?;
-    let step = snapshot.board.intent(intent)?.work.step()?.clone();
-    super::recover::contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
-}
-
-/// A branch that has moved is never called back: its intent stays open, and the next command puts it on record.
-pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
-    Failure::new(
-        "io.durability_unknown",
-        format!(
-            "`{}` is at {}, but this could not be put on record: {}",
-            step.branch,
-            step.new.short(),
-            failure.message
-        ),
-    )
-    .hint("the next liza command finishes it; check the disk before relying on it")
-}
-
 /// Whose turn it was, and what came of it.
 pub struct First {
     pub task: TaskId,
-    pub merged: Result<Merged, Failure>,
+    pub merged: Result<Merged>,
 }
 
 /// Merges the first of the queue that is wanted. Which one that is, is seen only when nobody else is merging: whoever
@@ -150,7 +93,7 @@ pub fn merge_first(
     ctx: &Context,
     options: &MergeOptions,
     wanted: impl Fn(&TaskId) -> bool,
-) -> Result<Option<First>, Failure> {
+) -> Result<Option<First>> {
     let alone = one_at_a_time(ctx)?;
     // What one that died here had landed is approved on the board no longer than until somebody looks.
     super::recover::recover(ctx)?;
@@ -163,47 +106,24 @@ pub fn merge_first(
 }
 
 /// Whoever merges has this; a process that dies gives it back.
-fn one_at_a_time(ctx: &Context) -> Result<SideLock, Failure> {
+fn one_at_a_time(ctx: &Context) -> Result<SideLock> {
     ctx.store.refuse_other_version()?;
     ctx.check_disk()?;
-    let path = ctx.store.layout().merge_lock();
-    match SideLock::acquire(&path, Duration::from_millis(200)) {
+    match ctx.machine.lock_merging(Duration::from_millis(200)) {
         Err(StoreError::Busy { .. }) => {}
         other => return Ok(other?),
     }
     ctx.narrate("somebody else is merging; waiting for that to end");
     let until = Instant::now() + MERGE_PATIENCE;
     loop {
-        match SideLock::acquire(&path, Duration::from_secs(1)) {
+        match ctx.machine.lock_merging(Duration::from_secs(1)) {
             Err(StoreError::Busy { .. }) if Instant::now() < until => {}
             other => return Ok(other?),
         }
         if let Some(switch) = ctx.store.switches()?.global().filter(|set| set.kind == SwitchKind::Abort) {
-            return Err(Failure::new("switch.set", format!("{} is set", switch.kind.as_str()))
+            return Err(failure!(Code::Switched, "{} is set", switch.kind.as_str())
                 .hint("a person ends it with `liza resume`"));
         }
-    }
-}
-
-fn told(data: Value, revision: u64) -> Merged {
-    let result = match (data["outcome"].as_str(), data["gate"].is_string()) {
-        (Some("merged"), _) => MergeResult::Merged,
-        (_, true) => MergeResult::Red,
-        _ => MergeResult::Conflict,
-    };
-    Merged { data, revision, result }
-}
-
-/// Moving a branch under somebody's checkout would make that checkout lie.
-pub fn not_checked_out(ctx: &Context, branch: &str) -> Result<(), Failure> {
-    match branch_checked_out_at(&ctx.repo, branch)? {
-        None => Ok(()),
-        Some(path) => Err(Failure::new(
-            "refused.checked_out",
-            format!("the branch `{branch}` is checked out in {}", path.display()),
-        )
-        .hint("switch to another branch there (`git switch -`), or detach (`git switch --detach`), then merge again")
-        .detail("path", path.display().to_string())),
     }
 }
 
@@ -214,9 +134,9 @@ fn void(ctx: &Context, task: &TaskId, branch_head: Option<CommitId>, failure: Fa
     }
 }
 
-fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> Result<Merged, Failure> {
+fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> Result<Merged> {
     let (Work::Merge(work), Some(task)) = (&intent.work, &intent.task) else {
-        return Err(Failure::new("bug.intent", "the intent is not a merge"));
+        return Err(Failure::new(ErrorCode::BugIntent, "the intent is not a merge"));
     };
     let branch = &board.config().integration_branch;
     let refname = refs::of_branch(branch)?;
@@ -229,7 +149,8 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
             Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
         };
         let commit = merge_commit(ctx, board, intent, work, task, &onto, &tree)?;
-        ctx.query()?.pin(&format!("refs/liza/merges/{task}/{}", intent.id), &commit)?;
+        let pin = format!("refs/liza/merges/{task}/{}", intent.id);
+        ctx.query()?.pin(&pin, &commit)?;
         crash::point("merge.commit");
         // c
         let gates = match judged::merged(ctx, task, &onto, &commit)? {
@@ -239,7 +160,8 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         crash::point("merge.gated");
         // d
         let step = RefMove { branch: branch.clone(), old: Some(onto.clone()), new: commit.clone() };
-        ctx.commit_step(RecordMove { intent: intent.id, owner: owner.clone(), step, gates: Some(gates) })?;
+        let record = RecordMove { intent: intent.id, owner: owner.clone(), step, gates: Some(gates) };
+        let recorded = ctx.commit_step(record)?;
         crash::point("merge.recorded");
         not_checked_out(ctx, branch)?;
         // e
@@ -253,23 +175,38 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         }
         crash::point("merge.moved");
         // f
-        refs::sync_filesystem(&ctx.repo.common_dir)
-            .map_err(|error| Failure::io("sync", &ctx.repo.common_dir, &error))?;
+        let parents_are_on_disk =
+            work.resolved.is_none() && recorded.board.rest.integration.head.as_ref() == Some(&onto);
+        sync(ctx, &commit, parents_are_on_disk, &[&refname, &pin])?;
         landed(ctx, branch, work, &commit)?;
         crash::point("merge.synced");
         // g
-        let finish = FinishMerge {
-            intent: intent.id,
-            owner: owner.clone(),
-            merge_commit: commit,
-            onto: onto.clone(),
-            drift: drift(ctx, intent, &onto),
-        };
+        let (drift, owner) = (drift(ctx, intent, &onto), owner.clone());
+        let finish = FinishMerge { intent: intent.id, owner, merge_commit: commit, onto, drift };
         let finished = ctx.commit_step(finish)?;
-        return Ok(told(finished.outcome, finished.board.revision));
+        return Ok(Merged { end: finished.outcome, revision: finished.board.revision });
     }
-    Err(Failure::new("stale.ref", format!("`{branch}` kept moving; gave up after {TRIES} tries"))
+    Err(failure!(ErrorCode::StaleRef, "`{branch}` kept moving; gave up after {TRIES} tries")
         .hint("merge again when it is quieter; nothing was changed"))
+}
+
+/// Above this a sync of the file system waits for what other programs wrote, such as a large checkout. Below it one sync
+/// of everything is cheaper than one for each object, ref and directory.
+const MUCH_UNWRITTEN: u64 = 32 * 1024 * 1024;
+
+/// Puts the merge and the refs that lead to it on disk.
+///
+/// Its parents are there already if they are what was submitted, which submit syncs, and a head of integration that the
+/// board names, which is named only once it is synced. A person's resolution may have come a moment ago.
+fn sync(ctx: &Context, commit: &CommitId, parents_are_on_disk: bool, refnames: &[&str]) -> Result<()> {
+    let waits_for_others = || crate::host::unwritten().is_some_and(|bytes| bytes > MUCH_UNWRITTEN);
+    if parents_are_on_disk
+        && waits_for_others()
+        && crate::git::durable::sync_merge(&ctx.repo, ctx.query()?, commit, refnames)?
+    {
+        return Ok(());
+    }
+    ctx.sync()
 }
 
 enum Tree {
@@ -304,18 +241,15 @@ fn red(gates: GateReport) -> Conflict {
     Conflict { failure: MergeFailure::RedGate, reason, files: Vec::new(), gates: Some(gates) }
 }
 
-fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree, Failure> {
+fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree> {
     let theirs = work.resolved.as_ref().unwrap_or(&work.review_commit);
     if let Some(resolved) = &work.resolved
         && !ctx.query()?.is_ancestor(&work.review_commit, resolved)?
     {
-        return Err(Failure::new(
-            "refused.not_ancestor",
-            format!(
-                "{} does not contain the approved commit {}",
-                resolved.short(),
-                work.review_commit.short()
-            ),
+        let (resolved, approved) = (resolved.short(), work.review_commit.short());
+        return Err(failure!(
+            Code::NotAncestor,
+            "{resolved} does not contain the approved commit {approved}"
         )
         .hint("make the resolution by merging the task's branch, then name that commit"));
     }
@@ -327,20 +261,20 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree,
             Class::Trivial(resolutions) if work.resolve_trivial => {
                 Ok(Tree::Made(resolve_tree(&ctx.repo, &tree, &resolutions)?))
             }
-            Class::Trivial(_) => Ok(Tree::Conflict(Box::new(Conflict {
-                failure: MergeFailure::TrivialConflict,
-                reason: format!("Trivial conflict in {}", names(&files)),
-                files,
-                gates: None,
-            }))),
-            Class::Logic(reason) => Ok(Tree::Conflict(Box::new(Conflict {
-                failure: MergeFailure::LogicConflict,
-                reason: format!("Conflict in {}: {}", names(&files), reason.why),
-                files,
-                gates: None,
-            }))),
+            Class::Trivial(_) => {
+                let reason = format!("Trivial conflict in {}", names(&files));
+                Ok(conflict(MergeFailure::TrivialConflict, reason, files))
+            }
+            Class::Logic(logic) => {
+                let reason = format!("Conflict in {}: {}", names(&files), logic.why);
+                Ok(conflict(MergeFailure::LogicConflict, reason, files))
+            }
         },
     }
+}
+
+fn conflict(failure: MergeFailure, reason: String, files: Vec<ConflictFile>) -> Tree {
+    Tree::Conflict(Box::new(Conflict { failure, reason, files, gates: None }))
 }
 
 fn names(files: &[ConflictFile]) -> String {
@@ -356,19 +290,15 @@ fn merge_commit(
     task: &TaskId,
     onto: &CommitId,
     tree: &CommitId,
-) -> Result<CommitId, Failure> {
+) -> Result<CommitId> {
     let found = board.task(task);
     let title = found.map_or(task.as_str(), |task| task.body().title.as_str());
-    let mut reviewers = found.map(crate::board::quorum::approvers).unwrap_or_default().into_iter();
+    let mut reviewers = found.map(|task| task.approvers()).unwrap_or_default().into_iter();
     let first = reviewers.next().map_or("nobody", |reviewer| reviewer.as_str());
     let others: String = reviewers.map(|reviewer| format!("Reviewed-by: {reviewer}\n")).collect();
-    let subject: String = title
-        .chars()
-        .map(|c| if crate::text::is_unseen(c) { ' ' } else { c })
-        .take(100)
-        .collect::<String>()
-        .trim()
-        .to_owned();
+    let subject: String =
+        title.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).take(100).collect();
+    let subject = subject.trim();
     // The branch moves here only once these have passed on this commit.
     let config = ctx.project_config()?;
     let gates: Vec<&str> =
@@ -378,21 +308,13 @@ fn merge_commit(
         "Merge {task}: {subject}\n\nLiza-Task: {task}\nReviewed-by: {first}\n{others}Liza-Commit: {}\nLiza-Gates: {gates}\n",
         work.review_commit
     );
-    let who = ctx.query()?.identity();
-    let signature = who.at(intent.time.0);
+    let who = ctx.query()?.identity().at(intent.time.0);
     let theirs = work.resolved.clone().unwrap_or_else(|| work.review_commit.clone());
-    let commit = NewCommit {
-        tree,
-        parents: &[onto.clone(), theirs],
-        message: &message,
-        author: &signature,
-        committer: &signature,
-    };
-    Ok(commit_tree(&ctx.repo, &commit)?)
+    commit_by(ctx, &who, tree, &[onto.clone(), theirs], &message)
 }
 
 /// The branch contains the merge and with it the very commit that was approved.
-fn landed(ctx: &Context, branch: &str, work: &MergeWork, commit: &CommitId) -> Result<(), Failure> {
+fn landed(ctx: &Context, branch: &str, work: &MergeWork, commit: &CommitId) -> Result<()> {
     let query = ctx.query()?;
     let head = query.head_of_branch(branch)?;
     let there = match &head {
@@ -402,19 +324,9 @@ fn landed(ctx: &Context, branch: &str, work: &MergeWork, commit: &CommitId) -> R
     if there {
         return Ok(());
     }
-    Err(Failure::new("git.not_landed", format!("`{branch}` does not contain the merge {}", commit.short()))
-        .hint("somebody moved the branch at the same moment; look at it with `git log`, then merge again"))
-}
-
-/// How many commits integration gained since the task's base.
-pub fn drift(ctx: &Context, intent: &Intent, onto: &CommitId) -> u64 {
-    let count = || -> Option<u64> {
-        let task = intent.task.as_ref()?;
-        let snapshot = ctx.store.read(&Needs::task(task)).ok()?;
-        let base = snapshot.board.task(task)?.body().attempt()?.base_commit.clone();
-        Some(ctx.query().ok()?.commits_between(&base, onto).ok()?.len() as u64)
-    };
-    count().unwrap_or(0)
+    Err(failure!(ErrorCode::GitNotLanded, "`{branch}` does not contain the merge {}", commit.short()).hint(
+        "another process moved the branch at the same moment; look at it with `git log`, then merge again",
+    ))
 }
 
 fn fail(
@@ -423,30 +335,20 @@ fn fail(
     owner: &Process,
     onto: &CommitId,
     conflict: Conflict,
-) -> Result<Merged, Failure> {
-    let hunks = conflict
-        .files
-        .iter()
-        .flat_map(|file| {
-            file.hunks().map(|hunk| ConflictHunk {
-                file: file.path.clone(),
-                line: u32::try_from(hunk.line).unwrap_or(u32::MAX),
-                ours: String::from_utf8_lossy(&hunk.ours).into_owned(),
-                theirs: String::from_utf8_lossy(&hunk.theirs).into_owned(),
-            })
+) -> Result<Merged> {
+    let Conflict { failure, reason, files, gates } = conflict;
+    let hunks = files.iter().flat_map(|file| {
+        file.hunks().map(|hunk| ConflictHunk {
+            file: file.path.clone(),
+            line: u32::try_from(hunk.line).unwrap_or(u32::MAX),
+            ours: String::from_utf8_lossy(&hunk.ours).into_owned(),
+            theirs: String::from_utf8_lossy(&hunk.theirs).into_owned(),
         })
-        .take(50)
-        .collect();
-    let failed = ctx.commit_step(FailMerge {
-        intent: intent.id,
-        owner: owner.clone(),
-        failure: conflict.failure,
-        reason: conflict.reason,
-        onto: onto.clone(),
-        files: conflict.files.into_iter().map(|file| file.path).collect(),
-        hunks,
-        log: None,
-        gates: conflict.gates,
-    })?;
-    Ok(told(failed.outcome, failed.board.revision))
+    });
+    let hunks = hunks.take(50).collect();
+    let (intent, owner, onto) = (intent.id, owner.clone(), onto.clone());
+    let files = files.into_iter().map(|file| file.path).collect();
+    let failed =
+        ctx.commit_step(FailMerge { intent, owner, failure, reason, onto, files, hunks, log: None, gates })?;
+    Ok(Merged { end: failed.outcome, revision: failed.board.revision })
 }

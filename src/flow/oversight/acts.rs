@@ -1,15 +1,7 @@
 //! One act of oversight: the record and the words that go with it, in one change of the board.
 
-use std::collections::BTreeMap;
-
-use crate::board::oversight::{Action, Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES, Gravity};
-use crate::board::records::{MessageKind, Recipient};
-use crate::board::rules::{Bounds, Draft, Intervene};
-use crate::board::{AgentId, Board, Role, TaskId};
-use crate::text::clipped;
-
-use super::super::context::Context;
-use super::super::failure::Failure;
+use crate::board::oversight::{Behaviour, EVIDENCE_CHARS, EVIDENCE_LINES};
+use crate::flow::prelude::*;
 
 /// What is to be done about whom, and why.
 #[derive(Debug)]
@@ -34,14 +26,10 @@ pub struct Word {
 /// What was put on record.
 #[derive(Debug)]
 pub struct Ordered {
-    pub data: serde_json::Value,
+    pub outcome: Intervened,
     pub revision: u64,
-}
-
-impl Ordered {
-    pub fn id(&self) -> &str {
-        self.data["id"].as_str().unwrap_or_default()
-    }
+    /// Nothing where a request is answered again whose record the board has left to the log.
+    pub record: Option<Intervention>,
 }
 
 const NUDGE_PRIORITY: i64 = 50;
@@ -50,13 +38,20 @@ const HALT_PRIORITY: i64 = 100;
 const LONGEST_SUBJECT: usize = 200;
 const LONGEST_BODY: usize = 8 * 1024;
 
-pub fn order(ctx: &Context, word: &Word) -> Result<Ordered, Failure> {
-    let committed = ctx.commit(intervene(word))?;
-    Ok(Ordered { revision: committed.board.revision, data: committed.outcome })
+pub fn order(ctx: &Context, word: &Word) -> Result<Ordered> {
+    // Whoever acts within bounds acts by itself: `liza watch` of a person does not act as the person.
+    let committed = match word.bounds {
+        Some(_) if ctx.is_human() => ctx.commit_as_liza(intervene(word))?,
+        _ => ctx.commit(intervene(word))?,
+    };
+    let id = &committed.outcome.id;
+    let record = committed.board.rest.interventions.iter().find(|one| one.id == *id).cloned();
+    let (outcome, revision) = committed.done();
+    Ok(Ordered { outcome, revision, record })
 }
 
 /// Asks first, and changes nothing.
-pub fn ask(ctx: &Context, board: &Board, word: &Word) -> Result<(), Failure> {
+pub fn ask(ctx: &Context, board: &Board, word: &Word) -> Result<()> {
     ctx.ask(board, intervene(word))
 }
 
@@ -139,20 +134,15 @@ fn draft(
     priority: i64,
     (subject, body): (String, String),
 ) -> Draft {
+    let subject = clipped(&subject, LONGEST_SUBJECT).into_owned();
     Draft {
-        to,
-        kind,
-        subject: clipped(&subject, LONGEST_SUBJECT).into_owned(),
-        body: fitting(body),
         payload: BTreeMap::from([
             ("behaviour".to_owned(), word.behaviour.as_str().to_owned()),
             ("action".to_owned(), word.action.as_str().to_owned()),
         ]),
         task_id: word.task.clone(),
-        in_reply_to: None,
         priority,
-        requires_response: false,
-        respond_by: None,
+        ..Draft::new(to, kind, subject, fitting(body))
     }
 }
 

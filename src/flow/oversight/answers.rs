@@ -1,12 +1,9 @@
 //! Questions about agents that a person has not answered, and the answer that `liza resume` gives.
 
-use crate::board::Board;
-use crate::board::oversight::{Action, Gravity};
-use crate::policy::overseer::{OverseerConfig, Question, open_questions};
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::{Word, looked_at, order};
+use crate::board::Class;
+use crate::flow::prelude::*;
+use crate::policy::overseer::{Question, open_questions};
 
 /// The questions that wait for an answer, of sessions that still run.
 pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Question> {
@@ -21,10 +18,10 @@ pub fn waiting(ctx: &Context, board: &Board, config: &OverseerConfig) -> Vec<Que
 }
 
 /// Answers these questions with "no": the agents go on, and each gets a message that says so.
-pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<(), Failure> {
+pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result<()> {
     for question in questions {
         let Some(known) = board.agent(&question.agent) else { continue };
-        let role = known.roles.first().cloned().unwrap_or_else(crate::board::Role::coder);
+        let role = known.roles.first().cloned().unwrap_or_else(Role::coder);
         let word = Word {
             agent: question.agent.clone(),
             incarnation: known.incarnation,
@@ -43,7 +40,8 @@ pub fn let_go_on(ctx: &Context, board: &Board, questions: &[Question]) -> Result
         match order(ctx, &word) {
             Ok(_) => {}
             // The claim has ended meanwhile, and the question with it.
-            Err(failure) if failure.code.starts_with("refused.") || failure.code.starts_with("stale.") => {}
+            Err(failure)
+                if failure.code.class() == Class::Refused || failure.code.class() == Class::Stale => {}
             Err(failure) => return Err(failure),
         }
     }

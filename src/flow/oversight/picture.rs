@@ -1,18 +1,9 @@
 //! The picture of all agents: who lives, who gets anywhere, and what was done about whom. Looking changes nothing.
 
-use serde::Serialize;
-
-use crate::board::oversight::Intervention;
-use crate::board::rules::lease_over;
-use crate::board::{AgentId, Board, Role, TaskId, Wall};
-use crate::policy::overseer::{
-    AgentSnapshot, Detection, Liveness, OverseerConfig, Ring, Signals, detect, liveness,
-};
-use crate::policy::progress::{self, Measure};
-
-use super::super::context::Context;
-use super::super::failure::Failure;
 use super::ring;
+use crate::flow::prelude::*;
+use crate::policy::overseer::{AgentSnapshot, Detection, Liveness, Ring, Signals, detect, liveness};
+use crate::policy::progress::{self, Measure};
 
 /// One agent at this moment.
 #[derive(Debug, Serialize)]
@@ -36,7 +27,7 @@ pub struct Seen {
 /// What was seen of a session that still runs; nothing of a dead one's.
 pub fn looked_at(ctx: &Context, board: &Board, agent: &AgentId) -> Option<Ring> {
     let known = board.agent(agent).filter(|known| known.is_active())?;
-    if !known.runner.as_ref().is_some_and(crate::host::lives) {
+    if !known.runner.as_ref().is_some_and(host::lives) {
         return None;
     }
     let ring = ring(ctx, agent)?;
@@ -60,18 +51,10 @@ pub struct Explained {
     pub interventions: Vec<Intervention>,
 }
 
-pub fn explain(
-    ctx: &Context,
-    board: &Board,
-    config: &OverseerConfig,
-    agent: &AgentId,
-) -> Result<Explained, Failure> {
+pub fn explain(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId) -> Result<Explained> {
     if board.agent(agent).is_none() {
-        return Err(Failure::new(
-            "refused.unknown_agent",
-            format!("there is no agent `{agent}` on this board"),
-        )
-        .hint("`liza agent list` shows them"));
+        return Err(failure!(Code::UnknownAgent, "there is no agent `{agent}` on this board")
+            .hint("`liza agent list` shows them"));
     }
     let ring = looked_at(ctx, board, agent).unwrap_or_default();
     let looks = ring.session().to_vec();
@@ -95,7 +78,7 @@ fn seen(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId, 
     });
     let seconds_since = |then: Wall| u64::try_from(ctx.now.wall.since(then)).unwrap_or(0);
     let signals = Signals {
-        runner_lives: known.and_then(|known| known.runner.as_ref()).map(crate::host::lives),
+        runner_lives: known.and_then(|known| known.runner.as_ref()).map(host::lives),
         lease_expired: held.as_ref().is_some_and(|(_, over)| *over),
         seconds_since_heartbeat: known.map_or(0, |known| seconds_since(known.heartbeat)),
         seconds_since_snapshot: history.last().map(|last| seconds_since(last.time)),

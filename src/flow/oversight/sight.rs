@@ -1,15 +1,7 @@
 //! What board and worktree say of a session while it runs. Nothing of the agent's is touched by looking.
 
-use std::path::PathBuf;
-
 use crate::board::paths::inside;
-use crate::board::records::Recipient;
-use crate::board::rules::{checkpoints_of_attempt, current_checkpoint};
-use crate::board::task::Status;
-use crate::board::{AgentId, Board, CommitId, Needs, PathPattern, RepoPath, Task, TaskId};
-use crate::git::content;
-
-use super::super::context::Context;
+use crate::flow::prelude::*;
 
 /// What a session is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +12,7 @@ pub enum Subject {
     Plan,
 }
 
-/// What the board says.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OnBoard {
     pub task: Option<TaskId>,
     pub epoch: Option<u64>,
@@ -64,25 +55,12 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
     }));
     let said = count(board.rest.anomalies.iter().filter(|one| &one.logged_by == agent))
         + count(board.rest.discovered.iter().filter(|one| &one.by == agent));
-    let mut seen = OnBoard {
-        task: None,
-        epoch: None,
-        mark: String::new(),
-        sent,
-        received,
-        has_checkpoint: false,
-        place: None,
-    };
+    let mut seen = OnBoard { sent, received, ..OnBoard::default() };
     match task_of(board, agent, incarnation, subject) {
         Some(task) => {
             let body = task.body();
-            seen.mark = format!(
-                "{} {} {} {} {said} {sent}",
-                task.status,
-                task.iteration,
-                body.history.len(),
-                body.issues.len()
-            );
+            let (history, issues) = (body.history.len(), body.issues.len());
+            seen.mark = format!("{} {} {history} {issues} {said} {sent}", task.status, task.iteration);
             seen.task = Some(task.id.clone());
             seen.epoch = Some(task.epoch);
             seen.has_checkpoint = current_checkpoint(body).is_some();
@@ -90,13 +68,9 @@ pub fn on_board(ctx: &Context, agent: &AgentId, incarnation: u64, subject: &Subj
         }
         None if subject == &Subject::Plan => {
             let of = |status: Status| count(board.tasks.iter().filter(|task| task.status == status));
-            seen.mark = format!(
-                "{} {} {} {} {said} {sent}",
-                board.tasks.len(),
-                of(Status::Draft),
-                of(Status::Blocked),
-                of(Status::Superseded) + of(Status::Abandoned)
-            );
+            let (all, drafts, blocked) = (board.tasks.len(), of(Status::Draft), of(Status::Blocked));
+            let ended = of(Status::Superseded) + of(Status::Abandoned);
+            seen.mark = format!("{all} {drafts} {blocked} {ended} {said} {sent}");
         }
         None => return None,
     }
@@ -139,9 +113,8 @@ fn place(ctx: &Context, task: &Task) -> Option<Place> {
 pub fn in_worktree(place: &Place) -> Option<InWorktree> {
     let found = content::present(&place.worktree, &place.base).ok()?;
     let allowed = |path: &String| RepoPath::new(path).is_ok_and(|path| inside(&path, &place.allowed));
-    let changed_at = |path: &String| {
-        std::fs::symlink_metadata(place.worktree.join(path)).and_then(|meta| meta.modified()).ok()
-    };
+    let changed_at =
+        |path: &String| fs::symlink_metadata(place.worktree.join(path)).and_then(|meta| meta.modified()).ok();
     let last = found.changed.iter().filter_map(|path| Some((changed_at(path)?, path))).max();
     Some(InWorktree {
         modified: count(found.changed.iter()),

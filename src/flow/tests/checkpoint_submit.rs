@@ -168,7 +168,7 @@ fn only_the_holder_checkpoints_and_submits() {
     scene.task("t2", &["two/"]);
     scene.tier0(&coder, "tier0.skipped_state", |coder| coder.submit("t2"));
     let unclaimed = coder.checkpoint("t2", checkpoint(&["two/x"])).unwrap_err();
-    assert!(unclaimed.code.starts_with("refused."), "{unclaimed:?}");
+    assert!(unclaimed.code.as_str().starts_with("refused."), "{unclaimed:?}");
     scene.refused("refused.unknown_task", || coder.submit("nope"));
     assert_eq!(scene.git_in(&worktree, &["status", "--porcelain"]), "");
 }

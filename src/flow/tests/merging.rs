@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::flow::merge::{MergeOptions, MergeResult};
+use crate::board::rules::MergeResult;
+use crate::flow::merge::MergeOptions;
+use crate::flow::testing::json as json_of;
 use crate::flow::testing::{Actor, Scene, checkpoint, paths};
 use crate::flow::verify::verify;
 
@@ -59,18 +61,17 @@ impl Team {
     pub fn conflicts(&self, id: &str, outcome: &str) -> Value {
         let before = self.head();
         let merged = self.reviewer.merge(id).unwrap();
-        assert_eq!(merged.result, MergeResult::Conflict, "{}", merged.data);
         assert_eq!(self.head(), before);
-        assert_eq!(merged.data["outcome"], outcome, "{}", merged.data);
-        merged.data
+        assert_eq!(merged.end.outcome.as_str(), outcome, "{:?}", merged.end);
+        json_of(merged.end)
     }
 
     /// The merge lands; its answer.
     #[track_caller]
     pub fn lands(&self, id: &str) -> Value {
         let merged = self.reviewer.merge(id).unwrap();
-        assert_eq!(merged.result, MergeResult::Merged, "{}", merged.data);
-        merged.data
+        assert_eq!(merged.end.outcome, MergeResult::Merged, "{:?}", merged.end);
+        json_of(merged.end)
     }
 }
 
@@ -118,7 +119,7 @@ fn a_trivial_conflict_is_resolved_only_when_asked() {
     assert_eq!(data["status"], "INTEGRATION_FAILED");
     assert!(scene.show("t2")["integration_failure"]["reason"].as_str().unwrap().contains("lib.py"));
     let options = MergeOptions { resolve_trivial: true, resolved: None };
-    assert_eq!(team.reviewer.merge_with("t2", &options).unwrap().data["outcome"], "merged");
+    assert_eq!(team.reviewer.merge_with("t2", &options).unwrap().end.outcome, MergeResult::Merged);
     let merged = scene.git(&["show", "integration:lib.py"]);
     for line in ["import os", "import sys", "import re", "print(os.name)"] {
         assert_eq!(merged.matches(line).count(), 1, "{line} in {merged}");
@@ -215,7 +216,7 @@ fn branch_moved_after_the_approval_voids_it() {
     scene.git_in(&scene.path(".worktrees/t2"), &["checkout", "-q", "--detach"]);
     scene.git(&["branch", "-q", "-D", "task/t2"]);
     let failure = reviewer.merge("t2").err().expect("a void approval");
-    assert!(failure.code.starts_with("stale."), "{failure:?}");
+    assert!(failure.code.as_str().starts_with("stale."), "{failure:?}");
     scene.git(&["gc", "-q", "--prune=now"]);
     assert_eq!(scene.git(&["cat-file", "-t", &commit]), "commit");
     let checks = verify(&scene.person().ctx()).unwrap();

@@ -40,7 +40,7 @@ fn merge_resolved(actor: &Actor, commit: &str) -> Result<Merged, Failure> {
 }
 
 fn deliver_to(actor: &Actor, branch: &str) -> Answer {
-    deliver(&actor.ctx(), branch).map(|(data, _)| data)
+    deliver(&actor.ctx(), branch).map(|(moved, _)| crate::flow::testing::json(moved))
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn a_persons_resolution_lands_through_the_same_way() {
     scene.refused("refused.human_only", || merge_resolved(&team.reviewer, &commit));
     // It must contain what was approved.
     let failure = merge_resolved(&person, &scene.git(&["rev-parse", "main"])).err().expect("a refusal");
-    assert_eq!(failure.code, "refused.not_ancestor");
+    assert_eq!(failure.code.as_str(), "refused.not_ancestor");
     assert_eq!(scene.status_of("t2"), "BLOCKED");
-    assert_eq!(merge_resolved(&person, &commit).unwrap().data["outcome"], "merged");
+    assert_eq!(merge_resolved(&person, &commit).unwrap().end.outcome.as_str(), "merged");
     assert_eq!(scene.git(&["show", "integration:shared.sh"]), "first and second");
     let task = scene.show("t2");
     assert_eq!((&task["status"], &task["blocked_reason"]), (&json!("MERGED"), &serde_json::Value::Null));
@@ -67,7 +67,7 @@ fn a_resolution_cannot_smuggle_liza_files_in() {
     let commit = resolution(scene, &[(".liza/state.yaml", "evil\n")]);
     let before = team.head();
     let failure = merge_resolved(&scene.person(), &commit).err().expect("a refusal");
-    assert_eq!(failure.code, "refused.scope");
+    assert_eq!(failure.code.as_str(), "refused.scope");
     assert_eq!(team.head(), before);
     assert_eq!(scene.status_of("t2"), "BLOCKED");
     scene.sound();
@@ -149,7 +149,7 @@ fn a_conflicting_advance_changes_nothing() {
     branch(scene, "up", "main", &[("a.sh", "echo other\n")]);
     let head = team.head();
     let failure = scene.person().advance("up", "r").unwrap_err();
-    assert_eq!(failure.code, "git.conflict");
+    assert_eq!(failure.code.as_str(), "git.conflict");
     assert_eq!(failure.details["files"], json!(["a.sh"]));
     assert_eq!(team.head(), head);
     assert!(scene.board().rest.intents.is_empty());
@@ -205,7 +205,7 @@ fn lost_integration_branch_is_named_with_its_repair() {
     let head = team.head();
     scene.git(&["branch", "-q", "-D", "integration"]);
     let failure = reviewer.merge("t1").err().expect("a failure");
-    assert!(failure.code.starts_with("git."), "{failure:?}");
+    assert!(failure.code.as_str().starts_with("git."), "{failure:?}");
     let hint = failure.hint.unwrap();
     assert!(hint.contains(&format!("git branch integration {head}")), "{hint}");
     assert_eq!(scene.status_of("t1"), "APPROVED");

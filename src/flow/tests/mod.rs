@@ -2,6 +2,7 @@
 
 mod checkpoint_submit;
 mod converging;
+mod images;
 mod merging;
 mod merging_people;
 mod red_team;

@@ -66,7 +66,7 @@ fn moved_branch_voids_turn_and_approval() {
     scene.write_and_commit(&scene.path(".worktrees/t1"), &[("t1.sh", "echo sneaked in\n")]);
     scene.refused("stale.commit", || red.approve("t1", &commit));
     let failure = reviewer.merge("t1").err().expect("a void approval");
-    assert_eq!(failure.code, "stale.approval_void");
+    assert_eq!(failure.code.as_str(), "stale.approval_void");
     assert_eq!(scene.status_of("t1"), "REJECTED");
     assert_eq!(scene.show("t1").get("red_team"), None);
     scene.sound();

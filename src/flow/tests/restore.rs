@@ -65,7 +65,7 @@ fn every_recent_revision_returns_or_names_the_reason() {
     let mut seen = 0;
     for revision in ((newest - 63)..newest).step_by(sweep(7, 1)) {
         if let Err(failure) = restore(&person, revision) {
-            assert!(failure.code.starts_with("refused."), "{revision}: {failure:?}");
+            assert!(failure.code.as_str().starts_with("refused."), "{revision}: {failure:?}");
             assert!(failure.hint.is_some(), "{revision}: {failure:?}");
         }
         scene.sound();
@@ -138,7 +138,7 @@ fn voided_verdict_does_not_come_back() {
     // The branch moves, the approval is void.
     scene.write_and_commit(&scene.path(".worktrees/t1"), &[("1.sh", "echo other\n")]);
     let failure = reviewer.merge("t1").err().expect("a void approval");
-    assert_eq!(failure.code, "stale.approval_void");
+    assert_eq!(failure.code.as_str(), "stale.approval_void");
     assert_eq!(scene.status_of("t1"), "REJECTED");
     bring_back(&scene, approved);
     assert_eq!(scene.status_of("t1"), "IDLE", "to be worked on, not approved");

@@ -2,20 +2,20 @@
 
 mod history;
 mod patch;
+mod story;
 
-use serde::Serialize;
+use anyhow::{Result, anyhow, bail};
 
-use crate::board::{Board, Needs, violations};
-use crate::store::rebuild::step;
-use crate::wire::log::{Record, read_chain};
-use crate::wire::state::Decoded;
-
-use super::accounts::{self, Accounts, OUR_REFS, TASK_BRANCHES};
-use super::context::Context;
-use super::failure::Failure;
+use super::accounts::{self, Accounts, ArchivedTask, OUR_REFS, TASK_BRANCHES};
 use super::moved;
+use crate::board::state::JournalMark;
+use crate::flow::prelude::*;
+use crate::store::Snapshot;
+use crate::store::rebuild;
+use crate::wire::log::read_chain;
+use crate::wire::state::hash;
 
-pub use history::Story;
+pub use story::Story;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,18 +28,30 @@ pub struct Check {
 /// All checks, in order; the first that fails is the first broken link.
 pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     // What there is to warn of is a check of its own.
-    let snapshot = ctx.store.read(&Needs::Everything)?;
+    Ok(verify_board(ctx, &ctx.store.read(&Needs::Everything)?, &accounts::archive(ctx)))
+}
+
+/// As [`verify`], of a board that was read whole just now, and the archive beside it.
+pub fn verify_board(
+    ctx: &Context,
+    snapshot: &Snapshot,
+    archive: &Result<Vec<ArchivedTask>, Failure>,
+) -> Vec<Check> {
     let board = &snapshot.board;
     let mut checks = Vec::new();
-    let mut add = |name: &'static str, result: Result<String, String>| {
+    let mut add = |name: &'static str, result: Result<String>| {
         let ok = result.is_ok();
-        checks.push(Check { name, ok, detail: result.unwrap_or_else(|detail| detail) });
+        checks.push(Check { name, ok, detail: result.unwrap_or_else(|error| error.to_string()) });
     };
     add(
         "board file",
         match &snapshot.warning {
-            None => Ok(format!("revision {}, written by liza", board.revision)),
-            Some(warning) => Err(warning.clone()),
+            None => snapshot
+                .origin
+                .check_tasks(board)
+                .map(|()| format!("revision {}, written by liza", board.revision))
+                .map_err(anyhow::Error::msg),
+            Some(warning) => Err(anyhow!("{warning}")),
         },
     );
     let found = violations(board);
@@ -47,49 +59,75 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
         "invariants",
         match found.first() {
             None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
-            Some(first) => Err(format!("{first} (and {} more)", found.len() - 1)),
+            Some(first) => Err(anyhow!("{first} (and {} more)", found.len() - 1)),
         },
     );
-    let records =
-        ctx.store.read_log_text(board.journal.length).map_err(|error| error.to_string()).and_then(|text| {
-            let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
-            if crate::wire::state::hash(&text.as_bytes()[last..]) != board.journal.hash {
-                return Err(format!("record {} is not the one the board was made by", board.revision));
-            }
-            read_chain(&text, String::new()).map_err(|error| error.to_string())
-        });
+    let journal = match Journal::read(ctx, board) {
+        Ok(journal) => {
+            add("log chain", chain(&journal.records, board.revision));
+            add("replay", replay(ctx, &journal, snapshot));
+            Some(journal)
+        }
+        Err(error) => {
+            add("log chain", Err(error));
+            None
+        }
+    };
+    let records = journal.map(|journal| journal.records);
     add(
-        "log chain",
-        match &records {
-            Ok(records) => chain(records, board.revision),
-            Err(error) => Err(error.clone()),
+        "archive",
+        match archive {
+            Ok(all) => Ok(format!("{} tasks", all.len())),
+            Err(failure) => Err(anyhow!("{failure}")),
         },
     );
-    if let Ok(records) = &records {
-        add("replay", replay(ctx, records, board.revision));
-    }
-    let archive = accounts::archive(ctx).map_err(|failure| failure.message);
     let archived = archive.as_deref().unwrap_or_default();
-    add("archive", archive.as_ref().map(|all| format!("{} tasks", all.len())).map_err(Clone::clone));
     let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
-    let start = records.as_ref().ok().and_then(|records| story(records).start);
+    let start = records.as_ref().and_then(|records| story(records).start);
     add("merged work", history::merged_work(ctx, board, archived, start.as_ref()));
-    add("integration", integration(ctx, board, records.as_deref().ok()));
+    add("integration", integration(ctx, board, records.as_deref()));
     add("branches", branches(ctx, board));
     let known = Accounts::of(board, archived);
-    add("refs", strange_refs(ctx, &known).map_err(|failure| failure.message).and_then(none_strange("refs")));
-    let worktrees = strange_worktrees(ctx, &known).map_err(|failure| failure.message);
-    add("worktrees", worktrees.and_then(none_strange("worktrees")));
-    Ok(checks)
+    add("refs", none_strange(strange_refs(ctx, &known), "refs"));
+    add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
+    checks
+}
+
+/// The log up to the board's own record: checked as a chain.
+struct Journal {
+    text: String,
+    records: Vec<Record>,
+}
+
+impl Journal {
+    fn read(ctx: &Context, board: &Board) -> Result<Self> {
+        let text = ctx.store.read_log_text(board.journal.length)?;
+        let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        if hash(&text.as_bytes()[last..]) != board.journal.hash {
+            bail!("record {} is not the one the board was made by", board.revision);
+        }
+        let records = read_chain(&text, String::new())?;
+        Ok(Self { text, records })
+    }
+
+    /// The records with what the board of each says of the log.
+    fn marked(&self) -> impl Iterator<Item = (&Record, impl Fn() -> JournalMark)> {
+        let mut length = 0;
+        self.records.iter().zip(self.text.split_inclusive('\n')).map(move |(record, line)| {
+            length += line.len() as u64;
+            let mark = move || JournalMark { length, hash: hash(line.as_bytes()) };
+            (record, mark)
+        })
+    }
 }
 
 /// One record for every revision since the first, which is 1 unless the log was refounded.
-fn chain(records: &[Record], revision: u64) -> Result<String, String> {
+fn chain(records: &[Record], revision: u64) -> Result<String> {
     let refounded = records.first().and_then(|first| Some((first.revision, first.refounds()?)));
     let began = refounded.as_ref().map_or(1, |(began, _)| *began);
     let count = records.len() as u64;
     if began + count != revision + 1 {
-        return Err(format!("{count} records for revisions {began} to {revision}"));
+        bail!("{count} records for revisions {began} to {revision}");
     }
     let mut told = format!("{count} records, each following the one before");
     if let Some((began, refound)) = refounded {
@@ -102,28 +140,22 @@ fn chain(records: &[Record], revision: u64) -> Result<String, String> {
     Ok(told)
 }
 
-/// Plays the log from every kept image to the next one, and to the board.
-fn replay(ctx: &Context, records: &[Record], revision: u64) -> Result<String, String> {
-    let mut images = ctx.store.image_revisions();
+/// Plays the log from the oldest kept image to the board, and compares the images on the way with what their records say.
+fn replay(ctx: &Context, journal: &Journal, now: &Snapshot) -> Result<String> {
+    let revision = now.board.revision;
+    let mut images: BTreeSet<u64> = ctx.store.image_revisions().into_iter().collect();
     // Between an older image and a refounded log there are no records.
-    let began = records.first().map_or(1, |first| first.revision);
+    let began = journal.records.first().map_or(1, |first| first.revision);
     images.retain(|image| image + 1 >= began);
-    let Some(oldest) = images.first().copied() else { return Err("no image is kept".to_owned()) };
-    let load = |revision: u64| -> Result<Decoded, String> {
-        let path = ctx.store.layout().image(revision);
-        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Decoded::new(bytes).map_err(|error| format!("image {revision}: {error}"))
-    };
-    let mut at = load(oldest)?;
-    for record in records.iter().filter(|record| record.revision > oldest && record.revision <= revision) {
-        at = step(at, record)?;
-        if images.contains(&record.revision) && load(record.revision)?.content_hash != at.content_hash {
-            return Err(format!("the image of revision {} is not what the log makes", record.revision));
-        }
+    let Some(oldest) = images.first().copied() else { bail!("no image is kept") };
+    let image = ctx.store.read_image(oldest).map_err(anyhow::Error::msg)?;
+    for (record, mark) in journal.marked().filter(|(record, _)| images.contains(&record.revision)) {
+        ctx.store.check_image(record, &mark()).map_err(anyhow::Error::msg)?;
     }
-    let now = ctx.store.read(&Needs::Nothing).map_err(|error| error.to_string())?;
-    if now.board.revision == at.board.revision && now.text != at.text() && now.warning.is_none() {
-        return Err(format!("the board of revision {revision} is not what the log makes"));
+    let behind = journal.records.partition_point(|record| record.revision <= oldest);
+    let at = rebuild::replay(image, &journal.records[behind..], None).map_err(anyhow::Error::msg)?;
+    if at.board.revision == revision && now.text() != at.text() && now.warning.is_none() {
+        bail!("the board of revision {revision} is not what the log makes");
     }
     Ok(format!("revisions {oldest} to {} made again from the log", at.board.revision))
 }
@@ -138,20 +170,19 @@ pub fn integration_is_accounted_for(ctx: &Context, board: &Board) -> bool {
 }
 
 /// With the log, every move since the beginning is looked at; without it, where the branch is now.
-fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Result<String, String> {
+fn integration(ctx: &Context, board: &Board, records: Option<&[Record]>) -> Result<String> {
     if let Some(records) = records {
         return history::line(ctx, board, records);
     }
-    match moved::integration_was_moved(ctx, board) {
-        Ok(None) => Ok(format!("`{}` is where liza put it", board.config().integration_branch)),
-        Ok(Some(evidence)) => Err(evidence.told()),
-        Err(failure) => Err(failure.message),
+    match moved::integration_was_moved(ctx, board)? {
+        None => Ok(format!("`{}` is where liza put it", board.config().integration_branch)),
+        Some(evidence) => bail!(evidence.told()),
     }
 }
 
 /// The branch of every task that is under way, and the commit it was handed in with, are there.
-fn branches(ctx: &Context, board: &Board) -> Result<String, String> {
-    let query = ctx.query().map_err(|failure| failure.message)?;
+fn branches(ctx: &Context, board: &Board) -> Result<String> {
+    let query = ctx.query()?;
     let mut count = 0;
     for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
         let Some(attempt) = task.body().attempt() else { continue };
@@ -159,11 +190,11 @@ fn branches(ctx: &Context, board: &Board) -> Result<String, String> {
         if board.intent_of(&task.id).is_some() {
             continue;
         }
-        if query.head_of_branch(&attempt.branch).map_err(|error| error.to_string())?.is_none() {
-            return Err(format!("the branch `{}` of {} ({}) is gone", attempt.branch, task.id, task.status));
+        if query.head_of_branch(&attempt.branch)?.is_none() {
+            bail!("the branch `{}` of {} ({}) is gone", attempt.branch, task.id, task.status);
         }
         if let Some(commit) = task.review_commit.as_ref().filter(|commit| !query.has_commit(commit)) {
-            return Err(format!("the commit {commit} that {} was handed in with is gone", task.id));
+            bail!("the commit {commit} that {} was handed in with is gone", task.id);
         }
         count += 1;
     }
@@ -191,10 +222,10 @@ pub fn strange_worktrees(ctx: &Context, known: &Accounts) -> Result<Vec<String>,
     Ok(strange.map(|place| format!(".worktrees/{}", place.name.display())).collect())
 }
 
-fn none_strange(what: &'static str) -> impl Fn(Vec<String>) -> Result<String, String> {
-    move |strange| match &strange[..] {
+fn none_strange(strange: Result<Vec<String>, Failure>, what: &str) -> Result<String> {
+    match &strange?[..] {
         [] => Ok("every one belongs to a task".to_owned()),
-        [one] => Err(format!("nothing accounts for {one}")),
-        [first, rest @ ..] => Err(format!("nothing accounts for {first} (and {} more {what})", rest.len())),
+        [one] => bail!("nothing accounts for {one}"),
+        [first, rest @ ..] => bail!("nothing accounts for {first} (and {} more {what})", rest.len()),
     }
 }

@@ -2,23 +2,21 @@
 
 use std::collections::HashSet;
 
-use crate::board::CommitId;
-use crate::flow::context::Context;
-use crate::flow::failure::Failure;
+use crate::flow::prelude::*;
 use crate::git::merge::resolve_tree;
-use crate::git::{Class, MergeTree, classify, merge_tree};
+use crate::git::{Class, classify};
 
 /// Looks at the trees alone where that settles it, and makes the merge once more where it does not (renames, conflicts
 /// that were resolved).
-pub fn holds(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+pub fn holds(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool> {
     Ok(by_paths(ctx, onto, theirs, merge)? || by_merging(ctx, onto, theirs, merge)?)
 }
 
 /// What only the task changed is as the task has it, and nothing else was changed.
-fn by_paths(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+fn by_paths(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool> {
     let query = ctx.query()?;
     let Some(base) = query.merge_base(onto, theirs)? else { return Ok(false) };
-    let paths = |from: &CommitId, to: &CommitId| -> Result<HashSet<String>, Failure> {
+    let paths = |from: &CommitId, to: &CommitId| -> Result<HashSet<String>> {
         Ok(query.changed_paths(from, to)?.into_iter().map(|change| change.path).collect())
     };
     let (of_task, of_others) = (paths(&base, theirs)?, paths(&base, onto)?);
@@ -27,7 +25,7 @@ fn by_paths(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId)
     Ok(!both && made.is_subset(&of_task) && of_task.is_disjoint(&differs))
 }
 
-fn by_merging(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool, Failure> {
+fn by_merging(ctx: &Context, onto: &CommitId, theirs: &CommitId, merge: &CommitId) -> Result<bool> {
     let wanted = ctx.query()?.tree_of(merge)?;
     Ok(match merge_tree(&ctx.repo, onto, theirs)? {
         MergeTree::Clean(tree) => tree == wanted,

@@ -1,23 +1,15 @@
 //! Agents that get nowhere: what their runners saw of them is judged, and something is done about it. One transition is
 //! one act; whatever else goes with it is made up for by whoever looks next.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
-
-use crate::board::oversight::{Action, Gravity, Intervention};
-use crate::board::rules::Bounds;
-use crate::board::{AgentId, Board, Needs, Role};
-use crate::flow::oversight::{self, Word};
-use crate::flow::{Context, Failure};
-use crate::host::crash;
-use crate::policy::ProjectConfig;
-use crate::policy::alerts::{Alert, Kind, Severity};
-use crate::policy::halting::SUREST_DETECTION;
-use crate::policy::overseer::{AgentSnapshot, Decision, Question, decide, detect};
-use crate::store::files::FileIdentity;
-
+use super::super::prelude::*;
 use super::Looked;
 use super::person::Person;
+use crate::board::rules::Bounds;
+use crate::flow::oversight::{self, Word};
+use crate::host::crash;
+use crate::policy::halting::SUREST_DETECTION;
+use crate::policy::overseer::{Decision, decide, detect};
+use crate::store::files::FileIdentity;
 
 /// What is known from one look to the next.
 #[derive(Default)]
@@ -54,7 +46,7 @@ impl Agents {
         if ctx.store.switches().map_or(true, |switches| switches.global().is_some()) {
             return looked;
         }
-        let watched = oversight::watched(ctx);
+        let watched = ctx.machine.observed();
         self.seen.retain(|agent, _| watched.iter().any(|(known, _)| known == agent));
         let fresh: Vec<(AgentId, FileIdentity)> =
             watched.into_iter().filter(|(agent, found)| self.seen.get(agent) != Some(found)).collect();
@@ -64,9 +56,8 @@ impl Agents {
         let board = match ctx.store.read(&Needs::Nothing) {
             Ok(snapshot) => snapshot.board,
             Err(error) => {
-                looked
-                    .troubles
-                    .push(format!("agents cannot be looked after: {}", Failure::from(error).message));
+                let why = Failure::from(error).message;
+                looked.troubles.push(format!("agents cannot be looked after: {why}"));
                 return looked;
             }
         };
@@ -101,12 +92,9 @@ impl Agents {
         if stopped {
             return;
         }
-        let past: Vec<&Intervention> = board
-            .rest
-            .interventions
-            .iter()
-            .filter(|one| one.concerns(agent, last.incarnation, last.task.as_ref()))
-            .collect();
+        let past = board.rest.interventions.iter();
+        let past: Vec<&Intervention> =
+            past.filter(|one| one.concerns(agent, last.incarnation, last.task.as_ref())).collect();
         let detections = detect(history, &self.config.overseer);
         let Some(decision) = decide(&detections, &past, ctx.now.wall, &self.config.overseer) else { return };
         let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
@@ -114,14 +102,14 @@ impl Agents {
             Ok(ordered) => {
                 looked.done.push(line(&word));
                 looked.questions.extend(word.question.clone());
-                if needs_person(word.action, &word.role) {
+                if let Some(record) = ordered.record.filter(|_| needs_person(word.action, &word.role)) {
                     crash::point("overseer.ordered");
-                    let told = self.tell(ctx, ordered.id(), &Known::of_word(&word));
+                    let told = self.tell(ctx, &record, word.question.as_deref().unwrap_or_default());
                     looked.troubles.extend(told.err());
                 }
             }
             // Somebody else was faster, or the claim has ended meanwhile: there is nothing left to do.
-            Err(failure) if failure.code.starts_with("refused.") || failure.code.starts_with("stale.") => {}
+            Err(failure) if matches!(failure.code.class(), Class::Refused | Class::Stale) => {}
             Err(failure) => looked.troubles.push(format!(
                 "nothing could be done about {agent} ({}): {}",
                 word.behaviour.as_str(),
@@ -161,21 +149,19 @@ impl Agents {
         }
         let mut all_told = true;
         for one in &board.rest.interventions {
-            let current = board
-                .agent(&one.agent)
-                .is_some_and(|agent| agent.is_active() && agent.incarnation == one.incarnation);
-            let role = board.agent(&one.agent).and_then(|agent| agent.roles.first().cloned());
-            let role = role.unwrap_or_else(Role::coder);
+            let agent = board.agent(&one.agent);
+            let current =
+                agent.is_some_and(|agent| agent.is_active() && agent.incarnation == one.incarnation);
+            let role = agent.and_then(|agent| agent.roles.first().cloned()).unwrap_or_else(Role::coder);
             if !current || !needs_person(one.action, &role) || self.told.contains(&one.id) {
                 continue;
             }
             let question = Question::of_record(one, &self.config.overseer).text();
-            let known = Known::of_record(one, &question);
-            if ctx.store.was_alerted(&alert_of(&one.id, &known).key) {
+            if ctx.store.was_alerted(&Alert::of_intervention(one, &question).key) {
                 self.told.insert(one.id.clone());
                 continue;
             }
-            if let Err(trouble) = self.tell(ctx, &one.id, &known) {
+            if let Err(trouble) = self.tell(ctx, one, &question) {
                 all_told = false;
                 looked.troubles.push(trouble);
             }
@@ -185,87 +171,23 @@ impl Agents {
         }
     }
 
-    fn tell(&mut self, ctx: &Context, id: &str, known: &Known<'_>) -> Result<(), String> {
-        let alert = alert_of(id, known);
-        let seen: String = known.evidence.iter().map(|line| format!("  {line}\n")).collect();
-        let waiting = (known.action == Action::Escalate).then(|| {
-            format!(
-                "{id}: {}\n{seen}{}. `liza resume` answers no and removes this file.\n",
-                alert.text, alert.hint
-            )
+    fn tell(&mut self, ctx: &Context, one: &Intervention, question: &str) -> Result<(), String> {
+        let (id, alert) = (&one.id, Alert::of_intervention(one, question));
+        let seen: String = one.evidence.iter().map(|line| format!("  {line}\n")).collect();
+        let waiting = (one.action == Action::Escalate).then(|| {
+            let Alert { text, hint, .. } = &alert;
+            format!("{id}: {text}\n{seen}{hint}. `liza resume` answers no and removes this file.\n")
         });
         let command = self.config.watch.notify.as_deref();
         self.person.tell(ctx, &alert, waiting.as_deref(), command)?;
-        self.told.insert(id.to_owned());
+        self.told.insert(id.clone());
         Ok(())
-    }
-}
-
-/// What a person is told of an intervention.
-struct Known<'a> {
-    agent: &'a AgentId,
-    task: Option<&'a crate::board::TaskId>,
-    behaviour: &'a str,
-    action: Action,
-    severity: Gravity,
-    evidence: &'a [String],
-    question: Option<&'a str>,
-}
-
-impl<'a> Known<'a> {
-    fn of_word(word: &'a Word) -> Self {
-        Self {
-            agent: &word.agent,
-            task: word.task.as_ref(),
-            behaviour: word.behaviour.as_str(),
-            action: word.action,
-            severity: word.severity,
-            evidence: &word.evidence,
-            question: word.question.as_deref(),
-        }
-    }
-
-    fn of_record(one: &'a Intervention, question: &'a str) -> Self {
-        Self {
-            agent: &one.agent,
-            task: one.task_id.as_ref(),
-            behaviour: one.behaviour.as_str(),
-            action: one.action,
-            severity: one.severity,
-            evidence: &one.evidence,
-            question: Some(question),
-        }
     }
 }
 
 /// A question is for a person, and so is a planner that was halted: nobody else plans.
 fn needs_person(action: Action, role: &Role) -> bool {
     action == Action::Escalate || action == Action::Halt && role == &Role::planner()
-}
-
-fn alert_of(id: &str, known: &Known<'_>) -> Alert {
-    let on = known.task.map_or(String::new(), |task| format!(" on {task}"));
-    let agent = known.agent;
-    let (what, hint) = match known.action {
-        Action::Escalate => (
-            known.question.unwrap_or_default().to_owned(),
-            format!("`liza overseer --explain {agent}` shows the numbers"),
-        ),
-        _ => (
-            format!(
-                "{agent}{on} was halted ({}); what it was woken for is not planned until something new wakes it",
-                known.behaviour
-            ),
-            format!(
-                "`liza overseer --explain {agent}` shows why; `liza note TEXT` tells the planner what to do"
-            ),
-        ),
-    };
-    let severity = match known.severity {
-        Gravity::Warning => Severity::Warning,
-        Gravity::Critical => Severity::Critical,
-    };
-    Alert::new(Kind::Overseer, agent.as_str(), id).severity(severity).text(what).hint(hint)
 }
 
 fn line(word: &Word) -> String {

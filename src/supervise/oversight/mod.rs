@@ -6,10 +6,7 @@ mod patterns;
 mod person;
 mod sprint;
 
-use std::time::Duration;
-
-use crate::flow::Context;
-use crate::store::lock::SideLock;
+use super::prelude::*;
 
 /// What one look came to, for whoever shows it.
 #[derive(Debug, Default)]
@@ -49,8 +46,7 @@ impl Oversight {
     /// calls for it.
     pub fn look(&mut self, ctx: &Context, revision: u64) -> Looked {
         if self.one_of_it.is_none() {
-            let lock = ctx.store.layout().oversight_lock();
-            self.one_of_it = SideLock::at_once(&lock, &ctx.now.wall.to_string()).ok();
+            self.one_of_it = ctx.machine.lock_oversight(ctx.now.wall).ok();
         }
         if self.one_of_it.is_none() {
             return Looked::default();

@@ -1,13 +1,11 @@
 //! Patterns across tasks: the circuit breaker trips, says so, and halts as far as its response goes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
-use crate::board::{Board, Needs};
-use crate::flow::{Context, Failure, breaker};
+use crate::flow::breaker;
 use crate::policy::breaker::BreakerConfig;
 
-use super::super::waits::breaker_rest;
+use super::super::prelude::*;
 use super::Looked;
 
 /// What the heads of tasks do not show, such as a red gate before a verdict, is looked at after this.

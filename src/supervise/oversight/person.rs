@@ -1,14 +1,7 @@
 //! Telling a person: a file that waits, a line among the alerts, and the command that people have told of alerts.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
-
-use crate::flow::Context;
-use crate::policy::alerts::Alert;
-use crate::wire::to_json_line;
-
-use super::super::notifier::Notifier;
-use super::super::watcher::Told;
+use super::super::notifier::{Notifier, Told};
+use super::super::prelude::*;
 
 /// What a command that is told may hold up the end of this process for.
 const FAREWELL: Duration = Duration::from_secs(10);

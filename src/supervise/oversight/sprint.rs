@@ -1,10 +1,8 @@
 //! The end of the sprint: its deadline sets CHECKPOINT, once.
 
-use std::time::Duration;
+use crate::flow::sprint;
 
-use crate::board::{Needs, Wall};
-use crate::flow::{Context, sprint};
-
+use super::super::prelude::*;
 use super::Looked;
 
 /// A deadline further away than this is looked at again by then: wall clocks are set, and machines sleep.

@@ -1,44 +1,32 @@
 //! The end of a run: everybody is asked, then told, then killed, and has the time for it that is due.
 
-use std::time::{Duration, Instant};
-
-use super::super::event::{Event, Kind};
-use super::super::waits::at_once;
-use super::flight::Wake;
+use super::super::prelude::*;
+use super::flight::{Flight, Wake};
 use super::{Outcome, TeamRun};
 
 impl TeamRun<'_> {
     /// Kills runners that were asked twice and had their time; says when even those are not waited for any more.
     pub(super) fn kill_what_stays(&self) -> bool {
         let Some(at) = self.kill_at.filter(|at| Instant::now() >= *at) else { return false };
-        for flight in self.flights.values() {
-            flight.kill();
-        }
+        self.flights.values().for_each(Flight::kill);
         Instant::now() >= at + at_once()
     }
 
     /// The first signal asks everybody to end, the second does not wait long for it, the third not at all.
     pub(super) fn stop(&mut self, signal: i32) {
         self.signals += 1;
-        let again = self.signals > 1;
         self.stopping = Some(Outcome::Signal(signal));
-        for flight in self.flights.values() {
-            flight.ask_to_end();
-        }
+        self.flights.values().for_each(Flight::ask_to_end);
         self.kill_at = match self.signals {
             1 => None,
             2 => Some(Instant::now() + at_once()),
             _ => self.kill_at.map(|at| at.min(Instant::now())),
         };
         if !self.flights.is_empty() {
-            self.tell(Event::new(
-                Kind::Notice,
-                if again {
-                    "agents are ended at once; their work is kept"
-                } else {
-                    "stopping: agents are asked to end and their work is kept; once more ends them at once"
-                },
-            ));
+            self.tell(Event::notice(match self.signals {
+                1 => "stopping: agents are asked to end and their work is kept; once more ends them at once",
+                _ => "agents are ended at once; their work is kept",
+            }));
         }
     }
 
@@ -64,13 +52,9 @@ impl Drop for TeamRun<'_> {
             return;
         }
         let patience = if self.kill_at.is_some() { Duration::ZERO } else { 2 * self.grace + at_once() };
-        for flight in self.flights.values() {
-            flight.ask_to_end();
-        }
+        self.flights.values().for_each(Flight::ask_to_end);
         self.wait_for_flights(patience);
-        for flight in self.flights.values() {
-            flight.kill();
-        }
+        self.flights.values().for_each(Flight::kill);
         self.wait_for_flights(Duration::from_secs(1));
         let runners = self.runners();
         self.orphans.end_all(&runners);

@@ -2,21 +2,16 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
-use serde_json::Value;
-
-use crate::board::{AgentId, Board, Status, TaskId};
 use crate::policy::run::Start;
 
-use super::super::event::Event;
+use super::super::event::ChildAnswer;
+use super::super::next_piece::Piece;
+use super::super::prelude::*;
+use crate::store::files::FileIdentity;
 
 /// How long the last words of a runner that has ended are listened to: somebody else may hold its pipe for ever.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -28,7 +23,7 @@ pub enum Wake {
     Signal(i32),
     Said(AgentId, Box<Event>),
     /// The runner's last word, if it failed.
-    Failed(AgentId, String, String),
+    Failed(AgentId, Option<ErrorCode>, String),
     Exited(AgentId),
 }
 
@@ -56,7 +51,7 @@ pub struct Flight {
     pub since: Instant,
     pub doing: String,
     /// Why it failed, as it said itself.
-    pub failure: Option<(String, String)>,
+    pub failure: Option<(Option<ErrorCode>, String)>,
     /// The last thing it had to remark.
     pub notice: String,
     /// Its agent was cut off at a limit.
@@ -65,21 +60,24 @@ pub struct Flight {
     pub halted: bool,
     /// How the task stood when it was started.
     pub found: Option<Found>,
+    /// Since when it has nothing to do and could get something.
+    pub free_since: Option<Instant>,
+    /// Which liza.yaml there was when it was started.
+    pub settings: Option<FileIdentity>,
 }
 
 impl Flight {
     pub fn take_off(
-        mut command: Command,
+        runner: Program,
         log: PathBuf,
         start: Start,
         found: Option<Found>,
         tx: &Sender<Wake>,
     ) -> std::io::Result<Self> {
         // Ctrl-C is for the run alone.
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
+        let mut child = runner.own_group().streams(Streams::Apart).keeping_stdin().start()?;
         let over = Arc::new(AtomicBool::new(false));
-        let (heard, all_heard) = channel();
+        let (heard, all_heard) = channel::<()>();
         if let Some(pipe) = child.stdout.take() {
             let (agent, tx, over, heard) = (start.agent.clone(), tx.clone(), over.clone(), heard.clone());
             std::thread::spawn(move || {
@@ -94,7 +92,12 @@ impl Flight {
                 drop(heard);
             });
         }
-        tell_the_end(child.id(), start.agent.clone(), tx.clone(), all_heard, over);
+        let (agent, tx) = (start.agent.clone(), tx.clone());
+        child.on_exit(move || {
+            let _ = all_heard.recv_timeout(LAST_WORDS);
+            over.store(true, Ordering::Relaxed);
+            let _ = tx.send(Wake::Exited(agent));
+        });
         Ok(Self {
             child,
             log,
@@ -106,28 +109,51 @@ impl Flight {
             limited: false,
             halted: false,
             found,
+            free_since: None,
+            settings: None,
         })
+    }
+
+    /// Whether it has done what it was given.
+    pub fn is_free(&self) -> bool {
+        self.free_since.is_some()
+    }
+
+    /// It can get the next piece of work.
+    pub fn free(&mut self) {
+        self.free_since = Some(Instant::now());
+        self.start.task = None;
+        (self.notice, self.doing) = (String::new(), "idle".to_owned());
+        (self.limited, self.halted, self.found) = (false, false, None);
+    }
+
+    /// Gives it the next piece of work. One that has ended meanwhile is known to have done so soon.
+    pub fn hand(&mut self, start: Start, found: Option<Found>) {
+        let piece = Piece { task: start.task.clone() };
+        if let Some(stdin) = &mut self.child.stdin {
+            let _ = stdin.write_all(format!("{}\n", to_json_line(&piece)).as_bytes());
+        }
+        (self.start, self.found, self.free_since) = (start, found, None);
+        (self.since, self.doing) = (Instant::now(), "starting".to_owned());
+    }
+
+    /// It leaves, for nothing more comes; until it has left, its seat is taken.
+    pub fn dismiss(&mut self) {
+        self.free_since = None;
+        drop(self.child.stdin.take());
     }
 
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    fn pid(&self) -> Option<Pid> {
-        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-    }
-
     pub fn ask_to_end(&self) {
-        if let Some(pid) = self.pid() {
-            let _ = rustix::process::kill_process(pid, Signal::TERM);
-        }
+        self.child.signal(Signal::TERM);
     }
 
     /// Ends it and its group at once; its agent dies with it.
     pub fn kill(&self) {
-        if let Some(pid) = self.pid() {
-            let _ = rustix::process::kill_process_group(pid, Signal::KILL);
-        }
+        self.child.signal_group(Signal::KILL);
     }
 
     /// To be called when it is known to have ended.
@@ -154,21 +180,6 @@ pub fn ended(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// Waits for the process itself: the end of its output proves nothing, as others may hold the pipe. It is not reaped by
-/// that, so its number stays its own.
-fn tell_the_end(id: u32, agent: AgentId, tx: Sender<Wake>, all_heard: Receiver<()>, over: Arc<AtomicBool>) {
-    let pid = i32::try_from(id).ok().and_then(Pid::from_raw);
-    std::thread::spawn(move || {
-        if let Some(pid) = pid {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
-        }
-        let _ = all_heard.recv_timeout(LAST_WORDS);
-        over.store(true, Ordering::Relaxed);
-        let _ = tx.send(Wake::Exited(agent));
-    });
-}
-
 /// Passes on what a runner says. What comes when it is gone is not its own.
 fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicBool) {
     let mut pipe = BufReader::new(pipe);
@@ -177,11 +188,11 @@ fn listen_to(pipe: impl Read, agent: &AgentId, tx: &Sender<Wake>, over: &AtomicB
         if !over.load(Ordering::Relaxed) {
             if let Ok(event) = serde_json::from_slice::<Event>(&line) {
                 let _ = tx.send(Wake::Said(agent.clone(), Box::new(event)));
-            } else if let Ok(answer) = serde_json::from_slice::<Value>(&line)
-                && answer["ok"] == false
+            } else if let Ok(answer) = serde_json::from_slice::<ChildAnswer>(&line)
+                && !answer.ok
             {
-                let text = |key: &str| answer["error"][key].as_str().unwrap_or_default().to_owned();
-                let _ = tx.send(Wake::Failed(agent.clone(), text("code"), text("message")));
+                let error = answer.error.unwrap_or_default();
+                let _ = tx.send(Wake::Failed(agent.clone(), error.code.parse().ok(), error.message));
             }
         }
         line.clear();
@@ -223,20 +234,40 @@ mod tests {
     use crate::board::Role;
 
     #[test]
+    fn free_runner_reads_what_it_is_handed_and_ends_when_dismissed() {
+        let dir = tempfile::tempdir().unwrap();
+        let runner = Program::new("sh").args(["-c", "read line; echo \"$line\" >&2; read more; exit 4"]);
+        let agent = AgentId::new("coder-1").unwrap();
+        let start = Start { agent: agent.clone(), role: Role::coder(), task: None, woken: Vec::new() };
+        let (tx, rx) = channel();
+        let log = dir.path().join("runner.log");
+        let mut flight = Flight::take_off(runner, log.clone(), start.clone(), None, &tx).unwrap();
+        flight.free();
+        assert!(flight.is_free());
+        flight.hand(Start { task: Some(TaskId::new("t1").unwrap()), ..start }, None);
+        assert!(!flight.is_free());
+        flight.dismiss();
+        assert!(matches!(rx.recv_timeout(Duration::from_secs(30)), Ok(Wake::Exited(by)) if by == agent));
+        assert_eq!(ended(flight.reap()), "ended with exit 4");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "{\"task\":\"t1\"}\n");
+    }
+
+    #[test]
     fn whoever_holds_the_pipe_of_a_runner_does_not_hold_the_run() {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("runs/.coder-1/runner.log");
-        let mut command = Command::new("sh");
-        command.args([
+        let runner = Program::new("sh").args([
             "-c",
-            "echo oops >&2; echo '{\"ok\":false,\"error\":{\"code\":\"a.b\"}}'; sleep 600 & exit 3",
+            "echo oops >&2; echo '{\"ok\":false,\"error\":{\"code\":\"refused.stuck\"}}'; sleep 600 & exit 3",
         ]);
         let agent = AgentId::new("coder-1").unwrap();
         let start = Start { agent: agent.clone(), role: Role::coder(), task: None, woken: Vec::new() };
         let (tx, rx) = channel();
-        let mut flight = Flight::take_off(command, log.clone(), start, None, &tx).unwrap();
+        let mut flight = Flight::take_off(runner, log.clone(), start, None, &tx).unwrap();
         let next = || rx.recv_timeout(Duration::from_secs(30)).unwrap();
-        assert!(matches!(next(), Wake::Failed(by, code, _) if by == agent && code == "a.b"));
+        assert!(
+            matches!(next(), Wake::Failed(by, code, _) if by == agent && code == Some(ErrorCode::RefusedStuck))
+        );
         assert!(matches!(next(), Wake::Exited(by) if by == agent));
         flight.kill();
         assert_eq!(ended(flight.reap()), "ended with exit 3");

@@ -1,11 +1,8 @@
 //! What agents of a run set free, and what was there before it.
 
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use rustix::process::{Pid, WaitOptions};
 
-use rustix::process::{Pid, Signal, WaitOptions};
-
-use crate::board::Process;
+use super::super::prelude::*;
 
 pub struct Orphans {
     /// Whoever became this program may have started others before: they, and what they start, are none of ours.
@@ -17,7 +14,8 @@ pub struct Orphans {
 impl Orphans {
     /// To be called before anything is started.
     pub fn at_start() -> Self {
-        let early = crate::host::descendants().into_iter().map(crate::host::process).collect();
+        let found = if crate::host::has_children() { crate::host::descendants() } else { Vec::new() };
+        let early = found.into_iter().map(crate::host::process).collect();
         Self { early, ended: Vec::new() }
     }
 
@@ -41,6 +39,10 @@ impl Orphans {
         self.learn(runners);
         let mut spared = runners.clone();
         spared.extend(self.early.iter().map(|process| process.pid));
+        // What was set free is below a child of this process; only then every process is looked at.
+        if crate::host::children().is_subset(&spared) {
+            return 0;
+        }
         let found = crate::host::descendants_except(&spared);
         for pid in found.iter().filter_map(|pid| i32::try_from(*pid).ok()).filter_map(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
@@ -54,7 +56,8 @@ impl Orphans {
     /// The last look: the children of what was ended come one after the other.
     pub fn end_all(&mut self, runners: &BTreeSet<u32>) {
         let deadline = Instant::now() + Duration::from_secs(2);
-        while self.end(runners) > 0 && Instant::now() < deadline {
+        // That there is none is sure, unlike what a list of children says that is made while they come and go.
+        while crate::host::has_children() && self.end(runners) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -1,12 +1,8 @@
 //! What a person was asked about an agent: said by the run while it waits for the answer.
 
-use crate::board::Board;
-use crate::board::oversight::Action;
-use crate::flow::oversight;
-use crate::policy::overseer::Question;
-
-use super::super::event::{Event, Kind};
+use super::super::prelude::*;
 use super::TeamRun;
+use crate::flow::oversight;
 
 impl TeamRun<'_> {
     /// Each question once when it is asked, and once when it is settled, whichever process asked it.
@@ -22,7 +18,7 @@ impl TeamRun<'_> {
         let is_in = |all: &[Question], id: &str| all.iter().any(|one| one.id == id);
         for question in before.iter().filter(|one| !is_in(&waiting, &one.id)) {
             let text = format!("no longer waits for an answer about {} ({})", question.agent, question.id);
-            self.tell(Event::new(Kind::Notice, text).agent(&question.agent));
+            self.tell(Event::notice(text).agent(&question.agent));
         }
         for question in waiting.iter().filter(|one| !is_in(&before, &one.id)) {
             self.tell(Event::asking(question));

@@ -1,16 +1,10 @@
 //! Who sits where: each place of the team gets an identity and the agent command that plays it, and nobody else's is taken.
 
-use std::collections::BTreeSet;
-
-use crate::board::agent::{Agent, numbered_ids};
-use crate::board::{AgentId, Needs, Process};
-use crate::flow::{Context, Failure, agents, runners};
-use crate::policy::ProjectConfig;
-use crate::policy::run::Seat;
-use crate::policy::team::TeamMember;
-use crate::store::lock::SideLock;
-
+use super::super::prelude::*;
 use super::super::runner::{check_program, choose};
+use crate::board::agent::{Agent, numbered_ids};
+use crate::flow::agents;
+use crate::policy::run::Seat;
 
 /// More of one role than this is a slip of the finger.
 const MOST_OF_A_ROLE: u32 = 64;
@@ -32,8 +26,8 @@ impl Checked {
             ))
             .hint("`--team coder=3`, for example, or `count: 3` under `team` in liza.yaml"));
         }
-        let one_run = runners::take_run(ctx.store.dir())?.ok_or_else(|| {
-            Failure::new("stale.running", "a run of this board is under way already")
+        let one_run = ctx.machine.take_run()?.ok_or_else(|| {
+            Failure::new(ErrorCode::StaleRunning, "a run of this board is under way already")
                 .hint("`liza status` shows what it does; stop it with Ctrl-C where it runs, or `liza abort`")
         })?;
         let mut providers = Vec::new();
@@ -60,7 +54,7 @@ fn no_runner() -> Process {
 
 /// Run by another process, or registered by hand: a person or a script works under that name.
 pub(super) fn is_anothers(ctx: &Context, id: &AgentId, agent: &Agent) -> bool {
-    let running = || runners::is_running(ctx.store.dir(), id, agent.runner.as_ref());
+    let running = || ctx.machine.is_running(id, agent.runner.as_ref());
     agent.is_active() && (agent.runner.is_none() || running())
 }
 

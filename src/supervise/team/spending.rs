@@ -1,22 +1,19 @@
 //! What a run may cost: where it began to count, and a word when a cap is nearly used.
 
-use crate::board::Board;
+use super::super::prelude::*;
+use super::TeamRun;
 use crate::board::rules::BeginRun;
-use crate::flow::Failure;
 use crate::policy::spend::near;
 
-use super::super::event::{Event, Kind};
-use super::TeamRun;
+/// A run with a cap counts from here on.
+pub(super) fn begin_run(ctx: &Context, caps: &mut KnownCaps) -> Result<(), Failure> {
+    if !caps.look(ctx).run.is_none() {
+        ctx.commit_step(BeginRun { owner: crate::host::this_process() })?;
+    }
+    Ok(())
+}
 
 impl TeamRun<'_> {
-    /// A run with a cap counts from here on.
-    pub(super) fn begin_run(&mut self) -> Result<(), Failure> {
-        if !self.caps.look(self.ctx).run.is_none() {
-            self.ctx.commit_step(BeginRun { owner: crate::host::this_process() })?;
-        }
-        Ok(())
-    }
-
     pub(super) fn warn_of_spending(&mut self, board: &Board) {
         let found = near(board, &self.team.caps);
         // What was raised since is news when it is near again.

@@ -1,15 +1,12 @@
 //! An agent's command that ended badly: it is started again, its runner gives up, or its task is blocked.
 
-use crate::board::TaskId;
-use crate::board::history::Event as Past;
-use crate::board::rules::RecordCrash;
-use crate::flow::briefing::Assignment;
-use crate::policy::restart::{AfterCrash, questions_after_crashes, task_is_to_blame};
-use crate::text::list_words;
-
-use super::super::event::{Event, Kind};
+use super::super::prelude::*;
 use super::super::runner::{After, Left, Runner, said};
 use super::super::session::Ended;
+use crate::board::history::Event as Past;
+use crate::board::rules::RecordCrash;
+use crate::policy::restart::{questions_after_crashes, task_is_to_blame};
+use crate::text::list_words;
 
 /// How the reason begins for which a crashing agent's task is let go.
 const CRASH_MARK: &str = "the agent crashed 3 times in 5 minutes";
@@ -51,9 +48,7 @@ impl Runner {
     }
 
     fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
-        let mut event = Event::new(Kind::Crashed, format!("{}; {what}", ended.words()));
-        event.task = task.map(TaskId::to_string);
-        self.tell(event);
+        self.tell(Event::new(Kind::Crashed, format!("{}; {what}", ended.words())).about(task));
     }
 
     /// For the breaker, which sees the crashes of all agents. The runner goes on whether or not it can be put on record.
@@ -61,7 +56,7 @@ impl Runner {
         let error = ended.usage.last_error.as_deref().map_or(String::new(), |error| format!(": {error}"));
         let crash = RecordCrash { task: task.cloned(), text: format!("{}{error}", ended.words()) };
         if let Err(failure) = self.ctx.commit(crash) {
-            self.tell(Event::new(Kind::Notice, format!("the crash is not on record: {}", said(&failure))));
+            self.tell(Event::notice(format!("the crash is not on record: {}", said(&failure))));
         }
     }
 
@@ -70,23 +65,19 @@ impl Runner {
         let Assignment::Task { task, .. } = assignment else {
             return self.let_go(assignment, why);
         };
-        let others: Vec<String> = self.board(Some(task)).map_or(Vec::new(), |board| {
-            let history = board.task(task).map(|task| task.body().history.clone()).unwrap_or_default();
-            history
-                .iter()
-                .filter(|line| line.event == Past::Released && line.agent != self.agent)
-                .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
-                .map(|line| line.agent.to_string())
-                .collect()
-        });
+        let board = self.board(Some(task)).ok();
+        let known = board.as_ref().and_then(|board| board.task(task));
+        let history = known.map(|task| task.body().history.as_slice()).unwrap_or_default().iter();
+        let others: Vec<String> = history
+            .filter(|line| line.event == Past::Released && line.agent != self.agent)
+            .filter(|line| line.detail.as_deref().is_some_and(|detail| detail.starts_with(CRASH_MARK)))
+            .map(|line| line.agent.to_string())
+            .collect();
         if others.is_empty() {
             return self.let_go(assignment, why);
         }
         let agents = list_words(others.iter().map(String::as_str).chain([self.agent.as_str()]));
-        self.block(
-            assignment,
-            format!("{agents} crashed on it again and again"),
-            questions_after_crashes(task),
-        );
+        let why = format!("{agents} crashed on it again and again");
+        self.block(assignment, why, questions_after_crashes(task));
     }
 }

@@ -1,19 +1,11 @@
 //! How a piece of work is ended for an agent that does not end it itself.
 
-use std::time::Duration;
-
-use crate::board::oversight::Intervention;
-use crate::board::rules::{Block, HandOff, Release, ReleaseReview};
-use crate::board::{TaskId, Transition};
-use crate::flow::briefing::Assignment;
-use crate::flow::leftovers::Leftovers;
-use crate::policy::halting;
-use crate::text::clipped;
-
-use super::super::event::{Event, Kind};
 use super::super::output::CAP_MARK;
+use super::super::prelude::*;
 use super::super::runner::{After, Runner, said};
 use super::{LIMIT_HANDOFFS, LIMIT_MARK, left_words};
+use crate::board::rules::{Block, HandOff};
+use crate::text::clipped;
 
 /// The log has all of the evidence.
 const LONGEST_REASON: usize = 2000;
@@ -37,21 +29,14 @@ impl Runner {
                     of_limit.count()
                 });
                 let mark = if capped { "" } else { LIMIT_MARK };
-                let summary = format!(
-                    "{mark}{why}; {}",
-                    left.map_or("nothing is known of its worktree".to_owned(), left_words)
-                );
+                let summary = format!("{mark}{why}; {}", words_of(left));
                 if !capped && handoffs + 1 >= LIMIT_HANDOFFS {
-                    let block = Block {
-                        task: task.clone(),
-                        epoch: Some(*epoch),
-                        reason: format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}"),
-                        questions: vec![format!(
-                            "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
-                            self.role
-                        )],
-                    };
-                    return self.end_claim(task, block.into());
+                    let reason = format!("a limit was reached {LIMIT_HANDOFFS} times; last {summary}");
+                    let question = format!(
+                        "Should `{task}` be cut into smaller tasks, or the limits of the role {} be raised?",
+                        self.role
+                    );
+                    return self.block(assignment, reason, vec![question]);
                 }
                 let handoff = HandOff {
                     task: task.clone(),
@@ -62,25 +47,23 @@ impl Runner {
                 };
                 self.end_claim(task, handoff.into())
             }
-            Assignment::Review { task } if capped => {
-                self.not_now(format!("review {task}"));
-                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
-            }
             Assignment::Review { task } => {
                 let times = self.cut_reviews.entry(task.clone()).or_default();
-                *times += 1;
-                if *times >= LIMIT_HANDOFFS {
+                *times += usize::from(!capped);
+                if !capped && *times >= LIMIT_HANDOFFS {
                     let why = format!("reviews of it reached a limit {LIMIT_HANDOFFS} times; last: {why}");
                     return self.give_up_on(assignment, why);
                 }
-                self.not_now(format!("review {task}"));
-                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
+                self.release_review(task, tick())
             }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
+            Assignment::Plan { wakes } => self.planned(wakes),
         }
+    }
+
+    /// Lets others review it; this agent does not for so long.
+    fn release_review(&mut self, task: &TaskId, rest: Duration) -> After {
+        self.rest_from(format!("review {task}"), rest);
+        self.end_claim(task, ReleaseReview { task: task.clone() }.into())
     }
 
     /// Somebody put an end to it. Whoever only ran out of tokens or time is followed by a fresh session; anything else
@@ -96,26 +79,15 @@ impl Runner {
             return self.end_at_limit(assignment, &why, left);
         }
         match assignment {
-            Assignment::Task { task, epoch } => {
-                let left = left.map_or("nothing is known of its worktree".to_owned(), left_words);
-                let block = Block {
-                    task: task.clone(),
-                    epoch: Some(*epoch),
-                    reason: format!("{why}; {left}"),
-                    questions: halting::questions(halt, task),
-                };
-                self.end_claim(task, block.into())
+            Assignment::Task { task, .. } => {
+                let reason = format!("{why}; {}", words_of(left));
+                self.block(assignment, reason, halting::questions(halt, task))
             }
+            // Somebody else's turn, if there is anybody.
             Assignment::Review { task } => {
-                // Somebody else's turn, if there is anybody.
-                let rest = Duration::from_secs(self.config.overseer.nudge_cooldown_seconds);
-                self.rest_from(format!("review {task}"), rest);
-                self.end_claim(task, ReleaseReview { task: task.clone() }.into())
+                self.release_review(task, Duration::from_secs(self.config.overseer.nudge_cooldown_seconds))
             }
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                After::GoOn
-            }
+            Assignment::Plan { wakes } => self.planned(wakes),
         }
     }
 
@@ -130,10 +102,7 @@ impl Runner {
         let (task, epoch) = match assignment {
             Assignment::Task { task, epoch } => (task, Some(*epoch)),
             Assignment::Review { task } => (task, None),
-            Assignment::Plan { wakes } => {
-                self.planned(wakes);
-                return After::GoOn;
-            }
+            Assignment::Plan { wakes } => return self.planned(wakes),
         };
         self.end_claim(task, Block { task: task.clone(), epoch, reason, questions }.into())
     }
@@ -147,25 +116,20 @@ impl Runner {
             Assignment::Review { task } => ReleaseReview { task: task.clone() }.into(),
             Assignment::Plan { .. } => return,
         };
-        if let Err(failure) = self.ctx.commit(what) {
-            self.tell(Event::new(Kind::Notice, format!("it could not be let go: {}", said(&failure))));
+        if let Err(failure) = self.ctx.commit_any(what) {
+            self.tell(Event::notice(format!("it could not be let go: {}", said(&failure))));
         }
     }
 
     pub(super) fn end_claim(&self, task: &TaskId, what: Transition) -> After {
-        let kind = match &what {
-            Transition::Block(_) => Kind::Blocked,
-            Transition::HandOff(_) => Kind::HandedOff,
-            _ => Kind::Released,
+        let done = match &what {
+            Transition::Block(block) => Event::new(Kind::Blocked, block.reason.clone()),
+            Transition::HandOff(handoff) => Event::new(Kind::HandedOff, handoff.summary.clone()),
+            _ => Event::new(Kind::Released, ""),
         };
-        let text = match &what {
-            Transition::Block(block) => block.reason.clone(),
-            Transition::HandOff(handoff) => handoff.summary.clone(),
-            _ => String::new(),
-        };
-        let event = match self.ctx.commit(what) {
-            Ok(_) => Event::new(kind, text),
-            Err(failure) => Event::new(Kind::Notice, format!("it could not be ended: {}", said(&failure))),
+        let event = match self.ctx.commit_any(what) {
+            Ok(_) => done,
+            Err(failure) => Event::notice(format!("it could not be ended: {}", said(&failure))),
         };
         self.tell(event.task(task));
         After::GoOn
@@ -174,7 +138,11 @@ impl Runner {
     /// Something an agent must be told is not there: nothing is guessed.
     pub(super) fn incomplete(&mut self, assignment: &Assignment, missing: &[String]) -> After {
         let text = format!("the agent cannot be told what it needs; missing: {}", missing.join("; "));
-        self.tell(Event::new(Kind::Notice, text.clone()));
+        self.tell(Event::notice(text.clone()));
         self.block(assignment, text, vec!["Can what is missing be supplied?".to_owned()])
     }
+}
+
+fn words_of(left: Option<&Leftovers>) -> String {
+    left.map_or("nothing is known of its worktree".to_owned(), left_words)
 }

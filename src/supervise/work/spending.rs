@@ -1,17 +1,10 @@
 //! What sessions cost: the rest of it put on the board when they end, and held against the caps before they begin.
 
-use crate::board::TaskId;
-use crate::board::rules::RecordUsage;
-use crate::board::spent::{CapUse, SessionKind};
-use crate::flow::Failure;
-use crate::flow::briefing::Assignment;
-
-use super::super::event::{Event, Kind};
 use super::super::ledger::Ledger;
 use super::super::output::cap_words;
+use super::super::prelude::*;
 use super::super::runner::{Runner, said};
 use super::super::session::Ended;
-use super::task_of;
 
 pub(super) fn kind_of(assignment: &Assignment) -> SessionKind {
     match assignment {
@@ -27,9 +20,7 @@ impl Runner {
         let commit = |record: RecordUsage| self.ctx.commit(record).map(|_| ());
         if let Err(failure) = ledger.book(&ended.usage, ended.took, commit) {
             let text = format!("what the session used is not on the board: {}", said(&failure));
-            let mut event = Event::new(Kind::Notice, text);
-            event.task = task_of(assignment).map(TaskId::to_string);
-            self.tell(event);
+            self.tell(Event::notice(text).about(assignment.task()));
         }
     }
 

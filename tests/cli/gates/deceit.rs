@@ -188,6 +188,28 @@ fn a_proc_that_is_none_hides_nothing() {
 }
 
 #[test]
+fn another_clock_and_another_name_of_the_board_hide_no_gate() {
+    let world = with_gates(json!([]));
+    let (heard, other) = (world.home().join("heard"), world.home().join("other"));
+    std::fs::create_dir(&other).unwrap();
+    let inner = format!(
+        "mount --bind '{root}' '{other}' && cd '{other}' && exec env -i PATH=\"$PATH\" '{LIZA}' note hacked",
+        root = world.root.display(),
+        other = other.display()
+    );
+    std::fs::write(world.home().join("inner.sh"), inner).unwrap();
+    let command = format!(
+        "unshare -r -m -T --boottime 100000 --fork sh '{}' >'{}' 2>&1; true",
+        world.home().join("inner.sh").display(),
+        heard.display()
+    );
+    configure(&world, json!([{ "name": "clock", "command": command }]));
+    let before = world.bytes();
+    assert_eq!(said(&world, "clock")["status"], "pass");
+    assert_eq!(world.bytes(), before, "{}", text_of(&heard));
+}
+
+#[test]
 fn a_holder_that_was_stopped_is_woken_to_end_what_it_holds() {
     let world = with_gates(json!([]));
     let word = marker(&world, "stopped");

@@ -22,6 +22,8 @@ tell run bare $me agent run --role code_reviewer --provider scripted --once
 tell setsid bare setsid -w $me review claim t1
 bare sh -c "(setsid sh -c 'until [ \$(ps -o ppid= -p \$\$ | tr -d \" \") != '\$\$' ]; do :; done; $me review claim t1 > $OUT/fork 2>&1; echo exit \$? >> $OUT/fork; touch $OUT/fork.done' &) "
 until [ -e $OUT/fork.done ]; do sleep 0.05; done
+# With another clock, by which the start of every process looks different.
+tell clock bare unshare -r -T --boottime 100000 --fork $me review claim t1
 # With the token of somebody who may.
 tell token env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review claim t1
 tell approve env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review approve t1 --commit $sha
@@ -45,6 +47,9 @@ tell after bare $me review claim t1
         let said = out(&world, name);
         assert!(said.trim_end().ends_with("exit 1"), "{name}: {said}");
     }
+    // Where time namespaces cannot be made, `unshare` fails by itself.
+    let clock = out(&world, "clock");
+    assert!(!clock.contains("reviewing") && !clock.trim_end().ends_with("exit 0"), "{clock}");
     assert!(out(&world, "who").ends_with("exit 0\n"), "{}", out(&world, "who"));
     assert!(world.state().contains("who am I"));
     let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();

@@ -98,6 +98,61 @@ fn an_incomplete_bootstrap_blocks_the_task_with_what_is_missing() {
     assert!(out(&world, "started").is_empty());
 }
 
+/// How often this agent was registered.
+fn incarnation(world: &World, agent: &str) -> u64 {
+    let agents = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].clone();
+    let agents = agents.as_array().cloned().unwrap_or_default();
+    let found = agents.iter().find(|known| known["id"] == agent).map(|known| known["incarnation"].as_u64());
+    found.flatten().unwrap_or_default()
+}
+
+#[test]
+fn runner_takes_tasks_until_none_is_left() {
+    let world = scripted(&format!("echo $LIZA_TASK $PPID >> $OUT/$LIZA_ROLE.sessions; {EVERY_ROLE}"));
+    for task in ["a", "b", "c"] {
+        add(&world, task);
+    }
+    let ran = quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
+    assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 3, "{}", ran.stdout);
+    assert_eq!(out(&world, "coder.sessions").lines().count(), 3);
+    // Once for its seat, once for its runner.
+    assert_eq!(incarnation(&world, "coder-1"), 2, "{}", ran.stdout);
+    assert!(named(&events(&ran), "free").is_empty(), "{}", ran.stdout);
+    assert!(agents_of(&world).is_empty());
+    world.human(&["verify"]).ok();
+}
+
+#[test]
+fn changed_settings_replace_a_free_runner() {
+    let world = scripted(&format!(
+        "[ \"$LIZA_TASK$LIZA_ROLE\" = acoder ] && echo '# changed' >> $PROJECT_ROOT/liza.yaml; {EVERY_ROLE}"
+    ));
+    for task in ["a", "b"] {
+        add(&world, task);
+    }
+    let ran = quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
+    assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 2, "{}", ran.stdout);
+    assert_eq!(incarnation(&world, "coder-1"), 3, "{}", ran.stdout);
+}
+
+#[test]
+fn a_free_runner_that_is_killed_costs_no_task() {
+    let world = scripted(&format!("[ $LIZA_ROLE = coder ] || sleep 1; {EVERY_ROLE}"));
+    for task in ["a", "b"] {
+        add(&world, task);
+    }
+    // The reviewer is at work when the only coder has nothing to do any more.
+    let child = start_quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);
+    until("the second is handed in", || world.row("b")["status"] == "READY_FOR_REVIEW");
+    let agents = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"].clone();
+    let runner = agents.as_array().unwrap().iter().find(|agent| agent["id"] == "coder-1");
+    let runner = runner.and_then(|agent| agent["runner"].as_u64()).expect("a runner");
+    signal(u32::try_from(runner).unwrap(), "-KILL");
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.exit, 0, "{}", ran.stdout);
+    assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 2, "{}", ran.stdout);
+}
+
 #[test]
 fn the_whole_team_takes_a_goal_to_its_end() {
     let world = scripted(&format!(

@@ -1,12 +1,5 @@
-use clap::Args;
-
-use crate::board::rules::BlessGate;
-use crate::flow::Failure;
-use crate::flow::init::parse_task;
+use crate::cli::prelude::*;
 use crate::policy::gate::{AdapterKind, Gate};
-
-use super::super::super::Session;
-use super::super::super::ui::Answer;
 
 /// Declare a hash right: from now on a gate that compares hashes is to find this one
 ///
@@ -19,32 +12,30 @@ use super::super::super::ui::Answer;
 pub struct BlessArgs {
     /// The gate; its adapter is trace-hash
     #[arg(value_name = "GATE")]
-    pub name: String,
+    pub name: GateName,
     /// What it is to find: at least 8 hexadecimal digits
     #[arg(long)]
     pub hash: String,
     /// For the work of this task only
     #[arg(long, value_name = "TASK")]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// Why the new hash is the right one
     #[arg(long)]
     pub reason: String,
 }
 
-pub fn run(session: &mut Session, args: &BlessArgs) -> Result<Answer, Failure> {
-    let task = args.task.as_deref().map(parse_task).transpose()?;
-    let reason = session.input.text(&args.reason)?;
-    comparing(&session.ctx.project_config()?.gates, &args.name)?;
-    session.seal_request()?;
-    let bless = BlessGate { gate: args.name.clone(), hash: args.hash.clone(), task, reason };
-    let committed = session.ctx.commit(bless)?;
-    let hash = committed.outcome["hash"].as_str().unwrap_or_default();
-    let text = match (committed.outcome["task"].as_str(), committed.outcome["former"].as_str()) {
-        (Some(task), _) => format!("{} is to find {hash} in the work of {task}", args.name),
-        (None, Some(former)) => format!("{} is to find {hash}, no longer {former}", args.name),
-        (None, None) => format!("{} is to find {hash}", args.name),
-    };
-    Ok(Answer::new(committed.outcome, text).at(committed.board.revision))
+impl OnBoard for BlessArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let task = self.task.clone();
+        let reason = session.input.text(&self.reason)?;
+        comparing(&session.ctx.project_config()?.gates, self.name.as_str())?;
+        let bless = BlessGate { gate: self.name.to_string(), hash: self.hash.clone(), task, reason };
+        session.commit(bless, |Blessed { hash, task, former, .. }| match (task, former) {
+            (Some(task), _) => format!("{} is to find {hash} in the work of {task}", self.name),
+            (None, Some(former)) => format!("{} is to find {hash}, no longer {former}", self.name),
+            (None, None) => format!("{} is to find {hash}", self.name),
+        })
+    }
 }
 
 /// Only a gate that compares hashes can be told which one is right.
@@ -52,7 +43,7 @@ fn comparing(gates: &[Gate], name: &str) -> Result<(), Failure> {
     let compares = |gate: &&Gate| gate.adapter == AdapterKind::TraceHash;
     let refused = |what: String| {
         let names: Vec<&str> = gates.iter().filter(compares).map(|gate| gate.name.as_str()).collect();
-        Err(Failure::new("refused.value", what).hint(if names.is_empty() {
+        Err(Failure::new(Code::Value, what).hint(if names.is_empty() {
             "no gate in liza.yaml has the adapter trace-hash; add one first".to_owned()
         } else {
             format!("gates that compare hashes: {}", names.join(", "))

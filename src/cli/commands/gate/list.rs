@@ -1,13 +1,6 @@
-use clap::Args;
-use serde_json::json;
-
-use crate::flow::Failure;
+use crate::cli::prelude::*;
 use crate::flow::gates::command_line;
 use crate::policy::gate::{Gate, On};
-use crate::text::pad_to;
-
-use super::super::super::Session;
-use super::super::super::ui::Answer;
 
 /// What to say where there are none.
 pub(super) fn none_configured() -> String {
@@ -22,28 +15,24 @@ const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: tes
 #[derive(Args)]
 pub struct ListArgs {}
 
-pub fn run(session: &mut Session, _: &ListArgs) -> Result<Answer, Failure> {
-    let config = session.ctx.project_config()?;
-    let data: Vec<_> = config
-        .gates
-        .iter()
-        .map(|gate| {
+impl OnBoard for ListArgs {
+    const ACCESS: Access = Access::Reads;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let config = session.ctx.project_config()?;
+        let row = |gate: &Gate| {
             json!({
-                "name": gate.name,
-                "required": gate.is_required(),
-                "on": gate.on,
-                "command": gate.command,
-                "adapter": gate.adapter,
-                "timeout": timeout(gate),
-                "flaky_retries": gate.flaky_retries,
+                "name": gate.name, "required": gate.is_required(), "on": gate.on, "command": gate.command,
+                "adapter": gate.adapter, "timeout": timeout(gate), "flaky_retries": gate.flaky_retries,
             })
-        })
-        .collect();
-    let text = match config.gates.is_empty() {
-        true => none_configured(),
-        false => config.gates.iter().map(line).collect::<Vec<_>>().join("\n"),
-    };
-    Ok(Answer::new(json!({ "gates": data, "keep": config.gating.keep }), text))
+        };
+        let data: Vec<_> = config.gates.iter().map(row).collect();
+        let text = match config.gates.is_empty() {
+            true => none_configured(),
+            false => config.gates.iter().map(line).collect::<Vec<_>>().join("\n"),
+        };
+        Ok(Answer::new(json!({ "gates": data, "keep": config.gating.keep }), text))
+    }
 }
 
 fn timeout(gate: &Gate) -> u64 {
@@ -52,22 +41,18 @@ fn timeout(gate: &Gate) -> u64 {
 
 fn line(gate: &Gate) -> String {
     // A required gate judges before approval and merge whatever else is said.
-    let mut when: Vec<&str> = Vec::new();
-    if gate.on.contains(&On::Submit) {
-        when.push("submit");
-    }
-    if gate.is_required() {
-        when.push("approve");
-    }
-    if gate.is_required() || gate.on.contains(&On::Merge) {
-        when.push("merge");
-    }
+    let when = [
+        ("submit", gate.on.contains(&On::Submit)),
+        ("approve", gate.is_required()),
+        ("merge", gate.is_required() || gate.on.contains(&On::Merge)),
+    ];
+    let when = commas(when.into_iter().filter_map(|(word, is_so)| is_so.then_some(word)));
     let adapter = serde_json::to_value(gate.adapter).unwrap_or_default();
     format!(
         "{} {} {} {} {} {}",
         pad_to(&gate.name, 14),
         pad_to(if gate.is_required() { "required" } else { "optional" }, 9),
-        pad_to(&when.join(", "), 22),
+        pad_to(&when, 22),
         pad_to(adapter.as_str().unwrap_or_default(), 11),
         pad_to(&format!("{} s", timeout(gate)), 8),
         command_line(&gate.command)

@@ -1,10 +1,4 @@
-use clap::Args;
-
-use crate::board::rules::RetireGate;
-use crate::flow::Failure;
-
-use super::super::super::Session;
-use super::super::super::ui::Answer;
+use crate::cli::prelude::*;
 
 /// Say that a gate is no longer required (people only)
 ///
@@ -17,24 +11,23 @@ use super::super::super::ui::Answer;
 pub struct RetireArgs {
     /// The gate
     #[arg(value_name = "GATE")]
-    pub name: String,
+    pub name: GateName,
     /// Why it is no longer needed
     #[arg(long)]
     pub reason: String,
 }
 
-pub fn run(session: &mut Session, args: &RetireArgs) -> Result<Answer, Failure> {
-    let reason = session.input.text(&args.reason)?;
-    session.seal_request()?;
-    let still = session.ctx.project_config()?.gates;
-    if still.iter().any(|gate| gate.name == args.name && gate.is_required()) {
-        return Err(Failure::new(
-            "refused.value",
-            format!("liza.yaml still requires gate `{}`, so it would be back at once", args.name),
-        )
-        .hint("take it out of liza.yaml, or write `optional: true` there, then retire it"));
+impl OnBoard for RetireArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let reason = session.input.text(&self.reason)?;
+        session.seal_request()?;
+        let still = session.ctx.project_config()?.gates;
+        if still.iter().any(|gate| gate.name == self.name.as_str() && gate.is_required()) {
+            let text = format!("liza.yaml still requires gate `{}`, so it would be back at once", self.name);
+            return Err(Failure::new(Code::Value, text)
+                .hint("take it out of liza.yaml, or write `optional: true` there, then retire it"));
+        }
+        let retire = RetireGate { gate: self.name.to_string(), reason };
+        session.commit(retire, |_| format!("{} is no longer required", self.name))
     }
-    let committed = session.ctx.commit(RetireGate { gate: args.name.clone(), reason })?;
-    Ok(Answer::new(committed.outcome, format!("{} is no longer required", args.name))
-        .at(committed.board.revision))
 }

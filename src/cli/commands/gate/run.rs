@@ -1,16 +1,8 @@
-use clap::Args;
-use serde_json::{Value, json};
-
 use crate::board::gates::{GateOutcome, GateReport, Moment};
-use crate::board::{CommitId, Needs, TaskId};
-use crate::flow::Failure;
-use crate::flow::context::Context;
-use crate::flow::gates::{self, Question, record};
-use crate::flow::init::parse_task;
-use crate::text::pad_to;
-
-use super::super::super::ui::Answer;
-use super::super::super::{Session, exit, view};
+use crate::cli::prelude::*;
+use crate::flow::gates;
+use crate::flow::gates::Question;
+use crate::flow::gates::record::GateRecord;
 
 /// Run the gates on what a task submitted, or on any commit
 ///
@@ -24,46 +16,51 @@ use super::super::super::{Session, exit, view};
 pub struct RunArgs {
     /// The task: what it submitted, or the head of its branch
     #[arg(conflicts_with = "tree")]
-    pub task: Option<String>,
+    pub task: Option<TaskId>,
     /// A branch or commit instead
     #[arg(long, value_name = "REV")]
-    pub tree: Option<String>,
+    pub tree: Option<Revision>,
     /// Only this gate (repeatable)
     #[arg(long, value_name = "NAME")]
-    pub gate: Vec<String>,
+    pub gate: Vec<GateName>,
     /// Run them even if the same was said before of the same tree
     #[arg(long)]
     pub fresh: bool,
 }
 
-pub fn run(session: &mut Session, args: &RunArgs) -> Result<Answer, Failure> {
-    let ctx = &session.ctx;
-    let (task, commit) = subject(ctx, args.task.as_deref(), args.tree.as_deref())?;
-    let question = Question {
-        task: task.as_ref(),
-        only: (!args.gate.is_empty()).then_some(&args.gate[..]),
-        fresh: args.fresh,
-        ..Question::new(Moment::ByHand, &commit)
-    };
-    let report = gates::judge(ctx, &question)?;
-    let mut data = record::object(task.as_ref(), &report);
-    data["passed"] = json!(report.passed());
-    let text = match ctx.project_config()?.gates.is_empty() {
-        true => super::list::none_configured(),
-        false => table(&report),
-    };
-    let mut answer = Answer::new(data, text);
-    if !report.passed() {
-        answer.exit = exit::GATE;
+impl OnBoard for RunArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let ctx = &session.ctx;
+        let (task, commit) = subject(ctx, self.task.as_ref(), self.tree.as_ref())?;
+        let only: Vec<String> = self.gate.iter().map(ToString::to_string).collect();
+        let question = Question {
+            task: task.as_ref(),
+            only: (!only.is_empty()).then_some(&only[..]),
+            fresh: self.fresh,
+            ..Question::new(Moment::ByHand, &commit)
+        };
+        let report = gates::judge(ctx, &question)?;
+        let data = Judged { record: GateRecord::of(task.as_ref(), &report), passed: report.passed() };
+        let text = match ctx.project_config()?.gates.is_empty() {
+            true => super::list::none_configured(),
+            false => table(&report),
+        };
+        Ok(Answer::new(data, text).exit(if report.passed() { DONE } else { Class::Gate.exit() }))
     }
-    Ok(answer)
+}
+
+#[derive(Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    record: GateRecord,
+    passed: bool,
 }
 
 /// What is meant: a task and what is to be judged of it, or a commit.
 pub(super) fn subject(
     ctx: &Context,
-    task: Option<&str>,
-    rev: Option<&str>,
+    task: Option<&TaskId>,
+    rev: Option<&Revision>,
 ) -> Result<(Option<TaskId>, CommitId), Failure> {
     if let Some(rev) = rev {
         let commit = ctx.resolve_here(rev)?.ok_or_else(|| {
@@ -72,18 +69,17 @@ pub(super) fn subject(
         })?;
         return Ok((None, commit));
     }
-    let Some(task) = task else {
+    let Some(id) = task else {
         return Err(Failure::usage("it is not said what is meant: a task, or a commit with `--tree REV`")
             .hint("for example `t1`, or `--tree HEAD`"));
     };
-    let id = parse_task(task)?;
-    let snapshot = ctx.read(&Needs::task(&id))?;
-    let archived = ctx.store.archived_beside(&snapshot.board, &id)?;
-    let Some(task) = snapshot.board.task(&id).or(archived.as_ref()) else {
-        return Err(view::unknown_task(&snapshot.board, &id));
+    let snapshot = ctx.read(&Needs::task(id))?;
+    let archived = ctx.store.archived_beside(&snapshot.board, id)?;
+    let Some(task) = snapshot.board.task(id).or(archived.as_ref()) else {
+        return Err(view::unknown_task(&snapshot.board, id));
     };
     if let Some(commit) = &task.review_commit {
-        return Ok((Some(id), commit.clone()));
+        return Ok((Some(id.clone()), commit.clone()));
     }
     let body = task.body();
     let head = match body.attempt() {
@@ -91,8 +87,8 @@ pub(super) fn subject(
         None => None,
     };
     match head {
-        Some(head) => Ok((Some(id), head)),
-        None => Err(Failure::new("refused.transition", format!("there is nothing of `{id}` to be judged"))
+        Some(head) => Ok((Some(id.clone()), head)),
+        None => Err(Failure::new(Code::Transition, format!("there is nothing of `{id}` to be judged"))
             .hint(format!("`liza task claim {id}` starts it"))),
     }
 }
@@ -101,10 +97,10 @@ pub(super) fn subject(
 fn table(report: &GateReport) -> String {
     let mut text = String::new();
     for result in &report.results {
-        text.push_str(&line(result, report.required.contains(&result.name)));
+        text.push_str(&words(result, report.required.contains(&result.name)));
     }
     for name in report.required.iter().filter(|name| report.result(name).is_none()) {
-        text.push_str(&format!("{} not run, because of the one above\n", pad_to(name, 14)));
+        text.line(format!("{} not run, because of the one above", pad_to(name, 14)));
     }
     text.push_str(match report.passed() {
         true => "every required gate passed",
@@ -113,48 +109,27 @@ fn table(report: &GateReport) -> String {
     text
 }
 
-fn line(result: &GateOutcome, required: bool) -> String {
-    let fields = serde_json::to_value(result).unwrap_or_default();
-    words(&result.name, &fields, required)
-}
-
-/// One gate's word for people, from the fields that stand in its file.
-pub(super) fn words(name: &str, fields: &Value, required: bool) -> String {
-    let number = |key: &str| fields[key].as_u64();
-    let mut notes = Vec::new();
-    if fields["reused"] == true {
-        notes.push("reused".to_owned());
-    }
-    if fields["flaky"] == true {
-        notes.push("flaky".to_owned());
-    }
-    if let Some(tries) = number("tries").filter(|tries| *tries > 1) {
-        notes.push(format!("{tries} tries"));
-    }
-    if !required {
-        notes.push("optional".to_owned());
-    }
-    let counts = match (number("passed"), number("total")) {
-        (Some(passed), Some(total)) => format!("{passed} of {total}"),
-        _ => String::new(),
-    };
-    let mut text = format!(
-        "{} {} {} {} {}",
-        pad_to(name, 14),
-        pad_to(fields["status"].as_str().unwrap_or("?"), 13),
-        pad_to(&counts, 12),
-        pad_to(&gates::seconds(number("duration_ms").unwrap_or(0)), 9),
-        notes.join(", ")
+/// One gate's word for people.
+pub(super) fn words(said: &GateOutcome, required: bool) -> String {
+    let tries = format!("{} tries", said.tries);
+    let notes =
+        [(said.reused, "reused"), (said.flaky, "flaky"), (said.tries > 1, &tries), (!required, "optional")];
+    let notes = commas(notes.into_iter().filter_map(|(is_so, note)| is_so.then_some(note)));
+    let line = format!(
+        "{} {} {} {} {notes}",
+        pad_to(&said.name, 14),
+        pad_to(said.status.as_str(), 13),
+        pad_to(&said.counts().unwrap_or_default(), 12),
+        pad_to(&gates::seconds(said.duration_ms), 9)
     );
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for (key, before) in [("reason", "why: "), ("hash", "hash: "), ("log", "log: ")] {
-        if let Some(value) = fields[key].as_str() {
-            text.push_str(&format!("  {before}{value}\n"));
+    let mut text = format!("{}\n", line.trim_end());
+    for (value, before) in [(&said.reason, "why: "), (&said.hash, "hash: "), (&said.log, "log: ")] {
+        if let Some(value) = value {
+            text.line(format!("  {before}{value}"));
         }
     }
-    for failing in fields["failing"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        text.push_str(&format!("  failing: {failing}\n"));
+    for failing in &said.failing {
+        text.line(format!("  failing: {failing}"));
     }
     text
 }

@@ -1,0 +1,115 @@
+//! The circuit breaker: what has gone wrong in the same way too often, and what was said about it. It observes: no task
+//! is changed by it.
+
+use super::prelude::*;
+use super::switch::SwitchKind;
+
+record! {
+    #[derive(Default)]
+    pub struct Breaker {
+        #[serde(default)]
+        pub tier0_violations: u64,
+        /// Agents' commands that ended badly, the last of them; the log has all.
+        pub crashes: Vec<Crash>,
+        /// Every time it tripped, in order; the open ones are those without a resolution.
+        pub trips: Vec<Trip>,
+    }
+}
+
+impl Breaker {
+    pub fn open(&self) -> impl Iterator<Item = &Trip> {
+        self.trips.iter().filter(|trip| trip.resolved.is_none())
+    }
+}
+
+/// How many crashes the board remembers.
+pub const CRASHES_KEPT: usize = 100;
+
+/// How many trips the board remembers, those that are open apart; the log has all.
+pub const TRIPS_KEPT: usize = 100;
+
+record! {
+    pub struct Crash {
+        pub time: Wall,
+        pub agent: AgentId,
+        pub task_id: Option<TaskId>,
+        pub text: String,
+    }
+}
+
+words! {
+    /// A way in which things go wrong that no single task shows.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Pattern {
+        RetryCluster = "retry_cluster",
+        DebtAccumulation = "debt_accumulation",
+        AssumptionCascade = "assumption_cascade",
+        WorkaroundPattern = "workaround_pattern",
+        SpecGapCluster = "spec_gap_cluster",
+        ExternalOutage = "external_outage",
+        PlanningChurn = "planning_churn",
+        BlockedReplacementChain = "blocked_replacement_chain",
+        CrashLoop = "crash_loop",
+        /// Gates are red, or work is rejected, on many tasks for the same reason.
+        SameFailure = "same_failure",
+    }
+}
+
+words! {
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Response {
+        /// A person is told.
+        Warning = "warning",
+        /// CHECKPOINT is set.
+        Checkpoint = "checkpoint",
+        /// ABORT is set.
+        Halt = "halt",
+    }
+}
+
+impl Response {
+    /// The switch that is set for everybody.
+    pub fn switch(self) -> Option<SwitchKind> {
+        match self {
+            Self::Warning => None,
+            Self::Checkpoint => Some(SwitchKind::Checkpoint),
+            Self::Halt => Some(SwitchKind::Abort),
+        }
+    }
+}
+
+record! {
+    pub struct Trip {
+        /// `trip-N`.
+        pub id: String,
+        pub time: Wall,
+        pub pattern: Pattern,
+        pub response: Response,
+        /// Names what it is about, so that the same thing trips it once.
+        pub key: String,
+        pub summary: String,
+        always pub evidence: Vec<TripEvidence>,
+        /// Tasks, specs, services and files it is about.
+        pub affected: Vec<String>,
+        /// When its response was carried out. From then on its switch is a person's: it is not set again.
+        pub answered: Option<Wall>,
+        pub resolved: Option<Resolution>,
+    }
+
+    /// One thing that happened, of those that together are a pattern.
+    pub struct TripEvidence {
+        /// The record or event it comes from: `anomaly-3`, `rejected`, `crash`, …
+        pub source: String,
+        pub task_id: Option<TaskId>,
+        pub agent: AgentId,
+        pub time: Wall,
+        pub text: String,
+    }
+
+    /// What a person decided about it.
+    pub struct Resolution {
+        pub by: AgentId,
+        pub time: Wall,
+        pub note: String,
+    }
+}

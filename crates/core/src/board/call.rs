@@ -1,0 +1,261 @@
+//! Who calls, when, and in what circumstances: everything a rule is told besides the board and the transition.
+
+use std::collections::BTreeMap;
+
+use super::agent::{Agent, Process};
+use super::prelude::*;
+use super::refusal::{Code, Refusal};
+use super::state::Board;
+use super::task::Status;
+
+pub use super::switch::{Switch, SwitchKind, Switches};
+
+/// Who acts. An agent here has shown its token; without any identity it is the human. Liza acts by itself where nobody
+/// asked for it: it ends what a dead process began, keeps deadlines, trips the breaker, archives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    Human,
+    Liza,
+    Agent { id: AgentId, incarnation: u64 },
+}
+
+impl Actor {
+    pub fn id(&self) -> AgentId {
+        match self {
+            Self::Human => AgentId::human(),
+            Self::Liza => AgentId::liza(),
+            Self::Agent { id, .. } => id.clone(),
+        }
+    }
+
+    pub fn incarnation(&self) -> u64 {
+        match self {
+            Self::Human | Self::Liza => 0,
+            Self::Agent { incarnation, .. } => *incarnation,
+        }
+    }
+
+    pub fn is_human(&self) -> bool {
+        matches!(self, Self::Human)
+    }
+
+    pub fn is_liza(&self) -> bool {
+        matches!(self, Self::Liza)
+    }
+
+    /// The human may act in every role, one after the other; Tier 0 binds him all the same.
+    pub fn has_role(&self, board: &Board, role: &Role) -> bool {
+        match self {
+            Self::Human => true,
+            Self::Liza => false,
+            Self::Agent { id, .. } => board.agent(id).is_some_and(|agent| agent.has(role)),
+        }
+    }
+
+    pub fn has_any_role(&self, board: &Board, roles: &[Role]) -> bool {
+        roles.iter().any(|role| self.has_role(board, role))
+    }
+}
+
+/// What a caller shows to be believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credentials {
+    Human,
+    /// What liza does by itself, for nobody. No command line can show this.
+    Liza,
+    Agent {
+        id: AgentId,
+        token_hash: String,
+    },
+    /// A process of this descent. Whoever descends from an agent's runner is that agent, whatever else it shows: a
+    /// variable can be unset, a parent cannot.
+    Descendant {
+        of: Descent,
+        shown: Box<Credentials>,
+    },
+}
+
+/// What is known about where a process comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descent {
+    /// The nearest first.
+    pub ancestors: Vec<Process>,
+    /// An agent with a living runner that could be an ancestor and cannot be seen from here.
+    pub unseen: Option<AgentId>,
+    /// It was set free by an agent whose runner is gone, and belongs to nobody now.
+    pub orphan: bool,
+    /// It was started by a gate or a validation: a test of somebody's tree, which acts for nobody.
+    pub gate: bool,
+}
+
+impl Credentials {
+    /// Whether a gate started it.
+    pub fn is_of_gate(&self) -> bool {
+        matches!(self, Self::Descendant { of, .. } if of.gate)
+    }
+
+    /// Nothing is shown that would make it an agent; its descent may.
+    pub fn shows_nothing(&self) -> bool {
+        match self {
+            Self::Human => true,
+            Self::Liza | Self::Agent { .. } => false,
+            Self::Descendant { shown, .. } => shown.shows_nothing(),
+        }
+    }
+}
+
+/// Why what a gate started may change nothing, whatever it shows: it runs what a coder wrote, and could otherwise approve
+/// that itself.
+pub fn of_nobody() -> Refusal {
+    refusal!(Code::Identity, "this process was started by a gate; it acts for nobody")
+        .hint("tests that use liza do so on a board of their own, in a directory of their own")
+}
+
+impl Board {
+    /// Believes a caller, or says why not. An id without a valid token is never taken for the human.
+    pub fn identify(&self, credentials: &Credentials) -> Result<Actor, Refusal> {
+        let (id, token_hash) = match credentials {
+            Credentials::Human => return Ok(Actor::Human),
+            Credentials::Liza => return Ok(Actor::Liza),
+            Credentials::Agent { id, token_hash } => (id, token_hash),
+            Credentials::Descendant { of, .. } if of.gate => return Err(of_nobody()),
+            Credentials::Descendant { of, shown } => {
+                return match self.runs_under(&of.ancestors) {
+                    Some((id, agent)) if agent.is_active() => {
+                        Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
+                    }
+                    Some((id, _)) => Err(refusal!(
+                        Code::Identity,
+                        "this process belongs to the runner of `{id}`, and that agent is retired"
+                    )
+                    .hint("stop; a person may register it again")),
+                    None if shown.shows_nothing() => self.check_free(of).map(|()| Actor::Human),
+                    None => self.identify(shown),
+                };
+            }
+        };
+        let Some(agent) = self.agent(id) else {
+            return Err(refusal!(Code::Identity, "agent `{id}` is not registered on this board")
+                .hint("ask a person to run `liza agent register --role ROLE`"));
+        };
+        if !agent.is_active() {
+            return Err(
+                refusal!(Code::Identity, "agent `{id}` is retired").hint("ask a person to register it again")
+            );
+        }
+        if &agent.token_hash != token_hash {
+            return Err(refusal!(
+                Code::Identity,
+                "the token does not belong to the present incarnation ({}) of `{id}`",
+                agent.incarnation
+            )
+            .hint("this agent was registered again since; stop, or use the token of the new registration"));
+        }
+        Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
+    }
+
+    /// A process is a person's only if it is certain that it is no agent's.
+    fn check_free(&self, of: &Descent) -> Result<(), Refusal> {
+        if of.orphan {
+            return Err(refusal!(
+                Code::Identity,
+                "this process was set free by an agent whose runner is gone"
+            )
+            .hint("it is nobody's now; stop"));
+        }
+        let Some(id) = &of.unseen else { return Ok(()) };
+        Err(refusal!(
+            Code::Identity,
+            "whether this process belongs to the runner of `{id}` cannot be seen from here"
+        )
+        .hint("act from where that runner was started, or show an agent's token"))
+    }
+
+    /// The agent whose runner is the nearest of these processes. A retired one counts: who retires itself does not
+    /// become a person by it.
+    pub fn runs_under(&self, ancestors: &[Process]) -> Option<(&AgentId, &Agent)> {
+        ancestors.iter().find_map(|ancestor| {
+            self.rest.agents.iter().find(|(_, agent)| agent.runner.as_ref() == Some(ancestor))
+        })
+    }
+}
+
+/// What is remembered of a task that has left the board.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archived {
+    pub status: Status,
+    #[serde(default)]
+    pub superseded_by: Vec<TaskId>,
+}
+
+/// What stands outside the board and yet decides: kept in the log record, so that a replay sees the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct World {
+    #[serde(default, skip_serializing_if = "no_switches")]
+    pub switches: Switches,
+    /// Archived tasks among those the transition names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub archived: BTreeMap<TaskId, Archived>,
+}
+
+fn no_switches(switches: &Switches) -> bool {
+    switches.set.is_empty()
+}
+
+/// Guards that the model test switches off one at a time, to show that it would notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Guard {
+    SelfApproval,
+    PathOverlap,
+    Epoch,
+    Dependency,
+    Checkpoint,
+    Quorum,
+}
+
+/// Which guards are on. Outside tests there is no way to have fewer than all.
+#[derive(Debug, Clone, Copy)]
+pub struct Guards {
+    off: Option<Guard>,
+}
+
+impl Guards {
+    pub const ALL: Self = Self { off: None };
+
+    #[cfg(test)]
+    pub fn without(guard: Guard) -> Self {
+        Self { off: Some(guard) }
+    }
+
+    pub fn on(self, guard: Guard) -> bool {
+        self.off != Some(guard)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    pub by: Actor,
+    pub now: &'a Stamp,
+    pub world: &'a World,
+    pub guards: Guards,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(by: Actor, now: &'a Stamp, world: &'a World) -> Self {
+        Self { by, now, world, guards: Guards::ALL }
+    }
+
+    /// Refuses while a switch stops this caller (or this task).
+    pub fn check_switches(&self, task: Option<&TaskId>) -> Result<(), Refusal> {
+        let Some(switch) = self.world.switches.stopping(&self.by.id(), task) else { return Ok(()) };
+        let scope = match &switch.subject {
+            None => String::new(),
+            Some(subject) => format!(" for {subject}"),
+        };
+        let reason = if switch.reason.is_empty() { String::new() } else { format!(": {}", switch.reason) };
+        Err(refusal!(Code::Switched, "{} is set{scope}{reason}", switch.kind.as_str())
+            .hint("save your work and wait; a person ends it with `liza resume`")
+            .detail("switch", switch.kind.as_str()))
+    }
+}

@@ -1,0 +1,157 @@
+//! What somebody changed in the file by hand: the part that may be adopted, or the places that may not.
+
+use super::rules::{AdoptEdit, TaskEdit};
+use super::state::{Board, Rest};
+use super::task::Status;
+
+/// What a person may change with an editor, for whoever has to be told.
+pub const EDITABLE: &str = "human_notes, the limits in config, the goal's description and spec_ref, and title, description, spec_ref, done_when, scope, owns and priority of DRAFT and IDLE tasks";
+
+/// What somebody changed.
+pub struct Compared {
+    /// The part in places where a person may change something.
+    pub edit: AdoptEdit,
+    /// The places where only liza does.
+    pub beyond: Vec<String>,
+}
+
+/// Compares the last good board with an edited one. Both must have all bodies loaded.
+///
+/// Everything that is not expressly allowed is beyond it, found by making the allowed change and comparing what is left.
+pub fn edit_between(good: &Board, edited: &Board) -> Compared {
+    let mut edit = AdoptEdit::default();
+    if edited.rest.goal.description != good.rest.goal.description {
+        edit.goal_description = Some(edited.rest.goal.description.clone());
+    }
+    if edited.rest.goal.spec_ref != good.rest.goal.spec_ref {
+        edit.goal_spec_ref = Some(edited.rest.goal.spec_ref.clone());
+    }
+    if edited.rest.config != good.rest.config
+        && edited.config().integration_branch == good.config().integration_branch
+    {
+        edit.config = Some(edited.rest.config.clone());
+    }
+    if edited.rest.human_notes != good.rest.human_notes {
+        edit.human_notes = Some(edited.rest.human_notes.clone());
+    }
+    let by_id = edited.by_id();
+    for task in &good.tasks {
+        if !matches!(task.status, Status::Draft | Status::Idle) {
+            continue;
+        }
+        if let Some(changed) = by_id.get(&task.id).copied()
+            && TaskEdit::of(changed) != TaskEdit::of(task)
+        {
+            edit.tasks.push(TaskEdit::of(changed));
+        }
+    }
+    let mut reached = good.clone();
+    edit.write_into(&mut reached);
+    let beyond = differences(&reached, edited);
+    Compared { edit, beyond }
+}
+
+/// Names the places in which two boards differ.
+fn differences(good: &Board, edited: &Board) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut differ = |place: &str, same: bool| {
+        if !same {
+            found.push(place.to_owned());
+        }
+    };
+    differ("revision", good.revision == edited.revision);
+    differ("journal", good.journal == edited.journal);
+    // Taken apart, so that whoever adds a field has to say here whether it was edited.
+    let Rest {
+        goal,
+        sprint,
+        config,
+        agents,
+        intents,
+        requests,
+        discovered,
+        handoff,
+        human_notes,
+        messages,
+        anomalies,
+        spec_changes,
+        circuit_breaker,
+        integration,
+        expectations,
+        interventions,
+        spent,
+        spent_planning,
+        run,
+        former_sprints,
+        archived,
+        graph_id,
+        extra,
+    } = &good.rest;
+    let now = &edited.rest;
+    differ("goal", *goal == now.goal);
+    differ("sprint", *sprint == now.sprint);
+    differ("config.integration_branch", *config == now.config);
+    differ("agents", *agents == now.agents);
+    differ("intents", *intents == now.intents);
+    differ("requests", *requests == now.requests);
+    differ("discovered", *discovered == now.discovered);
+    differ("handoff", *handoff == now.handoff);
+    differ("human_notes", *human_notes == now.human_notes);
+    differ("messages", *messages == now.messages);
+    differ("anomalies", *anomalies == now.anomalies);
+    differ("spec_changes", *spec_changes == now.spec_changes);
+    differ("circuit_breaker", *circuit_breaker == now.circuit_breaker);
+    differ("integration", *integration == now.integration);
+    differ("expectations", *expectations == now.expectations);
+    differ("interventions", *interventions == now.interventions);
+    differ("spent", *spent == now.spent && *spent_planning == now.spent_planning);
+    differ("run", *run == now.run);
+    differ("former_sprints", *former_sprints == now.former_sprints);
+    differ("archived", *archived == now.archived);
+    differ("graph_id", *graph_id == now.graph_id);
+    differ("extra", *extra == now.extra);
+    let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
+    if ids(good) != ids(edited) {
+        found.push("tasks (added, removed or reordered)".to_owned());
+        return found;
+    }
+    for (a, b) in good.tasks.iter().zip(&edited.tasks) {
+        if a != b {
+            found.push(task_differences(a, b));
+        }
+    }
+    found
+}
+
+fn task_differences(a: &super::task::Task, b: &super::task::Task) -> String {
+    let mut fields: Vec<String> = Vec::new();
+    for (left, right) in [
+        (serde_json::to_value(a.head()), serde_json::to_value(b.head())),
+        (serde_json::to_value(a.body()), serde_json::to_value(b.body())),
+    ] {
+        if let (Ok(serde_json::Value::Object(left)), Ok(serde_json::Value::Object(right))) = (left, right) {
+            fields.extend(
+                left.keys().chain(right.keys()).filter(|key| left.get(*key) != right.get(*key)).cloned(),
+            );
+        }
+    }
+    fields.sort();
+    fields.dedup();
+    format!("task {}: {}", a.id, fields.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::ids::GraphId;
+    use crate::board::testing::Bench;
+
+    #[test]
+    fn a_changed_graph_id_is_beyond_a_person() {
+        let good = Bench::new().board;
+        let mut edited = good.clone();
+        edited.rest.graph_id = Some(GraphId::new("another").expect("an id"));
+        assert_eq!(edit_between(&good, &edited).beyond, ["graph_id"]);
+        assert!(edit_between(&good, &good).beyond.is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! How the rounds of work and review on a task came to their end, and what they took.
+
+use super::call::Call;
+use super::history::{Event, HistoryEntry};
+use super::review_result::{Ending, ReviewResult};
+use super::task::{Body, Status};
+use super::time::Wall;
+
+/// Puts the end of the rounds on record. Before anything was handed in there were no rounds.
+pub fn conclude(body: &mut Body, call: &Call, lease_seconds: u64, ending: Ending) {
+    body.review_result = None;
+    if !body.history.iter().any(|line| line.event == Event::Submitted) {
+        return;
+    }
+    let took = Took::of(&body.history, call.now.wall, lease_seconds);
+    body.review_result = Some(ReviewResult {
+        ending,
+        time: call.now.wall,
+        rounds: u32::try_from(body.reviews.len()).unwrap_or(u32::MAX),
+        verdict: body.reviews.last().map(|review| review.verdict),
+        disagreement: None,
+        why: None,
+        positions: None,
+        work_seconds: took.work,
+        review_seconds: took.review,
+        accepted_with_notes: Vec::new(),
+    });
+}
+
+/// As [`conclude`], for a task that was blocked out of this state: what was up for judgement waits for a decision, anything
+/// else for what keeps its coder from going on.
+pub fn conclude_blocked(body: &mut Body, call: &Call, lease_seconds: u64, from: Status) {
+    let ending = match from {
+        Status::ReadyForReview => Ending::NeedsDiscussion,
+        // The rounds were over before.
+        Status::Approved | Status::IntegrationFailed => return,
+        _ => Ending::ProducerBlocked,
+    };
+    conclude(body, call, lease_seconds, ending);
+}
+
+/// What the rounds took, without the time in which the task lay about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Took {
+    pub work: u64,
+    pub review: u64,
+}
+
+impl Took {
+    /// Counted from the history: from the first time it was handed in, or from the last answer to a block after that (an
+    /// answer is worth another try). A clock that goes back counts for nothing. Nor does a review that somebody else had to
+    /// take over: nobody knows when its reviewer was gone. One that came to its end counts as long as a lease lasts, and so
+    /// does work that was taken over.
+    pub fn of(history: &[HistoryEntry], now: Wall, lease_seconds: u64) -> Self {
+        let mut took = Self::default();
+        let (mut working, mut reviewing, mut begun) = (false, false, false);
+        for (at, line) in history.iter().enumerate() {
+            begun |= line.event == Event::Submitted;
+            if line.event == Event::Unblocked {
+                took = Self::default();
+            }
+            if let Some(to) = line.to {
+                working = to == Status::Working;
+            }
+            reviewing = match line.event {
+                Event::ReviewStarted => true,
+                Event::GateBlessed | Event::BundleMade | Event::Edited => reviewing,
+                _ => false,
+            };
+            let next = history.get(at + 1);
+            let ends_as = |event: Event| next.is_some_and(|next| next.event == event);
+            let until = next.map_or(now, |next| next.time);
+            let seconds = u64::try_from(until.since(line.time)).unwrap_or(0);
+            match (begun, reviewing, working) {
+                (true, true, _) if ends_as(Event::ReviewStarted) => {}
+                (true, true, _) => took.review += seconds.min(lease_seconds),
+                (true, false, true) if ends_as(Event::TakenOver) || ends_as(Event::Claimed) => {
+                    took.work += seconds.min(lease_seconds);
+                }
+                (true, false, true) => took.work += seconds,
+                _ => {}
+            }
+        }
+        took
+    }
+
+    pub fn seconds(self) -> u64 {
+        self.work.saturating_add(self.review)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::AgentId;
+
+    fn story(lines: &[(i64, Event, Option<Status>)]) -> Vec<HistoryEntry> {
+        let agent = AgentId::new("coder-1").expect("an id");
+        lines
+            .iter()
+            .map(|(time, event, to)| HistoryEntry {
+                to: *to,
+                ..HistoryEntry::new(Wall(*time), *event, agent.clone())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_work_and_review_count_and_only_after_the_first_submission() {
+        let history = story(&[
+            (0, Event::Claimed, Some(Status::Working)),
+            (1000, Event::Submitted, Some(Status::ReadyForReview)),
+            (5000, Event::ReviewStarted, None),
+            (5030, Event::Rejected, Some(Status::Rejected)),
+            (9000, Event::Claimed, Some(Status::Working)),
+            (9100, Event::PreExecutionCheckpoint, None),
+            (9200, Event::Submitted, Some(Status::ReadyForReview)),
+            (9900, Event::ReviewStarted, None),
+            (9910, Event::ReviewReleased, None),
+            (20_000, Event::ReviewStarted, None),
+        ]);
+        assert_eq!(Took::of(&history, Wall(20_005), 1800), Took { work: 200, review: 30 + 10 + 5 });
+        // A clock that goes back takes nothing away.
+        assert_eq!(Took::of(&history, Wall(0), 1800), Took { work: 200, review: 40 });
+    }
+
+    #[test]
+    fn a_reviewer_who_is_gone_takes_no_time_and_a_slow_one_no_more_than_his_lease() {
+        let history = story(&[
+            (0, Event::Submitted, Some(Status::ReadyForReview)),
+            (10, Event::ReviewStarted, None),
+            (7210, Event::ReviewStarted, None),
+            (7220, Event::Rejected, Some(Status::Rejected)),
+            (8000, Event::Claimed, Some(Status::Working)),
+            (18_000, Event::TakenOver, Some(Status::Working)),
+            (18_100, Event::Submitted, Some(Status::ReadyForReview)),
+            (18_200, Event::ReviewStarted, None),
+        ]);
+        let took = Took::of(&history, Wall(30_000), 1800);
+        assert_eq!(took, Took { work: 1800 + 100, review: 10 + 1800 });
+    }
+
+    #[test]
+    fn an_answer_begins_the_count_anew() {
+        let history = story(&[
+            (0, Event::Submitted, Some(Status::ReadyForReview)),
+            (10, Event::ReviewStarted, None),
+            (5000, Event::Rejected, Some(Status::Rejected)),
+            (5000, Event::Blocked, Some(Status::Blocked)),
+            (6000, Event::Unblocked, Some(Status::Idle)),
+            (6100, Event::Claimed, Some(Status::Working)),
+        ]);
+        assert_eq!(Took::of(&history, Wall(6150), 1800), Took { work: 50, review: 0 });
+    }
+}

@@ -1,0 +1,69 @@
+//! WHAT IS TRUE: the board, its rules and the one function that changes it. Pure: no disk, clock, environment.
+
+pub mod agent;
+pub mod apply;
+pub mod branch;
+pub mod breaker;
+pub mod call;
+pub mod caps;
+pub mod checklist;
+pub mod config;
+pub mod convergence;
+pub mod disagreement;
+pub mod edit;
+pub mod ending;
+pub mod expectation;
+pub(crate) mod fields;
+pub mod gates;
+pub mod grants;
+pub mod graph;
+pub mod history;
+pub mod ids;
+pub mod intent;
+pub mod invariants;
+pub mod lease;
+pub mod mail;
+pub mod marks;
+pub mod names;
+pub mod oversight;
+pub mod paths;
+mod prelude;
+pub mod quorum;
+pub mod records;
+pub mod refusal;
+pub mod review;
+pub mod review_result;
+pub mod rights;
+pub mod rules;
+pub mod slice;
+pub mod spent;
+pub mod state;
+pub mod status;
+pub mod switch;
+pub mod task;
+pub mod time;
+pub mod verb;
+
+#[cfg(test)]
+mod model;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use agent::{Agent, Process};
+pub use apply::{Applied, apply, bodies_needed, permitted};
+pub use call::{Actor, Call, Credentials, Descent, Switch, SwitchKind, Switches, World};
+pub use config::Config;
+pub use ids::{
+    AgentId, CommitId, CommitPrefix, GateName, GraphId, IdError, MessageId, RecordId, Revision, Role,
+    SprintId, TaskId, TripId,
+};
+pub use invariants::{Violation, violations};
+pub use paths::{PathError, PathIndex, PathPattern, RepoPath, any_overlap, inside};
+pub use refusal::{Class, Code, Refusal};
+pub use rules::Transition;
+pub use state::Board;
+pub use task::{Status, Task};
+pub use time::{Stamp, Wall};
+pub use verb::{Needs, Verb};

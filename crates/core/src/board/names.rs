@@ -1,0 +1,55 @@
+//! Closed sets of words: every value has a name, and a text that is no name is answered with all of them.
+
+/// A value that people type by its name.
+pub trait Named: Copy + 'static {
+    const ALL: &'static [Self];
+    fn name(self) -> &'static str;
+
+    fn names() -> Vec<&'static str> {
+        Self::ALL.iter().map(|value| value.name()).collect()
+    }
+}
+
+/// The value of this name.
+pub fn named<T: Named>(text: &str) -> Result<T, String> {
+    let found = T::ALL.iter().copied().find(|value| value.name() == text);
+    found.ok_or_else(|| format!("it must be one of {}", T::names().join(", ")))
+}
+
+/// An enum whose values are words, in the files as elsewhere: `ALL` has them in this order, `as_str` gives the word.
+macro_rules! words {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$value:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum $name { $($(#[$value])* #[serde(rename = $word)] $variant),* }
+
+        impl $name {
+            pub const ALL: [Self; [$($word),*].len()] = [$(Self::$variant),*];
+
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+    };
+}
+pub(super) use words;
+
+/// Makes such an enum a [`Named`] one that parses itself.
+macro_rules! named_by {
+    ($type:ty) => {
+        impl $crate::board::names::Named for $type {
+            const ALL: &'static [Self] = &Self::ALL;
+            fn name(self) -> &'static str {
+                self.as_str()
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                $crate::board::names::named(text)
+            }
+        }
+    };
+}
+pub(super) use named_by;

@@ -1,0 +1,133 @@
+//! What the overseer saw and did: kept with its evidence.
+
+use super::names::{Named, named};
+use super::prelude::*;
+
+/// A way of working that leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Behaviour {
+    InfiniteLoop,
+    RepeatedFailures,
+    Stagnation,
+    TokenExhaustion,
+    Timeout,
+    Oscillation,
+    ScopeCreep,
+    /// Whatever somebody says is wrong; no detector finds it.
+    Reported,
+}
+
+impl Behaviour {
+    /// What is looked for.
+    pub const ALL: [Self; 7] = [
+        Self::InfiniteLoop,
+        Self::RepeatedFailures,
+        Self::Stagnation,
+        Self::TokenExhaustion,
+        Self::Timeout,
+        Self::Oscillation,
+        Self::ScopeCreep,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InfiniteLoop => "infinite_loop",
+            Self::RepeatedFailures => "repeated_failures",
+            Self::Stagnation => "stagnation",
+            Self::TokenExhaustion => "token_exhaustion",
+            Self::Timeout => "timeout",
+            Self::Oscillation => "oscillation",
+            Self::ScopeCreep => "scope_creep",
+            Self::Reported => "reported",
+        }
+    }
+
+    /// Somebody else, or the same agent anew, could simply go on where this one has to stop.
+    pub fn is_exhaustion(self) -> bool {
+        matches!(self, Self::TokenExhaustion | Self::Timeout)
+    }
+}
+
+impl Named for Behaviour {
+    const ALL: &'static [Self] = &Self::ALL;
+    fn name(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl std::str::FromStr for Behaviour {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == Self::Reported.as_str() { Ok(Self::Reported) } else { named(text) }
+    }
+}
+
+words! {
+    /// What is done about it.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Action {
+        Nudge = "nudge",
+        Halt = "halt",
+        Escalate = "escalate",
+    }
+}
+
+impl Action {
+    /// A halt is the strongest answer: it follows a question that no person answered.
+    pub fn strength(self) -> u8 {
+        match self {
+            Self::Nudge => 0,
+            Self::Escalate => 1,
+            Self::Halt => 2,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Gravity {
+    Warning,
+    Critical,
+}
+
+record! {
+    /// Something that was done about an agent, and why.
+    pub struct Intervention {
+        /// `intervention-N`.
+        pub id: String,
+        pub time: Wall,
+        pub agent: AgentId,
+        /// Of the agent: what was done about a former one says nothing about this one.
+        pub incarnation: u64,
+        pub task_id: Option<TaskId>,
+        pub epoch: Option<u64>,
+        pub behaviour: Behaviour,
+        pub action: Action,
+        pub severity: Gravity,
+        /// From 0 to 1.
+        pub confidence: f64,
+        always pub evidence: Vec<String>,
+        /// Whoever did it: the person whose watcher or run noticed, or an agent that oversees.
+        pub by: AgentId,
+    }
+}
+
+impl Intervention {
+    /// The N of its id.
+    pub fn number(&self) -> u64 {
+        self.id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether it is about this agent, not a former one of its name, at this piece of work.
+    pub fn concerns(&self, agent: &AgentId, incarnation: u64, task: Option<&TaskId>) -> bool {
+        &self.agent == agent && self.incarnation == incarnation && self.task_id.as_ref() == task
+    }
+}
+
+/// So much is told of what was seen: enough to check it, and a bound.
+pub const EVIDENCE_LINES: usize = 20;
+pub const EVIDENCE_CHARS: usize = 500;
+
+/// The board remembers so many; the log remembers all.
+pub const INTERVENTIONS_KEPT: usize = 100;

@@ -1,0 +1,284 @@
+//! Patterns taken apart, and the one search that decides both matching and overlap.
+//!
+//! A pattern is a row of names and gaps (`**`), a name a row of characters and gaps (`*`). Whether two such
+//! rows can stand for the same thing is one question on both levels, answered by one table: cell (i, j) says
+//! whether the rest of the first row from i and the rest of the second from j have something in common. Every
+//! cell is filled once, so no number of stars makes it slow; recursion without the table would be exponential.
+
+use super::spelling::{folded, is_skipped, spelled_out};
+
+/// What takes the place of a wildcard in an example.
+const ANY_LETTER: char = 'x';
+
+/// A piece of a row that is either a gap (any number of anything, also none) or stands for exactly one thing.
+trait Piece {
+    fn is_gap(&self) -> bool;
+}
+
+/// One element of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Glyph {
+    Char(char),
+    /// `?`
+    AnyOne,
+    /// `*`
+    AnyRun,
+}
+
+/// One element of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Name(Vec<Glyph>),
+    /// `**`
+    AnyNames,
+}
+
+impl Piece for Glyph {
+    fn is_gap(&self) -> bool {
+        matches!(self, Self::AnyRun)
+    }
+}
+
+impl Piece for Part {
+    fn is_gap(&self) -> bool {
+        matches!(self, Self::AnyNames)
+    }
+}
+
+impl Glyph {
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Char(a), Self::Char(b)) => a == b,
+            _ => true,
+        }
+    }
+}
+
+impl Part {
+    fn meets(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Name(a), Self::Name(b)) => common(a, b, Glyph::meets).is_some(),
+            _ => true,
+        }
+    }
+
+    fn is_literal(&self) -> bool {
+        matches!(self, Self::Name(glyphs) if glyphs.iter().all(|glyph| matches!(glyph, Glyph::Char(_))))
+    }
+}
+
+/// How the letters of a pattern are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    Exact,
+    /// One letter for each letter, so that what fits exactly fits here too.
+    IgnoringCase,
+    /// As `IgnoringCase`, but `ß` is `ss`, and what only picks a drawing is left out. It is tried beside the other
+    /// and not in its place: here `?` no longer fits `ß`.
+    SpelledOut,
+}
+
+/// A pattern taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Shape(Vec<Part>);
+
+impl Shape {
+    /// Takes apart the canonical text of a pattern.
+    pub fn of(text: &str, reading: Reading) -> Self {
+        let mut parts: Vec<Part> = text
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .map(|name| if name == "**" { Part::AnyNames } else { Part::Name(glyphs_of(name, reading)) })
+            .collect();
+        // Below a directory there is at least one more name; the directory itself is no file.
+        if text.ends_with('/') {
+            parts.push(Part::AnyNames);
+        }
+        if parts.last() == Some(&Part::AnyNames) {
+            parts.push(Part::Name(vec![Glyph::AnyRun]));
+        }
+        Self(parts)
+    }
+
+    /// The shape of a path, in which `*` and `?` are letters like others.
+    pub fn of_path(path: &str) -> Self {
+        Self(path.split('/').map(|name| Part::Name(name.chars().map(Glyph::Char).collect())).collect())
+    }
+
+    /// As [`Self::of_path`], in this reading.
+    pub fn of_file(path: &str, reading: Reading) -> Self {
+        let name = |name: &str| {
+            let glyphs = name.chars().flat_map(|c| match c {
+                '*' | '?' => vec![Glyph::Char(c)],
+                _ => glyphs_of(c.encode_utf8(&mut [0; 4]), reading),
+            });
+            Part::Name(glyphs.collect())
+        };
+        Self(path.split('/').map(name).collect())
+    }
+
+    /// Whether something fits both shapes.
+    pub fn meets(&self, other: &Self) -> bool {
+        common(&self.0, &other.0, Part::meets).is_some()
+    }
+
+    /// Whether two tasks with these shapes could get in each other's way: something fits both, or one is a
+    /// file that the other needs as a directory.
+    pub fn collides(&self, other: &Self) -> bool {
+        let shared = self.shared_literals(other);
+        match (&self.0[shared..], &other.0[shared..]) {
+            ([], _) | (_, []) => true,
+            // Two different names written out decide it in nearly every case, without a table.
+            ([a, ..], [b, ..]) if a.is_literal() && b.is_literal() => false,
+            (a, b) => common(a, b, Part::meets).is_some(),
+        }
+    }
+
+    /// An example of a path over which the shapes collide, or nothing if they do not.
+    pub fn collision(&self, other: &Self) -> Option<String> {
+        let shared = self.shared_literals(other);
+        if shared == self.0.len() {
+            return other.example_in_both(other);
+        }
+        if shared == other.0.len() {
+            return self.example_in_both(self);
+        }
+        self.example_in_both(other)
+    }
+
+    fn example_in_both(&self, other: &Self) -> Option<String> {
+        let steps = common(&self.0, &other.0, Part::meets)?;
+        let names = steps.iter().map(|step| match step.pieces(&self.0, &other.0) {
+            (Some(Part::Name(a)), Some(Part::Name(b))) => name_in_both(a, b),
+            (Some(Part::Name(only)), _) | (_, Some(Part::Name(only))) => name_in_both(only, only),
+            _ => ANY_LETTER.to_string(),
+        });
+        Some(names.collect::<Vec<String>>().join("/"))
+    }
+
+    /// The names at the beginning that are written out.
+    pub fn names_at_start(&self) -> impl Iterator<Item = String> {
+        let letters = |glyph: &Glyph| if let Glyph::Char(c) = glyph { Some(*c) } else { None };
+        self.0.iter().map_while(move |part| match part {
+            Part::Name(glyphs) => glyphs.iter().map(letters).collect(),
+            Part::AnyNames => None,
+        })
+    }
+
+    /// How many names at the beginning are written out and equal in both.
+    fn shared_literals(&self, other: &Self) -> usize {
+        self.0.iter().zip(&other.0).take_while(|(a, b)| a == b && a.is_literal()).count()
+    }
+}
+
+/// Whether reading a text spelled out makes a difference.
+pub(super) fn can_be_spelled_out(text: &str) -> bool {
+    !text.is_ascii() && text.chars().any(|c| is_skipped(c) || spelled_out(c).is_some())
+}
+
+fn glyphs_of(name: &str, reading: Reading) -> Vec<Glyph> {
+    let mut glyphs = Vec::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '*' => glyphs.push(Glyph::AnyRun),
+            '?' => glyphs.push(Glyph::AnyOne),
+            _ if reading == Reading::Exact => glyphs.push(Glyph::Char(c)),
+            _ if reading == Reading::IgnoringCase => glyphs.push(Glyph::Char(folded(c))),
+            _ if is_skipped(c) => {}
+            _ => match spelled_out(c) {
+                Some(letters) => glyphs.extend(letters.into_iter().map(Glyph::Char)),
+                None => glyphs.push(Glyph::Char(folded(c))),
+            },
+        }
+    }
+    glyphs
+}
+
+fn name_in_both(a: &[Glyph], b: &[Glyph]) -> String {
+    let letters = common(a, b, Glyph::meets).unwrap_or_default();
+    let name: String = letters
+        .iter()
+        .map(|step| match step.pieces(a, b) {
+            (Some(Glyph::Char(c)), _) | (_, Some(Glyph::Char(c))) => *c,
+            _ => ANY_LETTER,
+        })
+        .collect();
+    // Two stars have the empty name in common, and no file has it.
+    if name.is_empty() { ANY_LETTER.to_string() } else { name }
+}
+
+/// One thing both rows stand for: which piece of which row it comes from. The other row has a gap there.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Both(usize, usize),
+    First(usize),
+    Second(usize),
+}
+
+impl Step {
+    fn pieces<'r, P>(self, first: &'r [P], second: &'r [P]) -> (Option<&'r P>, Option<&'r P>) {
+        match self {
+            Self::Both(i, j) => (first.get(i), second.get(j)),
+            Self::First(i) => (first.get(i), None),
+            Self::Second(j) => (None, second.get(j)),
+        }
+    }
+}
+
+/// Finds something both rows stand for, or nothing if there is no such thing.
+fn common<P: Piece>(first: &[P], second: &[P], meets: impl Fn(&P, &P) -> bool) -> Option<Vec<Step>> {
+    let width = second.len() + 1;
+    let mut moves: Vec<Option<Move>> = vec![None; (first.len() + 1) * width];
+    for i in (0..=first.len()).rev() {
+        for j in (0..=second.len()).rev() {
+            let leads_on = |i: usize, j: usize| moves[i * width + j].is_some();
+            let best = match (first.get(i), second.get(j)) {
+                (None, None) => Some(Move::End),
+                (Some(a), _) if a.is_gap() && leads_on(i + 1, j) => Some(Move::LeaveFirst),
+                (_, Some(b)) if b.is_gap() && leads_on(i, j + 1) => Some(Move::LeaveSecond),
+                (Some(a), Some(b)) => match (a.is_gap(), b.is_gap()) {
+                    (true, false) => leads_on(i, j + 1).then_some(Move::TakeSecond),
+                    (false, true) => leads_on(i + 1, j).then_some(Move::TakeFirst),
+                    (false, false) => (leads_on(i + 1, j + 1) && meets(a, b)).then_some(Move::TakeBoth),
+                    (true, true) => None,
+                },
+                _ => None,
+            };
+            moves[i * width + j] = best;
+        }
+    }
+    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
+    loop {
+        match moves[i * width + j]? {
+            Move::End => return Some(steps),
+            Move::LeaveFirst => i += 1,
+            Move::LeaveSecond => j += 1,
+            Move::TakeFirst => {
+                steps.push(Step::First(i));
+                i += 1;
+            }
+            Move::TakeSecond => {
+                steps.push(Step::Second(j));
+                j += 1;
+            }
+            Move::TakeBoth => {
+                steps.push(Step::Both(i, j));
+                i += 1;
+                j += 1;
+            }
+        }
+    }
+}
+
+/// What to do in a cell of the table to reach the end of both rows.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    End,
+    /// The gap ends here.
+    LeaveFirst,
+    LeaveSecond,
+    /// The other row's gap swallows this piece.
+    TakeFirst,
+    TakeSecond,
+    TakeBoth,
+}

@@ -1,0 +1,10 @@
+//! What nearly every record is made of.
+
+pub use schemars::JsonSchema;
+pub use serde::{Deserialize, Serialize};
+
+pub(super) use super::fields::{logged, record};
+pub use super::ids::*;
+pub(super) use super::names::{named_by, words};
+pub(super) use super::refusal::refusal;
+pub use super::time::*;

@@ -1,0 +1,42 @@
+//! Approvals where one is not enough: who has vouched for the commit under review, and how many have to.
+
+use super::prelude::*;
+use super::review::Approval;
+
+/// What several reviewers have said for the commit under review. It stands in the head, because whoever looks for
+/// something to review is offered it only if he has not approved it already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approvals {
+    /// How many different reviewers the project asked for when the last of them approved.
+    pub needed: u32,
+    pub by: Vec<Approval>,
+}
+
+impl Approvals {
+    pub fn is_enough(&self) -> bool {
+        self.by.len() >= self.needed as usize
+    }
+
+    pub fn has(&self, agent: &AgentId) -> bool {
+        self.by.iter().any(|approval| approval.reviewer.is_same(agent))
+    }
+
+    pub fn are_about(&self, commit: &CommitId) -> bool {
+        self.by.iter().all(|approval| &approval.commit == commit)
+    }
+
+    /// Whether every one of them was given by somebody else.
+    pub fn are_by_different(&self) -> bool {
+        let is_first = |(at, approval): (usize, &Approval)| {
+            !self.by[..at].iter().any(|earlier| earlier.reviewer.is_same(&approval.reviewer))
+        };
+        self.by.iter().enumerate().all(is_first)
+    }
+
+    /// `1 of 2 approvals (reviewer-1)`
+    pub fn words(&self) -> String {
+        let names: Vec<&str> = self.by.iter().map(|approval| approval.reviewer.as_str()).collect();
+        format!("{} of {} approvals ({})", self.by.len(), self.needed, names.join(", "))
+    }
+}

@@ -1,0 +1,264 @@
+//! Verdicts: what a reviewer found, and the approval that only somebody else can give.
+
+use super::checklist::{Answered, GivenAnswer};
+use super::prelude::*;
+
+words! {
+    #[derive(PartialOrd, Ord)]
+    pub enum Severity {
+        Critical = "critical",
+        Major = "major",
+        Minor = "minor",
+        Nitpick = "nitpick",
+    }
+}
+
+impl Severity {
+    /// Whether an open issue of this severity forbids an approval.
+    pub fn blocks(self) -> bool {
+        matches!(self, Self::Critical | Self::Major)
+    }
+}
+
+named_by!(Severity);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approve,
+    RequestChanges,
+    NeedsDiscussion,
+}
+
+words! {
+    pub enum IssueStatus {
+        Open = "open",
+        Partial = "partial",
+        Resolved = "resolved",
+    }
+}
+
+named_by!(IssueStatus);
+
+record! {
+    /// One finding, as a reviewer states it.
+    pub struct Finding {
+        pub severity: Severity,
+        #[serde(alias = "file_path")]
+        pub file: String,
+        #[serde(alias = "line_start")]
+        pub line: u32,
+        pub line_end: Option<u32>,
+        #[serde(alias = "text")]
+        pub issue: String,
+        pub suggestion: Option<String>,
+        pub code_before: Option<String>,
+        pub code_after: Option<String>,
+    }
+}
+
+/// What one round said about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    New,
+    StillPresent,
+    Partial,
+    Resolved,
+}
+
+impl Standing {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::StillPresent => "still present",
+            Self::Partial => "partial",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+record! {
+    /// An issue in one round of review.
+    pub struct IssueRound {
+        pub round: u32,
+        pub standing: Standing,
+        pub severity: Severity,
+        /// Where it stood in the commit of that round.
+        pub line: u32,
+        /// It had been resolved before, and is there again.
+        pub reopened: bool,
+        /// The words it was raised with again, where they are others than those before.
+        pub words: Option<String>,
+        /// An approval closed it without a word about it; it is open again if that approval does not hold.
+        pub unnamed: bool,
+    }
+
+    /// A finding with a name that holds across rounds.
+    pub struct Issue {
+        /// `i1`, `i2`, …: counted per task, never reused.
+        pub id: String,
+        pub status: IssueStatus,
+        pub raised_by: AgentId,
+        /// The round it was raised in.
+        pub round: u32,
+        pub severity: Severity,
+        pub file: String,
+        /// Where it stands in the commit `seen_at`: it follows the lines when others come or go above it.
+        pub line: u32,
+        pub line_end: Option<u32>,
+        pub issue: String,
+        pub suggestion: Option<String>,
+        pub code_before: Option<String>,
+        pub code_after: Option<String>,
+        /// The reviewed commit that `file` and `line` are about.
+        pub seen_at: Option<CommitId>,
+        /// When it was raised, its line had stood there in the review before too, and nobody had objected.
+        pub on_old_lines: bool,
+        /// What became of it, round by round.
+        pub rounds: Vec<IssueRound>,
+    }
+}
+
+impl Issue {
+    pub fn from_finding(finding: &Finding, id: String, round: u32, raised_by: AgentId) -> Self {
+        Self {
+            id,
+            status: IssueStatus::Open,
+            raised_by,
+            round,
+            severity: finding.severity,
+            file: finding.file.clone(),
+            line: finding.line,
+            line_end: finding.line_end,
+            issue: finding.issue.clone(),
+            suggestion: finding.suggestion.clone(),
+            code_before: finding.code_before.clone(),
+            code_after: finding.code_after.clone(),
+            seen_at: None,
+            on_old_lines: false,
+            rounds: Vec::new(),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.status != IssueStatus::Resolved
+    }
+
+    /// The last word on it up to and including this round.
+    pub fn in_round(&self, round: u32) -> Option<&IssueRound> {
+        self.rounds.iter().rfind(|said| said.round <= round)
+    }
+
+    /// Whether it was open when this round ended, and how grave it was then.
+    pub fn open_after(&self, round: u32) -> Option<Severity> {
+        self.in_round(round).filter(|said| said.standing != Standing::Resolved).map(|said| said.severity)
+    }
+
+    /// The words it was raised with last.
+    pub fn last_words(&self) -> &str {
+        self.rounds.iter().rev().find_map(|said| said.words.as_deref()).unwrap_or(&self.issue)
+    }
+
+    /// Takes back that it is resolved: what was said before counts again.
+    pub fn open_again(&mut self) {
+        self.rounds.pop();
+        let partial = self.rounds.last().is_some_and(|said| said.standing == Standing::Partial);
+        self.status = if partial { IssueStatus::Partial } else { IssueStatus::Open };
+        // It came and went in one round.
+        if self.rounds.is_empty() {
+            self.begin();
+        }
+    }
+
+    /// Puts on record that it was raised.
+    pub fn begin(&mut self) {
+        self.rounds.push(IssueRound {
+            round: self.round,
+            standing: Standing::New,
+            severity: self.severity,
+            line: self.line,
+            reopened: false,
+            words: None,
+            unnamed: false,
+        });
+    }
+
+    /// It was raised in an earlier round than the one that spoke of it last.
+    pub fn is_from_before(&self) -> bool {
+        self.rounds.last().is_some_and(|said| said.round > self.round)
+    }
+
+    /// Its story: `round 1 new, round 2 resolved, round 3 still present (reopened)`.
+    pub fn story(&self) -> String {
+        let told = self.rounds.iter().map(|said| {
+            let reopened = if said.reopened { " (reopened)" } else { "" };
+            format!("round {} {}{reopened}", said.round, said.standing.as_str())
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
+record! {
+    /// What the reviewer says has become of an earlier issue.
+    pub struct PriorStatus {
+        #[serde(rename = "issue")]
+        pub id: String,
+        pub status: IssueStatus,
+    }
+
+    /// A whole review as an agent may hand it in.
+    #[derive(Default)]
+    pub struct Feedback {
+        pub verdict: Option<Verdict>,
+        pub commit: Option<CommitId>,
+        /// Why, in a sentence or two.
+        #[serde(default, alias = "reason")]
+        pub summary: String,
+        pub issues: Vec<Finding>,
+        pub prior: Vec<PriorStatus>,
+        /// An answer to every item of the checklist.
+        pub checklist: Vec<GivenAnswer>,
+        pub questions: Vec<String>,
+        pub strengths: Vec<String>,
+        pub approval_conditions: Vec<String>,
+        pub files_reviewed: Vec<String>,
+    }
+
+    /// A verdict that was given.
+    pub struct Review {
+        pub round: u32,
+        pub reviewer: AgentId,
+        pub time: Wall,
+        pub commit: CommitId,
+        pub verdict: Verdict,
+        pub summary: String,
+        /// The content that was judged.
+        pub tree: Option<CommitId>,
+        /// The reviewer asked for changes; everything was green and only small issues were left for the second time, so it
+        /// counts as an approval with notes.
+        pub accepted_with_notes: bool,
+        /// It was the red team's turn on what a reviewer had approved.
+        pub red_team: bool,
+        /// The checklist as it was answered.
+        pub checklist: Vec<Answered>,
+        /// Ids of the issues this review raised.
+        pub raised: Vec<String>,
+        /// Ids of the earlier issues that it raised again or did not call resolved.
+        pub kept_open: Vec<String>,
+        pub strengths: Vec<String>,
+        pub approval_conditions: Vec<String>,
+        pub files_reviewed: Vec<String>,
+    }
+
+    /// Somebody other than the implementers vouches for exactly this commit.
+    pub struct Approval {
+        pub reviewer: AgentId,
+        pub commit: CommitId,
+        pub time: Wall,
+        /// The reviewer looked at changes to agent or tool configuration and lets them through.
+        pub protected_paths_allowed: bool,
+        /// The small issues that were left open when it was accepted with notes.
+        pub notes: Vec<String>,
+    }
+}

@@ -1,0 +1,349 @@
+//! New tasks: one, or a whole plan, all or nothing.
+
+use super::prelude::*;
+
+/// Most tasks one board may hold; past that, archive.
+const MOST_TASKS: usize = 20_000;
+
+record! {
+    /// A task as somebody proposes it.
+    pub struct NewTask {
+        pub id: TaskId,
+        pub title: String,
+        #[serde(default, alias = "desc", skip_serializing_if = "String::is_empty")]
+        pub description: String,
+        #[serde(alias = "spec")]
+        pub spec_ref: Option<String>,
+        #[serde(alias = "acceptance_criteria")]
+        pub done_when: Vec<String>,
+        #[serde(default)]
+        pub scope: Scope,
+        /// What its reviewer has to answer, beside what the project asks of every task of its risk.
+        #[serde(alias = "reviewer_checklist")]
+        pub checklist: Vec<String>,
+        /// Paths nobody else may own; the scope if absent.
+        pub owns: Vec<PathPattern>,
+        #[serde(alias = "dependencies")]
+        pub depends_on: Vec<TaskId>,
+        #[serde(default)]
+        pub priority: i64,
+        #[serde(default)]
+        pub kind: Kind,
+        #[serde(default)]
+        pub risk: Risk,
+        #[serde(default = "Role::coder", alias = "owner_role")]
+        pub role: Role,
+        pub parent: Option<TaskId>,
+        pub tags: Vec<String>,
+        pub inputs: Vec<String>,
+        #[serde(alias = "outputs")]
+        pub expected_outputs: Vec<String>,
+        pub max_coder_iterations: Option<u32>,
+        pub max_review_cycles: Option<u32>,
+        /// How many files it will probably change; a plan is checked by it.
+        pub expected_files: Option<u32>,
+        /// How many lines it will probably change; a plan is checked by it.
+        pub expected_lines: Option<u32>,
+        /// How many minutes it is given; at most 12 for a coder's work.
+        pub timebox_minutes: Option<u32>,
+    }
+}
+
+impl NewTask {
+    /// A task of which nothing is said yet.
+    pub fn blank(id: TaskId) -> Self {
+        Self {
+            id,
+            title: String::new(),
+            description: String::new(),
+            spec_ref: None,
+            done_when: Vec::new(),
+            scope: Scope::default(),
+            checklist: Vec::new(),
+            owns: Vec::new(),
+            depends_on: Vec::new(),
+            priority: 0,
+            kind: Kind::default(),
+            risk: Risk::default(),
+            role: Role::coder(),
+            parent: None,
+            tags: Vec::new(),
+            inputs: Vec::new(),
+            expected_outputs: Vec::new(),
+            max_coder_iterations: None,
+            max_review_cycles: None,
+            expected_files: None,
+            expected_lines: None,
+            timebox_minutes: None,
+        }
+    }
+
+    /// The paths that nobody else may own.
+    pub fn owned(&self) -> Vec<PathPattern> {
+        if self.owns.is_empty() { self.scope.inside.clone() } else { self.owns.clone() }
+    }
+}
+
+logged! {
+    pub struct AddTasks {
+        always pub tasks: Vec<NewTask>,
+        always pub finalize: bool,
+        /// Those whose `spec_ref` names a file that is there.
+        #[serde(default)]
+        always pub specs_found: Vec<TaskId>,
+        /// They are a work graph: what they wait for is there and goes round in no circle, drafts or not.
+        pub as_graph: bool,
+        /// What that graph is called, if anybody has named it.
+        pub graph_id: Option<GraphId>,
+    }
+}
+
+impl AddTasks {
+    /// A single task, of no graph of its own.
+    pub fn one(task: NewTask, finalize: bool, specs_found: Vec<TaskId>) -> Self {
+        Self { tasks: vec![task], finalize, specs_found, as_graph: false, graph_id: None }
+    }
+}
+
+outcome!(Planned { tasks: Vec<TaskId>, status: Status });
+
+impl Verb for AddTasks {
+    const OPERATION: Option<Operation> = Some(Operation::Plan);
+    type Outcome = Planned;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        plans(board, call, "add tasks")?;
+        check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
+        if self.finalize {
+            call.check_switches(None)?;
+        }
+        check_new(board, call, &self.tasks)?;
+        if let Some(graph) = &self.graph_id {
+            check_graph_id(board, graph)?;
+        }
+        if self.as_graph {
+            check_dependencies(board, call, &self.tasks)?;
+        }
+        if self.finalize { check_finalizable(board, call, &self.tasks, &self.specs_found) } else { Ok(()) }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        add(board, call, &self.tasks, self.finalize);
+        if let Some(graph) = &self.graph_id {
+            board.rest.graph_id = Some(graph.clone());
+        }
+        let status = if self.finalize { Status::Idle } else { Status::Draft };
+        Planned { tasks: self.tasks.iter().map(|task| task.id.clone()).collect(), status }
+    }
+
+    fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
+        named(&self.tasks)
+    }
+}
+
+/// Every id these tasks take or wait for.
+pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
+    tasks.iter().flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on)).cloned().collect()
+}
+
+/// Whether these could be added as drafts.
+pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+    if tasks.is_empty() {
+        return Err(refusal!(Code::Incomplete, "there is no task to add"));
+    }
+    if board.tasks.len() + tasks.len() > MOST_TASKS {
+        return Err(refusal!(Code::Limit, "a board holds at most {MOST_TASKS} tasks")
+            .hint("`liza archive` moves finished tasks away"));
+    }
+    let mut seen: BTreeSet<String> = board.tasks.iter().map(|task| task.id.folded()).collect();
+    seen.extend(call.world.archived.keys().map(TaskId::folded));
+    for task in tasks {
+        if !seen.insert(task.id.folded()) {
+            return Err(Refusal::new(
+                Code::IdTaken,
+                format!("the id `{}` is taken (ids are compared ignoring case)", task.id),
+            )
+            .hint("choose another id; ids are never reused, not even those of archived tasks")
+            .detail("task", task.id.as_str()));
+        }
+        check_fields(task)?;
+    }
+    Ok(())
+}
+
+pub fn check_fields(task: &NewTask) -> Result<(), Refusal> {
+    text_given("title", &task.title)?;
+    if task.title.chars().count() > LONGEST_TITLE {
+        return Err(Refusal::new(
+            Code::Limit,
+            format!("the title of `{}` is longer than {LONGEST_TITLE} characters", task.id),
+        )
+        .hint("keep the title short and say the rest in the description")
+        .detail("field", "title"));
+    }
+    text_fits("description", &task.description)?;
+    text_fits("spec_ref", task.spec_ref.as_deref().unwrap_or_default())?;
+    for (field, limit) in [
+        ("max_coder_iterations", task.max_coder_iterations),
+        ("max_review_cycles", task.max_review_cycles),
+        ("timebox_minutes", task.timebox_minutes),
+    ] {
+        if limit == Some(0) {
+            return Err(refusal!(Code::Value, "{field} must be at least 1").detail("field", field));
+        }
+    }
+    if exceeds_hard_cap(&task.role, &task.tags, task.timebox_minutes) {
+        return Err(refusal!(
+            Code::Limit,
+            "task `{}` is given {} minutes; a coder's work is given at most {HARD_CAP_MINUTES}",
+            task.id,
+            task.timebox_minutes.unwrap_or_default()
+        )
+        .hint("cut it into smaller tasks, or tag what brings the parts together with `merge`")
+        .detail("task", task.id.as_str())
+        .detail("field", "timebox_minutes"));
+    }
+    for (field, texts) in [
+        ("done_when", &task.done_when),
+        ("checklist", &task.checklist),
+        ("tags", &task.tags),
+        ("inputs", &task.inputs),
+        ("expected_outputs", &task.expected_outputs),
+    ] {
+        too_many(field, texts.len())?;
+        texts.iter().try_for_each(|text| text_given(field, text))?;
+    }
+    for (field, count) in [
+        ("depends_on", task.depends_on.len()),
+        ("scope.in", task.scope.inside.len()),
+        ("scope.out", task.scope.outside.len()),
+        ("owns", task.owns.len()),
+    ] {
+        too_many(field, count)?;
+    }
+    if task.depends_on.contains(&task.id) {
+        return Err(refusal!(Code::Cycle, "task `{}` depends on itself", task.id)
+            .hint(format!("name other tasks with --depends, not `{}`", task.id)));
+    }
+    Ok(())
+}
+
+fn too_many(field: &str, count: usize) -> Result<(), Refusal> {
+    if count <= MOST_ITEMS {
+        return Ok(());
+    }
+    Err(refusal!(Code::Limit, "{field} has {count} entries; the limit is {MOST_ITEMS}")
+        .detail("field", field))
+}
+
+/// Whether these new tasks could be claimable at once.
+pub fn check_finalizable(
+    board: &Board,
+    call: &Call,
+    tasks: &[NewTask],
+    specs_found: &[TaskId],
+) -> Result<(), Refusal> {
+    let specs_found: BTreeSet<&TaskId> = specs_found.iter().collect();
+    for task in tasks {
+        check_complete(
+            &task.id,
+            &task.done_when,
+            task.spec_ref.as_deref(),
+            specs_found.contains(&task.id),
+            &task.scope,
+        )?;
+    }
+    check_dependencies(board, call, tasks)
+}
+
+/// A board has one work graph: its reports and files go by one name.
+fn check_graph_id(board: &Board, graph: &GraphId) -> Result<(), Refusal> {
+    match &board.rest.graph_id {
+        Some(known) if known != graph => {
+            Err(refusal!(Code::Value, "the work graph of this board is `{known}`, not `{graph}`")
+                .hint(format!(
+                    "give the plan the id `{known}`, or none: its tasks join the graph that is there"
+                ))
+                .detail("graph_id", known.as_str()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What these tasks wait for exists, and they do not wait for each other in a circle.
+fn check_dependencies(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+    let known: BTreeSet<&TaskId> =
+        board.tasks.iter().map(|task| &task.id).chain(tasks.iter().map(|task| &task.id)).collect();
+    for task in tasks {
+        for dependency in &task.depends_on {
+            if !known.contains(dependency) && !call.world.archived.contains_key(dependency) {
+                return Err(dependency_missing(&task.id, dependency));
+            }
+        }
+    }
+    let graph = Graph::of(&board.tasks).with(tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
+    no_cycle(&graph.below(tasks.iter().map(|task| &task.id)))
+}
+
+pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
+    refusal!(Code::DependencyMissing, "task `{task}` depends on `{dependency}`, which does not exist")
+        .hint("add that task first, or put both into one `liza plan` file")
+        .detail("task", task.as_str())
+        .detail("dependency", dependency.as_str())
+}
+
+/// Adds what was checked.
+pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
+    if board.rest.goal.status == GoalStatus::Complete {
+        board.rest.goal.status = GoalStatus::InProgress;
+    }
+    for new in tasks {
+        let mut head = Head::new(new.id.clone(), new.role.clone());
+        let mut body = Body::new(&new.title, call.by.id(), call.now.wall);
+        new.write_into(&mut head, &mut body);
+        body.history.push(entry(call, Event::Created));
+        if finalize {
+            head.status = Status::Idle;
+            body.history.push(entry(call, Event::Finalized).step(Status::Draft, Status::Idle));
+        }
+        board.tasks.push(Task::new(head, body));
+    }
+}
+
+/// Names everything that is missing at once, so that it can be mended at once.
+pub fn check_complete(
+    id: &TaskId,
+    done_when: &[String],
+    spec_ref: Option<&str>,
+    spec_found: bool,
+    scope: &Scope,
+) -> Result<(), Refusal> {
+    let mut missing = Vec::new();
+    if done_when.is_empty() {
+        missing.push("done_when (--done CRITERION)".to_owned());
+    }
+    match spec_ref {
+        None => missing.push("spec_ref (--spec FILE)".to_owned()),
+        Some(spec) if !spec_found => missing.push(format!("the file `{spec}` that spec_ref names")),
+        Some(_) => {}
+    }
+    if scope.inside.is_empty() {
+        missing.push("scope (--in PATH)".to_owned());
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(refusal!(Code::Incomplete, "task `{id}` is not complete: missing {}", missing.join(", "))
+        .hint("give what is missing; `liza task edit` gives it to a draft that is there")
+        .detail("task", id.as_str())
+        .detail("missing", missing))
+}
+
+pub fn no_cycle(graph: &Graph) -> Result<(), Refusal> {
+    let Some(cycle) = graph.cycle() else { return Ok(()) };
+    let mut round: Vec<&str> = cycle.iter().map(TaskId::as_str).collect();
+    round.push(round[0]);
+    Err(refusal!(Code::Cycle, "the dependencies go round in a circle: {}", round.join(" → "))
+        .hint("take one of these dependencies away")
+        .detail("cycle", cycle.iter().map(TaskId::as_str).collect::<Vec<_>>()))
+}

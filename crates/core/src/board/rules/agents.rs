@@ -1,0 +1,150 @@
+//! Identities: made by a person or a runner, one incarnation at a time.
+
+use super::prelude::*;
+
+logged! {
+    pub struct RegisterAgent {
+        pub id: AgentId,
+        always pub roles: Vec<Role>,
+        pub token_hash: String,
+        /// Roles that liza.yaml defines beside the built-in ones.
+        pub configured_roles: Vec<Role>,
+        pub runner: Option<Process>,
+        /// The id was chosen because nobody had it: taking over somebody's identity by accident is refused.
+        pub fresh: bool,
+        /// What the role registry allows it.
+        #[serde(default, skip_serializing_if = "Grants::is_default")]
+        pub grants: Grants,
+        /// The runner recorded for this id was seen alive.
+        pub former_runner_lives: bool,
+    }
+}
+
+outcome!(Registered { id: AgentId, roles: Vec<Role>, incarnation: u64 });
+
+impl Verb for RegisterAgent {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Registered;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "register agents")?;
+        if self.id.is_reserved() {
+            return Err(refusal!(Code::IdReserved, "`{}` cannot be the id of an agent", self.id)
+                .hint("choose another --id"));
+        }
+        if self.fresh && board.agent(&self.id).is_some() {
+            return Err(refusal!(Code::IdTaken, "there is an agent `{}` already", self.id));
+        }
+        let clash = board.rest.agents.keys().find(|known| {
+            known.as_str() != self.id.as_str() && known.as_str().eq_ignore_ascii_case(self.id.as_str())
+        });
+        if let Some(known) = clash {
+            return Err(refusal!(
+                Code::IdTaken,
+                "there is an agent `{known}`; ids are compared ignoring case"
+            ));
+        }
+        if self.roles.is_empty() {
+            return Err(refusal!(Code::Incomplete, "an agent needs a role").hint("--role coder, for example"));
+        }
+        for role in &self.roles {
+            // A runner supervises; whoever could register as one would have its rights.
+            let known = BUILT_IN_ROLES.contains(&role.as_str()) || self.configured_roles.contains(role);
+            if !known || role.as_str() == "runner" {
+                return Err(refusal!(Code::UnknownRole, "there is no role `{role}`").hint(format!(
+                    "roles: {}; more can be defined in liza.yaml",
+                    BUILT_IN_ROLES.join(", ")
+                )));
+            }
+        }
+        if self.former_runner_lives {
+            return Err(refusal!(Code::AgentRunning, "the runner of `{}` is alive", self.id)
+                .hint("stop it first, or register another id"));
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let former = board.agent(&self.id);
+        let incarnation = former.map_or(1, |agent| agent.incarnation + 1);
+        let spent = former.map(|agent| agent.spent).unwrap_or_default();
+        board.rest.agents.insert(
+            self.id.clone(),
+            Agent {
+                roles: self.roles.clone(),
+                incarnation,
+                token_hash: self.token_hash.clone(),
+                status: AgentStatus::Active,
+                registered_at: call.now.wall,
+                heartbeat: call.now.wall,
+                runner: self.runner.clone(),
+                grants: self.grants.clone(),
+                spent,
+            },
+        );
+        Registered { id: self.id.clone(), roles: self.roles.clone(), incarnation }
+    }
+}
+
+logged! {
+    pub struct RetireAgent {
+        pub id: AgentId,
+    }
+}
+
+outcome!(Retired { id: AgentId, status: AgentStatus });
+
+impl Verb for RetireAgent {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Retired;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        match board.agent(&self.id) {
+            None => Err(unknown_agent(&self.id)),
+            Some(agent) if !agent.is_active() => {
+                Err(refusal!(Code::Transition, "agent `{}` is retired already", self.id))
+            }
+            Some(_) if call.by.id() == self.id => Ok(()),
+            Some(_) => human_only(call, "retire another agent"),
+        }
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        if let Some(agent) = board.rest.agents.get_mut(&self.id) {
+            // Its runner stays on record: what runs under it still is this agent, and nobody else.
+            agent.status = AgentStatus::Retired;
+        }
+        Retired { id: self.id.clone(), status: AgentStatus::Retired }
+    }
+}
+
+fn unknown_agent(id: &AgentId) -> Refusal {
+    refusal!(Code::UnknownAgent, "there is no agent `{id}` on this board")
+        .hint("`liza agent list` shows them")
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Heartbeat {}
+
+outcome!(Seen { id: AgentId, heartbeat: Wall });
+
+impl Verb for Heartbeat {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Seen;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        match &call.by {
+            Actor::Human | Actor::Liza => {
+                Err(refusal!(Code::Identity, "a heartbeat is an agent's; no agent identity was given")
+                    .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE"))
+            }
+            Actor::Agent { id, .. } => board.agent(id).map(|_| ()).ok_or_else(|| unknown_agent(id)),
+        }
+    }
+
+    fn change(&self, _: &mut Board, call: &Call) -> Self::Outcome {
+        // That somebody acted is noted for every transition alike.
+        Seen { id: call.by.id(), heartbeat: call.now.wall }
+    }
+}

@@ -1,0 +1,231 @@
+//! Vouching for a commit, and what that rests on: no issue open, tests, and the word of every required gate.
+
+use super::prelude::*;
+use super::quorum::turn_of;
+use super::quorum::{count_in, quorum_holds};
+use super::verdict::{Judged, asked, check_verdict, record};
+
+logged! {
+    pub struct Approve {
+        pub task: TaskId,
+        pub commit: CommitId,
+        /// Where the branch is now.
+        pub branch_head: Option<CommitId>,
+        pub feedback: Feedback,
+        pub allow_protected: bool,
+        /// What the gates said about that commit's tree.
+        pub gates: Option<GateReport>,
+        /// What the project asks of every task of its risk.
+        pub of_risk: Vec<String>,
+        /// From this risk on the red team has a turn before the merge.
+        pub red_team_from: Option<Risk>,
+        /// How many different reviewers have to approve it, as the project asks of its risk.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        pub quorum: u32,
+        /// What changed since the reviews before.
+        pub drift: Vec<Drift>,
+    }
+}
+
+pub fn one() -> u32 {
+    1
+}
+
+pub fn is_one(quorum: &u32) -> bool {
+    *quorum == 1
+}
+
+impl Approve {
+    /// Everything that needs no gate to be run.
+    pub fn check_without_gates(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        check_verdict(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
+        let task = find(board, &self.task)?;
+        not_twice(task, call)?;
+        let body = task.body();
+        let kept_open = self
+            .feedback
+            .prior
+            .iter()
+            .filter(|prior| prior.status != IssueStatus::Resolved)
+            .filter_map(|prior| body.issues.iter().find(|issue| issue.id == prior.id))
+            .filter(|issue| issue.severity.blocks())
+            .map(|issue| issue.id.clone());
+        let new = self
+            .feedback
+            .issues
+            .iter()
+            .filter(|finding| finding.severity.blocks())
+            .map(|finding| format!("{}:{}", finding.file, finding.line));
+        let blocking: Vec<String> = kept_open.chain(new).collect();
+        if !blocking.is_empty() {
+            return Err(Refusal::new(
+                Code::IssuesOpen,
+                format!("critical or major issues are open: {}", blocking.join(", ")),
+            )
+            .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
+            .detail("issues", blocking));
+        }
+        let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
+        let unmet: Vec<&str> = answers
+            .iter()
+            .filter(|found| found.answer == Answer::No)
+            .map(|found| found.item.as_str())
+            .collect();
+        if !unmet.is_empty() {
+            return Err(Refusal::new(
+                Code::IssuesOpen,
+                format!("the checklist is answered with no: {}", unmet.join("; ")),
+            )
+            .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
+            .detail("items", unmet));
+        }
+        let Some(submission) = &body.submission else {
+            return Err(refusal!(Code::Tier0SkippedState, "task `{}` was never submitted", self.task));
+        };
+        if task.kind == Kind::Code && submission.tests.is_empty() {
+            return Err(Refusal::new(
+                Code::TestsMissing,
+                format!("task `{}` is a code task and its change brings no tests", self.task),
+            )
+            .hint("reject it and ask for tests; the patterns that count as tests stand in liza.yaml"));
+        }
+        if !submission.protected.is_empty() && !self.allow_protected {
+            return Err(refusal!(
+                Code::ProtectedPaths,
+                "the change touches configuration that agents and tools act on: {}",
+                submission.protected.join(", ")
+            )
+            .hint("if you have read those changes and want them, approve with --allow-protected")
+            .detail("paths", submission.protected.clone()));
+        }
+        Ok(())
+    }
+}
+
+outcome!(Approved { task: TaskId, status: Status, commit: CommitId, red_team: Option<RedTeamTurn>, approvals: Option<Approvals>, gates: Vec<GateOutcome> });
+
+impl Verb for Approve {
+    const OPERATION: Option<Operation> = Some(Operation::Review);
+    type Outcome = Approved;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        self.check_without_gates(board, call)?;
+        board.no_gate_is_gone(self.gates.as_ref(), "approve")?;
+        let Some(gates) = &self.gates else { return Ok(()) };
+        gates.check(&self.commit, "approve").map_err(|refusal| match refusal.code {
+            // It is not for the reviewer to mend it.
+            Code::GateRed => refusal.hint(format!(
+                "send it back: `liza review reject {} --commit … --reason … --issue …`; nothing was changed",
+                self.task
+            )),
+            _ => refusal,
+        })
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        board.note_gates(self.gates.as_ref());
+        let lease_seconds = board.config().lease_seconds;
+        let (head, body) = parts(board, &self.task);
+        let approval = Approval {
+            reviewer: call.by.id(),
+            commit: self.commit.clone(),
+            time: call.now.wall,
+            protected_paths_allowed: self.allow_protected,
+            notes: Vec::new(),
+        };
+        let enough = count_in(head, &approval, self.quorum, call);
+        let said = (&self.commit, Verdict::Approve, &self.feedback);
+        let mut judged = Judged::new(said, &self.of_risk, &self.drift);
+        // What an approval does not name, it resolves; one that still waits for another resolves nothing by silence.
+        judged.resolves_the_rest = enough;
+        record(head, body, call, &judged);
+        if self.gates.is_some() {
+            body.gates.clone_from(&self.gates);
+        }
+        let line = entry(call, Event::Approved).commit(&self.commit);
+        if enough {
+            head.status = Status::Approved;
+            head.red_team = turn_of(self.red_team_from, head.risk, &self.commit);
+            body.consecutive_rejections = 0;
+            body.rejection_reason = None;
+            body.rejection_feedback = None;
+            body.approval = Some(approval);
+            conclude(body, call, lease_seconds, Ending::Approved);
+            let line = line.step(Status::ReadyForReview, Status::Approved);
+            body.history.push(line.detail(self.feedback.summary.clone()));
+        } else {
+            let so_far = head.approvals.as_ref().map(Approvals::words).unwrap_or_default();
+            let summary = self.feedback.summary.trim();
+            let said = if summary.is_empty() { so_far } else { format!("{so_far}: {summary}") };
+            body.history.push(line.detail(said));
+        }
+        Approved {
+            task: self.task.clone(),
+            status: head.status,
+            commit: self.commit.clone(),
+            red_team: head.red_team.clone(),
+            approvals: head.approvals.clone(),
+            gates: results(self.gates.as_ref()),
+        }
+    }
+}
+
+logged! {
+    /// What the gates say about what is under review, for whoever is to judge it.
+    pub struct RecordGates {
+        pub task: TaskId,
+        pub gates: GateReport,
+    }
+}
+
+outcome!(GatesRecorded { task: TaskId, gates: Vec<GateOutcome> });
+
+impl Verb for RecordGates {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = GatesRecorded;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let task = find(board, &self.task)?;
+        reviews(board, call, &format!("record what the gates say about task `{}`", self.task))?;
+        if task.status != Status::ReadyForReview {
+            return Err(wrong_state(task, "judged by its gates", next_step(task)));
+        }
+        if task.review_commit.as_ref() != Some(&self.gates.commit) {
+            return Err(refusal!(
+                Code::Commit,
+                "the gates were asked about {}, and something else is under review",
+                self.gates.commit.short()
+            )
+            .hint(format!("look again: `liza review show {}`", self.task)));
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        board.note_gates(Some(&self.gates));
+        let (_, body) = parts(board, &self.task);
+        body.gates = Some(self.gates.clone());
+        GatesRecorded { task: self.task.clone(), gates: self.gates.results.clone() }
+    }
+}
+
+/// A verdict may only be given where no guard of the two-person rule is off; kept beside the verdicts it protects.
+pub fn approval_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
+    let Some(approval) = &task.body().approval else {
+        return Err(Refusal::new(
+            Code::Tier0UnapprovedMerge,
+            format!("task `{}` is {} and nobody has approved it", task.id, task.status),
+        )
+        .hint(next_step(task))
+        .detail("task", task.id.as_str()));
+    };
+    if call.guards.on(Guard::SelfApproval) {
+        not_an_implementer(task, call, &approval.reviewer, "approve")?;
+    }
+    quorum_holds(task, call)?;
+    let other = |approvals: &Approvals| !approvals.are_about(&approval.commit);
+    if Some(&approval.commit) != task.review_commit.as_ref() || task.approvals.as_ref().is_some_and(other) {
+        return Err(refusal!(Code::ApprovalVoid, "the approval of `{}` is for another commit", task.id));
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! A planner or a person rewrites what a task asks for.
+
+use super::add_tasks::{NewTask, check_complete, check_fields, dependency_missing, no_cycle};
+use super::claim::check_paths_free;
+use super::prelude::*;
+
+logged! {
+    /// The text as the editor found it and as it shall be: a change that another editor made in between is not overwritten.
+    pub struct EditTask {
+        pub before: Box<NewTask>,
+        pub after: Box<NewTask>,
+        /// The new `spec_ref` names a file that is there.
+        pub spec_found: bool,
+    }
+}
+
+outcome!(Edited {
+    task: TaskId,
+    status: Status,
+    changes: Vec<Change>,
+    /// What was handed in, approved or attacked before does not count any more.
+    judged_anew: bool,
+});
+
+impl EditTask {
+    /// Something else is asked for now, or it is to be judged in another way: what was judged before says nothing about it.
+    fn asks_for_more(&self) -> bool {
+        let asked = |task: &NewTask| {
+            let NewTask { description, done_when, checklist, scope, spec_ref, .. } = task.clone();
+            (description, done_when, checklist, scope, spec_ref)
+        };
+        let judged = |task: &NewTask| (task.kind, task.risk, task.role.clone(), task.depends_on.clone());
+        asked(&self.before) != asked(&self.after) || judged(&self.before) != judged(&self.after)
+    }
+
+    fn check_dependencies(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let (id, wanted) = (&self.after.id, &self.after.depends_on);
+        let known = |on: &TaskId| board.task(on).is_some() || call.world.archived.contains_key(on);
+        if let Some(missing) = wanted.iter().find(|on| !known(on)) {
+            return Err(dependency_missing(id, missing));
+        }
+        no_cycle(&Graph::of(&board.tasks).with([(id, wanted.as_slice())]).below([id]))
+    }
+
+    /// A task that holds paths cannot grow into those of another.
+    fn check_paths(&self, board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {
+        if !task.is_live(call.now) {
+            return Ok(());
+        }
+        let mut grown = task.clone();
+        grown.parts_mut().0.owns = self.after.owned();
+        check_paths_free(board, call, &grown)
+    }
+}
+
+impl Verb for EditTask {
+    const OPERATION: Option<Operation> = Some(Operation::Plan);
+    type Outcome = Edited;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let id = &self.after.id;
+        plans(board, call, "edit tasks")?;
+        let task = find(board, id)?;
+        no_intent(board, id)?;
+        if !matches!(task.status, Status::Draft | Status::Idle | Status::Blocked) {
+            let hint = format!(
+                "only DRAFT, IDLE and BLOCKED tasks are edited: `liza task block {id} --reason … --question …` first"
+            );
+            return Err(wrong_state(task, "edited", hint));
+        }
+        if task.hypothesis_exhausted() {
+            return Err(refusal!(
+                Code::HypothesisExhausted,
+                "two agents failed at task `{id}`; other words for it do not help"
+            )
+            .hint(format!("cut it anew: `liza task rescope {id} --into FILE --reason …`"))
+            .detail("task", id.as_str()));
+        }
+        if *self.before != NewTask::of(task) {
+            return Err(refusal!(
+                Code::Edited,
+                "task `{id}` was edited by another agent or person meanwhile"
+            )
+            .hint(format!("look at it with `liza task show {id}`, then edit it again"))
+            .detail("task", id.as_str()));
+        }
+        if self.before == self.after {
+            return Err(refusal!(Code::Value, "task `{id}` says all of this already")
+                .hint("`liza task edit --help` lists what can be changed"));
+        }
+        check_fields(&self.after)?;
+        if self.before.role != self.after.role {
+            check_spawn(board, call, [&self.after.role])?;
+        }
+        if task.status != Status::Draft && task.body().blocked_from != Some(Status::Draft) {
+            let after = &self.after;
+            check_complete(id, &after.done_when, after.spec_ref.as_deref(), self.spec_found, &after.scope)?;
+            self.check_dependencies(board, call)?;
+        }
+        self.check_paths(board, call, task)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let changes = self.before.changed_to(&self.after);
+        let (head, body) = parts(board, &self.after.id);
+        let judged_anew = !body.attempts.is_empty() && self.asks_for_more();
+        self.after.write_into(head, body);
+        if judged_anew {
+            forget_judgements(head, body);
+        }
+        let mut line = entry(call, Event::Edited);
+        line.changes.clone_from(&changes);
+        body.history.push(line);
+        Edited { task: self.after.id.clone(), status: head.status, changes, judged_anew }
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        Needs::task(&self.after.id)
+    }
+
+    fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
+        self.after.depends_on.clone()
+    }
+}
+
+/// The work stays on its branch. What was handed in answers to other words, so it is no longer handed in, approved, attacked
+/// or about to be merged; once it is unblocked, its agent goes on.
+fn forget_judgements(head: &mut Head, body: &mut Body) {
+    forget_approval(head, body);
+    head.review_commit = None;
+    head.integration_fix = false;
+    body.submission = None;
+    body.gates = None;
+    body.integration_failure = None;
+    if head.status == Status::Blocked {
+        body.blocked_from = Some(Status::Working);
+    }
+}
+
+macro_rules! changes {
+    ($before:ident, $after:ident: $($field:ident),* $(,)?) => {{
+        let mut changes = Vec::new();
+        $(if $before.$field != $after.$field {
+            changes.push(Change::of(stringify!($field), &$before.$field, &$after.$field));
+        })*
+        changes
+    }};
+}
+
+impl NewTask {
+    /// What a task on the board asks for, as it would be asked for anew.
+    pub fn of(task: &Task) -> Self {
+        let body = task.body();
+        let owns = if task.owns == body.scope.inside { Vec::new() } else { task.owns.clone() };
+        Self {
+            id: task.id.clone(),
+            title: body.title.clone(),
+            description: body.description.clone(),
+            spec_ref: body.spec_ref.clone(),
+            done_when: body.done_when.clone(),
+            scope: body.scope.clone(),
+            checklist: body.checklist.clone(),
+            owns,
+            depends_on: task.depends_on.clone(),
+            priority: task.priority,
+            kind: task.kind,
+            risk: task.risk,
+            role: task.role.clone(),
+            parent: body.parent.clone(),
+            tags: body.tags.clone(),
+            inputs: body.inputs.clone(),
+            expected_outputs: body.expected_outputs.clone(),
+            max_coder_iterations: body.max_coder_iterations,
+            max_review_cycles: body.max_review_cycles,
+            expected_files: body.expected_files,
+            expected_lines: body.expected_lines,
+            timebox_minutes: body.timebox_minutes,
+        }
+    }
+
+    fn changed_to(&self, after: &Self) -> Vec<Change> {
+        changes!(self, after: title, description, spec_ref, done_when, scope, checklist, owns, depends_on, priority, kind,
+            risk, role, parent, tags, inputs, expected_outputs, max_coder_iterations, max_review_cycles, expected_files,
+            expected_lines, timebox_minutes)
+    }
+
+    pub(super) fn write_into(&self, head: &mut Head, body: &mut Body) {
+        if head.role != self.role {
+            // Whoever it was kept for may not have the new role.
+            head.reserved_until = None;
+            body.planned_role = None;
+        }
+        let new = self.clone();
+        head.owns = self.owned();
+        head.depends_on = new.depends_on;
+        head.priority = new.priority;
+        head.kind = new.kind;
+        head.risk = new.risk;
+        head.role = new.role;
+        body.title = new.title;
+        body.description = new.description;
+        body.spec_ref = new.spec_ref;
+        body.done_when = new.done_when;
+        body.scope = new.scope;
+        body.checklist = new.checklist;
+        body.parent = new.parent;
+        body.tags = new.tags;
+        body.inputs = new.inputs;
+        body.expected_outputs = new.expected_outputs;
+        body.max_coder_iterations = new.max_coder_iterations;
+        body.max_review_cycles = new.max_review_cycles;
+        body.expected_files = new.expected_files;
+        body.expected_lines = new.expected_lines;
+        body.timebox_minutes = new.timebox_minutes;
+    }
+}

@@ -1,0 +1,221 @@
+//! One file per verb or family of verbs: what must hold, what changes, and what is answered.
+
+mod abandon;
+mod add_tasks;
+mod adopt_edit;
+mod agents;
+mod apply_bundle;
+mod approve;
+mod archive;
+mod bless;
+mod block;
+mod breaker;
+mod bug;
+mod bundle;
+mod checkpoint;
+mod claim;
+mod commit;
+mod common;
+mod contradiction;
+mod edit;
+mod expectations;
+mod finalize;
+mod goal;
+mod init;
+mod intervene;
+mod leases;
+mod merge;
+mod message;
+mod migrate;
+mod moves;
+mod prelude;
+mod quorum;
+mod red_team;
+mod refound;
+mod reject;
+mod release;
+mod report;
+mod restore;
+mod review_lease;
+mod reviewers;
+mod sent_back;
+mod sprint;
+mod submit;
+mod sync;
+mod take_over;
+mod unlock;
+mod usage;
+mod verdict;
+mod violation;
+
+use serde::{Deserialize, Serialize};
+
+use super::state::Board;
+use super::verb::{AnyVerb, Listed, Needs};
+
+pub use abandon::*;
+pub use add_tasks::*;
+pub use adopt_edit::*;
+pub use agents::*;
+pub use apply_bundle::*;
+pub use approve::*;
+pub use archive::*;
+pub use bless::*;
+pub use block::*;
+pub use breaker::*;
+pub use bug::*;
+pub use bundle::*;
+pub use checkpoint::*;
+pub use claim::*;
+pub use commit::WorktreeCommit;
+pub use common::{dependency_met, dependency_met_by, lease_over};
+pub use edit::*;
+pub use finalize::*;
+pub use goal::*;
+pub use init::*;
+pub use intervene::*;
+pub use leases::*;
+pub use merge::*;
+pub use message::*;
+pub use migrate::*;
+pub use moves::*;
+pub use red_team::*;
+pub use refound::*;
+pub use reject::*;
+pub use release::*;
+pub use report::*;
+pub use restore::*;
+pub use review_lease::*;
+pub use sent_back::*;
+pub use sprint::*;
+pub use submit::*;
+pub use sync::*;
+pub use take_over::*;
+pub use unlock::*;
+pub use usage::*;
+pub use verdict::*;
+pub use violation::*;
+
+macro_rules! about {
+    ($verb:ident, $board:ident) => {
+        Needs::Nothing
+    };
+    ($verb:ident, $board:ident, task) => {
+        Needs::task(&$verb.task)
+    };
+    ($verb:ident, $board:ident, intent) => {
+        Needs::intent($board, $verb.intent)
+    };
+}
+
+macro_rules! transitions {
+    ($($variant:ident $name:literal $($about:ident)?),* $(,)?) => {
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        pub enum Transition { $(#[serde(rename = $name)] $variant($variant)),* }
+
+        impl Transition {
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            pub fn verb(&self) -> &dyn AnyVerb {
+                match self { $(Self::$variant(verb) => verb),* }
+            }
+
+            /// The name it has in the log.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => $name),* }
+            }
+        }
+
+        $(impl From<$variant> for Transition {
+            fn from(verb: $variant) -> Self {
+                Self::$variant(verb)
+            }
+        }
+
+        impl Listed for $variant {
+            fn about(&self, _board: &Board) -> Needs {
+                about!(self, _board $(, $about)?)
+            }
+        })*
+    };
+}
+
+// Each verb with its name in the journal, and the field that names the task whose body it reads: `task`, or `intent` (the task
+// that intent is about). A verb that reads the bodies of other tasks says so itself (`Verb::needs`).
+transitions! {
+    Init "init",
+    Migrate "migrate",
+    RefoundLog "refound_log",
+    AddTasks "add_tasks",
+    EditTask "edit_task",
+    Finalize "finalize",
+    BeginClaim "begin_claim" task,
+    FinishClaim "finish_claim" intent,
+    CancelClaim "cancel_claim" intent,
+    Renew "renew" task,
+    WriteCheckpoint "write_checkpoint" task,
+    Submit "submit" task,
+    RecordSync "record_sync" task,
+    RecordBundle "record_bundle" task,
+    BeginApply "begin_apply" task,
+    FinishApply "finish_apply" intent,
+    CancelApply "cancel_apply",
+    ReviewBundle "review_bundle",
+    Block "block" task,
+    Unblock "unblock" task,
+    Rescope "rescope" task,
+    Abandon "abandon" task,
+    Release "release" task,
+    HandOff "hand_off" task,
+    ReleaseLock "release_lock" task,
+    StartReview "start_review" task,
+    RenewReview "renew_review" task,
+    ReleaseReview "release_review" task,
+    Approve "approve" task,
+    Reject "reject" task,
+    Discuss "discuss" task,
+    RecordGates "record_gates" task,
+    ClearByRedTeam "clear_by_red_team" task,
+    RejectByRedTeam "reject_by_red_team" task,
+    BeginMerge "begin_merge" task,
+    RecordMove "record_move",
+    FinishMerge "finish_merge" intent,
+    FailMerge "fail_merge" intent,
+    CancelMerge "cancel_merge" intent,
+    VoidApproval "void_approval" task,
+    BeginMove "begin_move",
+    FinishMove "finish_move",
+    CancelMove "cancel_move",
+    JudgeIntegration "judge_integration",
+    RetireGate "retire_gate",
+    TakeOver "take_over",
+    RegisterAgent "register_agent",
+    RetireAgent "retire_agent",
+    Heartbeat "heartbeat",
+    AddNote "add_note",
+    LogAnomaly "log_anomaly",
+    Discover "discover",
+    ReportBug "report_bug",
+    ChangeSpec "change_spec",
+    MarkProcessed "mark_processed",
+    SendMessage "send_message",
+    SeeMessages "see_messages",
+    Intervene "intervene",
+    RecordCrash "record_crash",
+    TripBreaker "trip_breaker",
+    AnswerTrip "answer_trip",
+    ResolveBreaker "resolve_breaker",
+    RecordUsage "record_usage",
+    BeginRun "begin_run",
+    StartSprint "start_sprint",
+    CloseSprint "close_sprint",
+    SetSprintScope "set_sprint_scope",
+    PassDeadline "pass_deadline",
+    ExtendLeases "extend_leases",
+    AdoptEdit "adopt_edit",
+    RestoreRevision "restore_revision",
+    RecordViolation "record_violation",
+    ArchiveTasks "archive_tasks",
+    CompleteGoal "complete_goal",
+    BlessGate "bless_gate",
+}

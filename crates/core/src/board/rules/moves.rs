@@ -1,0 +1,246 @@
+//! Branches that move by other means than the merge of a task, and the one place a move is recorded before it is made.
+
+use super::prelude::*;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MoveKind {
+    Advance,
+    Deliver,
+}
+
+logged! {
+    pub struct BeginMove {
+        pub kind: MoveKind,
+        pub branch: String,
+        pub reason: String,
+        pub owner: Process,
+    }
+}
+
+impl Verb for BeginMove {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Begun;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let verb = match self.kind {
+            MoveKind::Advance => "advance the integration branch",
+            MoveKind::Deliver => "deliver integration to another branch",
+        };
+        human_only(call, verb)?;
+        call.check_switches(None)?;
+        text_given("--reason", &self.reason)?;
+        let open = board.rest.intents.iter().find(|intent| match &intent.work {
+            Work::Advance(work) | Work::Deliver(work) => work.branch == self.branch,
+            _ => false,
+        });
+        match open {
+            None => Ok(()),
+            Some(intent) => Err(Refusal::new(
+                Code::IntentOpen,
+                format!("a {} is under way (process {})", intent.work.verb(), intent.owner.pid),
+            )
+            .hint("wait for it to end, then repeat")),
+        }
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let work =
+            MoveWork { branch: self.branch.clone(), reason: self.reason.clone(), step: None, gates: None };
+        let work = match self.kind {
+            MoveKind::Advance => Work::Advance(work),
+            MoveKind::Deliver => Work::Deliver(work),
+        };
+        begin(board, call, None, &self.owner, None, work)
+    }
+}
+
+logged! {
+    /// Names the move that is about to be made; the hook lets exactly this one pass.
+    pub struct RecordMove {
+        pub intent: u64,
+        pub owner: Process,
+        pub step: RefMove,
+        /// What the gates said about the tree it moves to.
+        pub gates: Option<GateReport>,
+    }
+}
+
+impl Verb for RecordMove {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Begun;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        let intent = owned_intent(board, self.intent, &self.owner)?;
+        // The last look at the switches before the branch moves.
+        call.check_switches(intent.task.as_ref())?;
+        match intent.work {
+            Work::Claim(_) => Err(refusal!(Code::IntentGone, "a claim moves no branch")),
+            Work::Apply(_) => Err(refusal!(Code::IntentGone, "the move of this work is on record")),
+            // What is delivered has been judged when it came to integration.
+            Work::Deliver(_) => Ok(()),
+            Work::Merge(_) => self.passed(board, "merge"),
+            Work::Advance(_) => self.passed(board, "advance"),
+        }
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        board.note_gates(self.gates.as_ref());
+        if let Some(intent) = board.rest.intents.iter_mut().find(|intent| intent.id == self.intent) {
+            match &mut intent.work {
+                Work::Merge(work) => {
+                    work.step = Some(self.step.clone());
+                    work.gates.clone_from(&self.gates);
+                }
+                Work::Advance(work) | Work::Deliver(work) => {
+                    work.step = Some(self.step.clone());
+                    work.gates.clone_from(&self.gates);
+                }
+                Work::Claim(_) | Work::Apply(_) => {}
+            }
+        }
+        Begun { intent: self.intent }
+    }
+}
+
+impl RecordMove {
+    /// Integration moves to no tree that its gates did not let through as that very tree.
+    fn passed(&self, board: &Board, verb: &str) -> Result<(), Refusal> {
+        board.no_gate_is_gone(self.gates.as_ref(), verb)?;
+        self.gates.as_ref().map_or(Ok(()), |gates| gates.check(&self.step.new, verb))
+    }
+}
+
+logged! {
+    /// The branch has moved.
+    pub struct FinishMove {
+        pub intent: u64,
+        pub owner: Process,
+    }
+}
+
+fn recorded_step(board: &Board, intent: u64, owner: &Process) -> Result<(Intent, RefMove), Refusal> {
+    let intent = owned_intent(board, intent, owner)?;
+    match &intent.work {
+        Work::Advance(MoveWork { step: Some(step), .. })
+        | Work::Deliver(MoveWork { step: Some(step), .. }) => Ok((intent.clone(), step.clone())),
+        _ => Err(refusal!(Code::IntentGone, "no move was recorded for this work")),
+    }
+}
+
+outcome!(Moved { branch: String, old: Option<CommitId>, new: CommitId, gates: Vec<GateOutcome> });
+
+impl Verb for FinishMove {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Moved;
+
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        recorded_step(board, self.intent, &self.owner).map(|_| ())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        let Ok((intent, step)) = recorded_step(board, self.intent, &self.owner) else {
+            unreachable!("checked before")
+        };
+        board.rest.intents.retain(|open| open.id != self.intent);
+        if matches!(intent.work, Work::Advance(_)) {
+            board.rest.integration.head = Some(step.new.clone());
+            board.rest.integration.red = None;
+        }
+        let gates = match &intent.work {
+            Work::Advance(MoveWork { gates: Some(gates), .. }) => gates.results.clone(),
+            _ => Vec::new(),
+        };
+        Moved { branch: step.branch, old: step.old, new: step.new, gates }
+    }
+}
+
+logged! {
+    pub struct CancelMove {
+        pub intent: u64,
+        pub owner: Process,
+        pub reason: String,
+    }
+}
+
+impl Verb for CancelMove {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Cancelled;
+
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        let intent = owned_intent(board, self.intent, &self.owner)?;
+        match intent.work {
+            Work::Advance(_) | Work::Deliver(_) => Ok(()),
+            _ => Err(refusal!(Code::IntentGone, "this work is not a move of a branch")),
+        }
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        board.rest.intents.retain(|open| open.id != self.intent);
+        Cancelled { cancelled: self.intent, reason: self.reason.clone() }
+    }
+}
+
+logged! {
+    /// What the gates say about the head of integration as it stands: while it is red, nothing is merged on top of it.
+    pub struct JudgeIntegration {
+        pub gates: GateReport,
+    }
+}
+
+outcome!(IntegrationJudged { commit: CommitId, red: Option<String>, gates: Vec<GateOutcome> });
+
+impl Verb for JudgeIntegration {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = IntegrationJudged;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        if call.by.is_liza() {
+            return Ok(());
+        }
+        reviews(board, call, "say whether integration passes its gates")
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        let red = self.gates.lacking().map(|(name, _)| {
+            let result = self.gates.result(name);
+            let reason = result.and_then(|result| result.reason.as_deref()).unwrap_or("it did not pass");
+            let log = result.and_then(|result| result.log.as_deref());
+            let log = log.map_or(String::new(), |log| format!(" (log: {log})"));
+            format!("gate `{name}` on {}: {reason}{log}", self.gates.commit.short())
+        });
+        board.rest.integration.red.clone_from(&red);
+        IntegrationJudged { commit: self.gates.commit.clone(), red, gates: self.gates.results.clone() }
+    }
+}
+
+logged! {
+    /// A person says that a gate is no longer required.
+    pub struct RetireGate {
+        pub gate: String,
+        pub reason: String,
+    }
+}
+
+outcome!(GateRetired { gate: String, required: Vec<String> });
+
+impl Verb for RetireGate {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = GateRetired;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "retire a gate")?;
+        text_given("--reason", &self.reason)?;
+        if board.rest.integration.gates.contains(&self.gate) {
+            return Ok(());
+        }
+        let known = board.rest.integration.gates.join(", ");
+        Err(refusal!(Code::UnknownRecord, "no gate `{}` was ever required here", self.gate)
+            .hint(if known.is_empty() { "none was".to_owned() } else { format!("required: {known}") }))
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        board.rest.integration.gates.retain(|name| name != &self.gate);
+        GateRetired { gate: self.gate.clone(), required: board.rest.integration.gates.clone() }
+    }
+}

@@ -1,0 +1,17 @@
+//! What rules are made of: the records of the board, the verbs' trait, and questions several rules ask.
+
+pub use std::collections::{BTreeMap, BTreeSet};
+
+pub use crate::board::prelude::*;
+pub use crate::board::verb::{AnyOutcome, Begun, Cancelled, Needs, Recorded, TaskStatus, Verb};
+pub use crate::board::{
+    agent::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*, disagreement::*,
+    ending::*, expectation::*, gates::*, grants::*, graph::*, history::*, intent::*, invariants::*, lease::*,
+    marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*, review::*, review_result::*,
+    rights::*, slice::*, spent::*, state::*, task::*,
+};
+pub use crate::board::{checklist, convergence, disagreement, rights};
+
+pub use super::{common::*, reviewers::*, sent_back::*};
+pub(super) use crate::board::fields::{logged, record};
+pub(super) use crate::board::{names::words, verb::outcome};

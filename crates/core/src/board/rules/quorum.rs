@@ -1,0 +1,46 @@
+//! Several reviewers for one commit: each counts once, and it is approved when there are enough.
+
+use super::prelude::*;
+
+/// Adds an approval to those of the same commit; true if it takes no more of them.
+pub fn count_in(head: &mut Head, approval: &Approval, needed: u32, call: &Call) -> bool {
+    let needed = if call.guards.on(Guard::Quorum) { needed.max(1) } else { 1 };
+    let former = head.approvals.take().filter(|former| former.are_about(&approval.commit));
+    if former.is_none() && needed == 1 {
+        return true;
+    }
+    let mut by = former.map(|former| former.by).unwrap_or_default();
+    by.push(approval.clone());
+    let approvals = Approvals { needed, by };
+    let enough = approvals.is_enough();
+    head.approvals = Some(approvals);
+    enough
+}
+
+/// What was approved by several still is: by different ones, none of whom had a hand in it, and by as many as were asked
+/// for then.
+pub fn quorum_holds(task: &Task, call: &Call) -> Result<(), Refusal> {
+    let Some(approvals) = &task.approvals else { return Ok(()) };
+    for approval in &approvals.by {
+        not_an_implementer(task, call, &approval.reviewer, "approve")?;
+    }
+    if !call.guards.on(Guard::Quorum) || (approvals.is_enough() && approvals.are_by_different()) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::Tier0UnapprovedMerge,
+        format!("task `{}` has {}, so it cannot be merged", task.id, approvals.words()),
+    )
+    .hint("another reviewer has to judge it; this is recorded as a Tier 0 violation")
+    .detail("task", task.id.as_str()))
+}
+
+/// The turn that an approval of this commit begins, if tasks of its risk have one.
+pub fn turn_of(from: Option<Risk>, risk: Risk, commit: &CommitId) -> Option<RedTeamTurn> {
+    from.filter(|from| risk >= *from).map(|_| RedTeamTurn {
+        status: TurnStatus::Pending,
+        commit: commit.clone(),
+        by: None,
+        time: None,
+    })
+}

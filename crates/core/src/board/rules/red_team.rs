@@ -1,0 +1,156 @@
+//! The red team's turn: after the approval and before the merge somebody else tries to break what was approved.
+
+use crate::text::same_reason;
+
+use super::prelude::*;
+use super::reject::send_back;
+use super::verdict::{Judged, about_what_stands, record};
+
+/// Nothing is merged that the red team is still to look at.
+pub fn red_team_is_through(task: &Task) -> Result<(), Refusal> {
+    let Some(turn) = &task.red_team else { return Ok(()) };
+    if turn.status == TurnStatus::Cleared && Some(&turn.commit) == task.review_commit.as_ref() {
+        return Ok(());
+    }
+    let holder = task.review_lease.as_ref().map(|lease| lease.agent.clone());
+    let who = match &holder {
+        Some(agent) => format!("`{agent}` is at it"),
+        None => "nobody has taken it yet".to_owned(),
+    };
+    Err(refusal!(Code::RedTeam, "task `{}` is approved and waits for the red team's turn; {who}", task.id)
+    .hint(format!(
+        "an agent of the role red_team, or a person who neither wrote nor approved it: `liza review claim {}`",
+        task.id
+    ))
+    .detail("task", task.id.as_str())
+    .detail("waiting_on", "red_team")
+    .detail("holder", holder.map(|agent| agent.to_string())))
+}
+
+/// What every verdict of the red team must satisfy.
+fn check(
+    board: &Board,
+    call: &Call,
+    id: &TaskId,
+    commit: &CommitId,
+    branch_head: Option<&CommitId>,
+    feedback: &Feedback,
+) -> Result<(), Refusal> {
+    let task = find(board, id)?;
+    call.check_switches(Some(id))?;
+    may_attack(board, call, task, "judge")?;
+    if task.judged_by() != Some(Role::red_team()) {
+        return Err(wrong_state(task, "judged by the red team", next_step(task)));
+    }
+    holds_review(task, call)?;
+    about_what_stands(task, commit, branch_head, feedback)
+}
+
+/// The red team judges the commit that was approved, so nothing has moved since; and it answers no checklist.
+fn judged<'a>(commit: &'a CommitId, verdict: Verdict, feedback: &'a Feedback) -> Judged<'a> {
+    Judged { commit, verdict, feedback, of_risk: &[], drift: &[], red_team: true, resolves_the_rest: false }
+}
+
+logged! {
+    /// Nothing was found: what was approved may be merged.
+    pub struct ClearByRedTeam {
+        pub task: TaskId,
+        pub commit: CommitId,
+        /// Where the branch is now.
+        pub branch_head: Option<CommitId>,
+        pub feedback: Feedback,
+    }
+}
+
+outcome!(Cleared { task: TaskId, status: Status, commit: CommitId, red_team: Option<RedTeamTurn> });
+
+impl Verb for ClearByRedTeam {
+    const OPERATION: Option<Operation> = Some(Operation::Attack);
+    type Outcome = Cleared;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        check(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
+        if !self.feedback.issues.is_empty() {
+            return Err(refusal!(Code::IssuesOpen, "what the red team found sends the task back").hint(
+                format!(
+                    "`liza review reject {} --commit … --reason … --issue …` says what was found",
+                    self.task
+                ),
+            ));
+        }
+        // A turn of which nobody knows what was tried is worth nothing.
+        text_given("--summary", &self.feedback.summary)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let (head, body) = parts(board, &self.task);
+        record(head, body, call, &judged(&self.commit, Verdict::Approve, &self.feedback));
+        head.red_team = Some(RedTeamTurn {
+            status: TurnStatus::Cleared,
+            commit: self.commit.clone(),
+            by: Some(call.by.id()),
+            time: Some(call.now.wall),
+        });
+        body.history.push(
+            entry(call, Event::RedTeamCleared).commit(&self.commit).detail(self.feedback.summary.clone()),
+        );
+        Cleared {
+            task: self.task.clone(),
+            status: head.status,
+            commit: self.commit.clone(),
+            red_team: head.red_team.clone(),
+        }
+    }
+}
+
+logged! {
+    /// Something was found: the approval is void and the task goes back as from any review.
+    pub struct RejectByRedTeam {
+        pub task: TaskId,
+        pub commit: CommitId,
+        pub branch_head: Option<CommitId>,
+        pub feedback: Feedback,
+        /// What all rounds together may take.
+        pub max_seconds: Option<u64>,
+    }
+}
+
+impl Verb for RejectByRedTeam {
+    const OPERATION: Option<Operation> = Some(Operation::Attack);
+    type Outcome = SentBack;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        check(board, call, &self.task, &self.commit, self.branch_head.as_ref(), &self.feedback)?;
+        text_given("--reason", &self.feedback.summary)?;
+        if self.feedback.issues.is_empty() {
+            return Err(refusal!(Code::FeedbackIncomplete, "a finding names at least one issue")
+                .hint("--issue SEVERITY:FILE:LINE:TEXT, with the input or the steps that break it"));
+        }
+        Ok(())
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let ratio = board.config().same_reason_ratio;
+        let (head, body) = parts(board, &self.task);
+        // The approval in between made an end of the row of rejections; the red team remembers its own.
+        let same = body
+            .reviews
+            .iter()
+            .rfind(|review| review.red_team && review.verdict == Verdict::RequestChanges)
+            .is_some_and(|former| same_reason(&former.summary, &self.feedback.summary, ratio));
+        // The approval ends with this, and with it what it closed without a word.
+        take_back_unnamed(&mut body.issues);
+        let taken = record(head, body, call, &judged(&self.commit, Verdict::RequestChanges, &self.feedback));
+        forget_approval(head, body);
+        let rejection = Rejection {
+            from: Status::Approved,
+            commit: &self.commit,
+            feedback: &self.feedback,
+            same_reason: same,
+            taken,
+            drift: &[],
+            max_seconds: self.max_seconds,
+        };
+        send_back(board, &self.task, call, &rejection)
+    }
+}

@@ -1,0 +1,61 @@
+//! The first record of a log that was begun anew, because the one before was lost or broken.
+//!
+//! It changes nothing of the board. It holds what a reader of the log would otherwise look for in the records before it:
+//! where the integration branch was, and which of its moves were under way.
+
+use super::prelude::*;
+
+logged! {
+    pub struct RefoundLog {
+        /// What was wrong with the log.
+        pub reason: String,
+        /// Where what was left of it is kept, relative to the board's directory; none, if nothing was left.
+        pub kept: Option<String>,
+        /// Where liza left the integration branch, as the board has it.
+        pub integration_head: Option<CommitId>,
+        /// Merges and moves that were begun before and end after this record.
+        pub under_way: Vec<UnderWay>,
+    }
+
+    pub struct UnderWay {
+        pub intent: u64,
+        pub task: Option<TaskId>,
+        pub step: Option<RefMove>,
+    }
+}
+
+impl RefoundLog {
+    pub fn of(board: &Board, reason: String, kept: Option<String>) -> Self {
+        let under_way = board.rest.intents.iter().map(|intent| UnderWay {
+            intent: intent.id,
+            task: intent.task.clone(),
+            step: intent.work.step().cloned(),
+        });
+        Self {
+            reason,
+            kept,
+            integration_head: board.rest.integration.head.clone(),
+            under_way: under_way.collect(),
+        }
+    }
+}
+
+outcome!(Refounded { reason: String, kept: Option<String> });
+
+impl Verb for RefoundLog {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Refounded;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "begin the log anew")?;
+        // What it says of the branch is taken for history: it may not say anything else than the board does.
+        if board.revision == 0 || *self != Self::of(board, self.reason.clone(), self.kept.clone()) {
+            return Err(refusal!(Code::Value, "a new log must begin with what the board says"));
+        }
+        Ok(())
+    }
+
+    fn change(&self, _: &mut Board, _: &Call) -> Self::Outcome {
+        Refounded { reason: self.reason.clone(), kept: self.kept.clone() }
+    }
+}

@@ -1,0 +1,52 @@
+//! The task branch has taken integration in, and goes on from there.
+
+use super::prelude::*;
+
+logged! {
+    /// Recorded after the merge in the holder's own worktree; repeating the command after a crash finds it made.
+    pub struct RecordSync {
+        pub task: TaskId,
+        pub epoch: Option<u64>,
+        /// The integration head that was merged in, or is being merged in.
+        pub base: CommitId,
+        pub conflicts: Vec<String>,
+        /// The worktree afterwards, if nothing had been done in it before: the checkpoint is still to be written.
+        pub handout: Option<Handout>,
+    }
+}
+
+outcome!(SyncRecorded { task: TaskId, base_commit: CommitId, conflicts: Vec<String> });
+
+impl Verb for RecordSync {
+    const OPERATION: Option<Operation> = Some(Operation::Work);
+    type Outcome = SyncRecorded;
+
+    fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
+        call.check_switches(Some(&self.task))?;
+        no_intent(board, &self.task)?;
+        holds_lease(find(board, &self.task)?, call, self.epoch)
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let (head, body) = parts(board, &self.task);
+        if let Some(attempt) = body.attempts.last_mut() {
+            if self.conflicts.is_empty() {
+                attempt.base_commit = self.base.clone();
+            }
+            if let Some(handout) = &self.handout {
+                attempt.handout = Some(handout.clone());
+            }
+        }
+        let detail = if self.conflicts.is_empty() {
+            "clean".to_owned()
+        } else {
+            format!("conflicts in {}", self.conflicts.join(", "))
+        };
+        body.history.push(entry(call, Event::Synced).epoch(head.epoch).commit(&self.base).detail(detail));
+        SyncRecorded {
+            task: self.task.clone(),
+            base_commit: self.base.clone(),
+            conflicts: self.conflicts.clone(),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Work whose process died is taken over by one that lives; only then may it be finished or undone.
+
+use super::prelude::*;
+
+logged! {
+    /// That `former` is dead was seen outside; that nobody else took the intent meanwhile is checked here.
+    pub struct TakeOver {
+        pub intent: u64,
+        pub former: Process,
+        pub owner: Process,
+    }
+}
+
+impl Verb for TakeOver {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Begun;
+
+    fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
+        owned_intent(board, self.intent, &self.former).map(|_| ())
+    }
+
+    fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
+        if let Some(intent) = board.rest.intents.iter_mut().find(|intent| intent.id == self.intent) {
+            intent.owner = self.owner.clone();
+        }
+        Begun { intent: self.intent }
+    }
+}

@@ -1,0 +1,284 @@
+//! The board itself: everything `.liza/state.yaml` says.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::agent::Agent;
+use super::breaker::Breaker;
+use super::config::Config;
+use super::expectation::Expectation;
+use super::intent::Intent;
+use super::marks::{RunMark, TaskMark};
+use super::oversight::Intervention;
+use super::prelude::*;
+use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
+use super::spent::Spent;
+use super::task::Task;
+
+/// The format this program writes.
+pub const VERSION: u32 = 2;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Board {
+    pub revision: u64,
+    pub journal: JournalMark,
+    pub rest: Rest,
+    /// In the order they were added.
+    pub tasks: Vec<Task>,
+}
+
+/// How much of the log belongs to this board.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JournalMark {
+    /// Bytes of `log.yaml` up to and including the record of this revision.
+    pub length: u64,
+    /// Hash of that record's line; every line holds the hash of the one before.
+    pub hash: String,
+}
+
+record! {
+    /// Everything but the tasks, in the order it is written.
+    pub struct Rest {
+        pub goal: Goal,
+        pub sprint: Sprint,
+        pub config: Config,
+        #[serde(default)]
+        pub agents: BTreeMap<AgentId, Agent>,
+        #[serde(default)]
+        always pub intents: Vec<Intent>,
+        #[serde(default)]
+        always pub requests: Vec<Request>,
+        #[serde(default)]
+        always pub discovered: Vec<Discovery>,
+        #[serde(default)]
+        always pub handoff: Vec<Handoff>,
+        #[serde(default)]
+        always pub human_notes: Vec<Note>,
+        #[serde(default)]
+        always pub messages: Vec<Message>,
+        #[serde(default)]
+        always pub anomalies: Vec<Anomaly>,
+        #[serde(default)]
+        always pub spec_changes: Vec<SpecChange>,
+        #[serde(default)]
+        pub circuit_breaker: Breaker,
+        #[serde(default)]
+        pub integration: Integration,
+        /// Hashes that gates are to find, as `liza gate bless` recorded them.
+        pub expectations: Vec<Expectation>,
+        /// What the overseer did last, and why.
+        pub interventions: Vec<Intervention>,
+        /// What all sessions of agents have cost.
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        pub spent: Spent,
+        /// What of it went into planning, and so into no task.
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        pub spent_planning: Spent,
+        /// The last run of the team that had a cap.
+        pub run: Option<RunMark>,
+        /// Sprints before this one, the last of them; `.liza/reports` has the retrospectives.
+        pub former_sprints: Vec<Sprint>,
+        /// How many tasks have left the board for the archive.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        pub archived: u64,
+        /// What the plan that named it calls the work graph of this board; without one it goes by the goal's id.
+        pub graph_id: Option<GraphId>,
+        /// What another version's board said beside all this, as JSON; kept, and never looked at.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub extra: BTreeMap<String, String>,
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    pub id: String,
+    pub description: String,
+    pub spec_ref: String,
+    pub status: GoalStatus,
+    #[serde(default)]
+    pub alignment_history: Vec<Alignment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GoalStatus {
+    InProgress,
+    Complete,
+    Abandoned,
+}
+
+record! {
+    pub struct Alignment {
+        pub time: Wall,
+        pub event: String,
+        pub summary: String,
+    }
+
+    pub struct Sprint {
+        pub id: String,
+        pub status: SprintStatus,
+        /// What it is to reach.
+        pub goal: Option<String>,
+        /// The tasks it is about; none named means every task that is not finished while it lasts.
+        #[serde(default)]
+        always pub scope: Vec<TaskId>,
+        pub timeline: Timeline,
+        /// As they were when it was closed.
+        #[serde(default)]
+        pub metrics: BTreeMap<String, f64>,
+        /// Where the retrospective is, or what an older board said of it.
+        pub retrospective: Option<String>,
+        /// What was said when it was closed.
+        pub note: Option<String>,
+        /// What all sessions had cost when it began.
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        pub spent_before: Spent,
+        #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+        pub planning_before: Spent,
+        /// How far tasks had come when it began: those that were not finished, and those it names.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub before: BTreeMap<TaskId, TaskMark>,
+    }
+}
+
+/// How many former sprints the board remembers.
+pub const SPRINTS_KEPT: usize = 50;
+
+impl Sprint {
+    pub fn begin(id: &str, started: Wall) -> Self {
+        Self {
+            id: id.to_owned(),
+            status: SprintStatus::InProgress,
+            goal: None,
+            scope: Vec::new(),
+            timeline: Timeline { started, deadline: None, halt: None, ended: None },
+            metrics: BTreeMap::new(),
+            retrospective: None,
+            note: None,
+            spent_before: Spent::default(),
+            planning_before: Spent::default(),
+            before: BTreeMap::new(),
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.status == SprintStatus::InProgress
+    }
+
+    /// Makes it about these tasks, too.
+    pub fn take_in(&mut self, tasks: &[TaskId]) {
+        for task in tasks {
+            if !self.scope.contains(task) {
+                self.scope.push(task.clone());
+            }
+        }
+    }
+
+    /// Nobody has said anything about it: it is the one every board begins with.
+    pub fn is_undeclared(&self) -> bool {
+        self.is_open() && self.goal.is_none() && self.scope.is_empty() && self.timeline.deadline.is_none()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SprintStatus {
+    InProgress,
+    Closed,
+}
+
+record! {
+    pub struct Timeline {
+        pub started: Wall,
+        pub deadline: Option<Wall>,
+        /// The deadline has passed, and how far the halt for it has come: once for each sprint.
+        pub halt: Option<DeadlineHalt>,
+        pub ended: Option<Wall>,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadlineHalt {
+    /// CHECKPOINT is about to be set.
+    Begun,
+    /// It was set; whoever takes it away is not overruled.
+    Done,
+}
+
+record! {
+    /// A finished command that may be repeated without being done twice.
+    pub struct Request {
+        pub actor: AgentId,
+        pub id: String,
+        /// Hash over the command and its arguments.
+        pub digest: String,
+        /// What was answered the first time, as JSON.
+        pub outcome: String,
+    }
+}
+
+/// How many finished requests of one actor are remembered.
+pub const REQUESTS_KEPT: usize = 64;
+
+record! {
+    /// What liza knows of the integration branch.
+    #[derive(Default)]
+    pub struct Integration {
+        /// The last head liza itself put there or accepted.
+        pub head: Option<super::ids::CommitId>,
+        /// Every gate that was required when something was judged. One that `liza.yaml` no longer names stops approvals and
+        /// merges until a person retires it: a file that is gone is no decision.
+        pub gates: Vec<String>,
+        /// Why merging has stopped, if the head does not pass the gates.
+        pub red: Option<String>,
+    }
+}
+
+impl Board {
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| &task.id == id)
+    }
+
+    /// All tasks by id, for whoever looks up many of them.
+    pub fn by_id(&self) -> HashMap<&TaskId, &Task> {
+        // The first one counts, as in `task`, should a damaged board have two.
+        self.tasks.iter().rev().map(|task| (&task.id, task)).collect()
+    }
+
+    /// The task whose id differs from `id` in case at most.
+    pub fn task_alike(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id.as_str().eq_ignore_ascii_case(id.as_str()))
+    }
+
+    /// Only for changes that a rule has checked to be possible.
+    pub fn task_mut(&mut self, id: &TaskId) -> Option<&mut Task> {
+        self.tasks.iter_mut().find(|task| &task.id == id)
+    }
+
+    /// The name of the work graph that the tasks of this board are.
+    pub fn graph_id(&self) -> &str {
+        self.rest.graph_id.as_ref().map_or(self.rest.goal.id.as_str(), GraphId::as_str)
+    }
+
+    pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        self.rest.agents.get(id)
+    }
+
+    pub fn intent(&self, id: u64) -> Option<&Intent> {
+        self.rest.intents.iter().find(|intent| intent.id == id)
+    }
+
+    pub fn intent_of(&self, task: &TaskId) -> Option<&Intent> {
+        self.rest.intents.iter().find(|intent| intent.task.as_ref() == Some(task))
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.rest.config
+    }
+}

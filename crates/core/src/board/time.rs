@@ -1,0 +1,207 @@
+//! Moments as the board sees them: wall time for people, the monotonic clock of one boot for decisions.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// A wall-clock second in UTC, written `YYYY-MM-DDTHH:MM:SSZ`. Shown to people, never used to judge a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Wall(pub i64);
+
+/// The last second that still fits four digits of year.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+impl Wall {
+    pub fn plus_seconds(self, seconds: u64) -> Self {
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+        Self(self.0.saturating_add(seconds).min(LAST_SECOND))
+    }
+
+    /// Seconds from `earlier` to this moment; negative if the clock went back.
+    pub fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        if bytes.len() != 20 || !text.is_ascii() {
+            return None;
+        }
+        for (at, expected) in [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')] {
+            if bytes[at] != expected {
+                return None;
+            }
+        }
+        let number = |from: usize, to: usize| -> Option<i64> {
+            let digits = &bytes[from..to];
+            digits
+                .iter()
+                .all(u8::is_ascii_digit)
+                .then(|| digits.iter().fold(0i64, |sum, digit| sum * 10 + i64::from(digit - b'0')))
+        };
+        let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+        let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+        if !(1..=12).contains(&month) || day < 1 || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let moment = Self(days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second);
+        // A day the month does not have would come back as another date.
+        (moment.to_string() == text).then_some(moment)
+    }
+}
+
+/// Days since 1970-01-01 of a date in the Gregorian calendar, by counting years from March.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.clamp(0, LAST_SECOND);
+        let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+        let rest = seconds.rem_euclid(86_400);
+        let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+impl Serialize for Wall {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wall {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| {
+            serde::de::Error::custom(format_args!(
+                "`{}` is not a time of the form 2026-01-20T15:30:00Z",
+                text.escape_debug()
+            ))
+        })
+    }
+}
+
+impl JsonSchema for Wall {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+        })
+    }
+}
+
+/// When something happened, as every rule is told it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stamp {
+    pub wall: Wall,
+    /// Nanoseconds of the monotonic clock, the same for all processes of one boot; stands still in suspend.
+    pub monotonic: u64,
+    /// Names the boot `monotonic` belongs to.
+    pub boot: String,
+}
+
+/// A moment that will pass, judged by the monotonic clock of the boot it was set in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Deadline {
+    /// For people; a changed wall clock changes nothing.
+    pub at: Wall,
+    pub monotonic: u64,
+    pub boot: String,
+}
+
+impl Deadline {
+    pub fn after(now: &Stamp, seconds: u64) -> Self {
+        Self {
+            at: now.wall.plus_seconds(seconds),
+            monotonic: now.monotonic.saturating_add(seconds.saturating_mul(NANOS_PER_SECOND)),
+            boot: now.boot.clone(),
+        }
+    }
+
+    /// The instant itself counts as passed; so does everything set before the machine was booted.
+    pub fn passed(&self, now: &Stamp) -> bool {
+        self.boot != now.boot || now.monotonic >= self.monotonic
+    }
+
+    pub fn extend(&mut self, seconds: u64) {
+        self.at = self.at.plus_seconds(seconds);
+        self.monotonic = self.monotonic.saturating_add(seconds.saturating_mul(NANOS_PER_SECOND));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wall_time_round_trips() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_768_922_400, "2026-01-20T15:20:00Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+            (LAST_SECOND, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(Wall(seconds).to_string(), text);
+            assert_eq!(Wall::parse(text), Some(Wall(seconds)));
+        }
+        for day in (0..40_000).step_by(7) {
+            let wall = Wall(day * 86_400 + 12_345);
+            assert_eq!(Wall::parse(&wall.to_string()), Some(wall));
+        }
+    }
+
+    #[test]
+    fn impossible_times_are_refused() {
+        for text in [
+            "",
+            "2026-02-30T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-01-01 00:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-1-01T00:00:00Z0",
+            "+026-01-01T00:00:00Z",
+            "2026-01-01T00:00:60Z",
+            "２026-01-01T00:00Z",
+        ] {
+            assert_eq!(Wall::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_passes_at_its_instant_and_on_another_boot() {
+        let now = Stamp { wall: Wall(1000), monotonic: 5_000, boot: "a".into() };
+        let deadline = Deadline::after(&now, 1);
+        let at = |monotonic: u64, boot: &str| Stamp { wall: Wall(0), monotonic, boot: boot.into() };
+        assert!(!deadline.passed(&at(5_000 + NANOS_PER_SECOND - 1, "a")));
+        assert!(deadline.passed(&at(5_000 + NANOS_PER_SECOND, "a")));
+        assert!(deadline.passed(&at(5_000 + NANOS_PER_SECOND + 1, "a")));
+        assert!(deadline.passed(&at(0, "b")));
+    }
+}

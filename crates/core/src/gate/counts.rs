@@ -1,0 +1,54 @@
+//! What counts of tests mean, however they were found.
+
+use super::{Ran, Said, remember};
+
+/// Tests that were run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Whether anything was found that counts tests.
+    pub found: bool,
+    pub passed: u64,
+    pub failed: u64,
+    pub failing: Vec<String>,
+    /// Some may be missing.
+    pub incomplete: bool,
+}
+
+impl Counts {
+    pub fn add(&mut self, passed: u64, failed: u64) {
+        self.found = true;
+        self.passed = self.passed.saturating_add(passed);
+        self.failed = self.failed.saturating_add(failed);
+    }
+
+    pub fn name(&mut self, name: &str) {
+        remember(&mut self.failing, name);
+    }
+
+    /// A pass needs all three: the exit code, no failed test, and that tests were run at all.
+    pub fn said(self, ran: &Ran<'_>) -> Said {
+        let (exit, failed) = (ran.exit, self.failed);
+        let total = self.passed.saturating_add(failed);
+        let reason = match (exit, self.found) {
+            (0, false) => Some("no test result was found in the output".to_owned()),
+            (_, false) => Some(format!("it exited with {exit}, and no test result was found in the output")),
+            (_, true) if failed > 0 => {
+                let of = if self.incomplete { String::new() } else { format!(" of {total}") };
+                let tests = if total == 1 { "test" } else { "tests" };
+                let though = if exit == 0 { ", although it exited with 0" } else { "" };
+                Some(format!("{failed}{of} {tests} failed{though}"))
+            }
+            (0, true) if total == 0 => Some("no test was run".to_owned()),
+            (_, true) if total == 0 => Some(format!("it exited with {exit}, and no test was run")),
+            (0, true) => None,
+            (_, true) => Some(format!("it exited with {exit}, although no test is seen to fail")),
+        };
+        let counted = self.found && !self.incomplete;
+        Said {
+            total: counted.then_some(total),
+            passed: counted.then_some(self.passed),
+            failing: self.failing,
+            ..Said::unless(reason)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! WHAT A GATE SAID: adapters that read the output of a check. Pure: they are given bytes and say what they mean.
+
+mod counts;
+mod coverage;
+mod diag;
+mod exit;
+mod go_test;
+mod junit;
+mod lines;
+mod pytest;
+mod rust_tests;
+mod trace_hash;
+mod xml;
+
+#[cfg(test)]
+mod testing;
+
+use crate::board::gates::GateStatus;
+use crate::policy::gate::{AdapterKind, Gate};
+use crate::text::{clipped, shown_line};
+
+/// How a command that ran to its end did so. What could not run never comes here.
+#[derive(Debug, Clone, Copy)]
+pub struct Ran<'a> {
+    pub exit: i32,
+    /// Both outputs as they came; the middle of a long one is cut out.
+    pub output: &'a [u8],
+    /// Its standard output alone, cut the same way.
+    pub stdout: &'a [u8],
+    /// Whether something was cut out of these.
+    pub cut: bool,
+    /// The content of the file that `report` names; none if it was not written by this run.
+    pub report: Option<&'a [u8]>,
+    /// The hash that is expected, if any is.
+    pub expected: Option<&'a str>,
+}
+
+/// What an adapter makes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    pub status: GateStatus,
+    pub total: Option<u64>,
+    pub passed: Option<u64>,
+    pub hash: Option<String>,
+    /// Why it is no pass, in one line.
+    pub reason: Option<String>,
+    /// The checks that failed, at most twenty.
+    pub failing: Vec<String>,
+}
+
+/// Reads the check by the adapter that `liza.yaml` names for it.
+pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Said {
+    let said = match gate.adapter {
+        AdapterKind::Exit => Ok(exit::judge(ran)),
+        AdapterKind::CargoTest => Ok(rust_tests::cargo_test(ran)),
+        AdapterKind::Nextest => Ok(rust_tests::nextest(ran)),
+        AdapterKind::Pytest => Ok(pytest::judge(ran)),
+        AdapterKind::GoTest => Ok(go_test::judge(ran)),
+        AdapterKind::Junit => junit::judge(gate, ran),
+        AdapterKind::TraceHash => trace_hash::judge(gate, ran),
+        AdapterKind::Diag => diag::judge(gate, ran),
+        AdapterKind::Coverage => coverage::judge(gate, ran),
+    };
+    said.unwrap_or_else(|said| said)
+}
+
+/// How much of a report is looked at.
+const LARGEST_REPORT: usize = 32 * 1024 * 1024;
+const MOST_NAMES: usize = 20;
+const LONGEST_NAME: usize = 200;
+
+impl Said {
+    fn new(status: GateStatus) -> Self {
+        Self { status, total: None, passed: None, hash: None, reason: None, failing: Vec::new() }
+    }
+
+    /// A pass, if there is no reason against it.
+    fn unless(reason: Option<String>) -> Self {
+        let status = if reason.is_none() { GateStatus::Pass } else { GateStatus::Fail };
+        Self { reason, ..Self::new(status) }
+    }
+
+    fn fail(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(GateStatus::Fail) }
+    }
+
+    fn could_not_run(reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..Self::new(GateStatus::CouldNotRun) }
+    }
+}
+
+/// Remembers a check that failed: once, fit to be printed, and only as many as somebody reads.
+fn remember(names: &mut Vec<String>, name: &str) {
+    let name = shown_line(name.trim());
+    let name = clipped(&name, LONGEST_NAME);
+    if !name.is_empty() && names.len() < MOST_NAMES && !names.iter().any(|known| *known == name) {
+        names.push(name.into_owned());
+    }
+}
+
+/// What is wrong with a command whose report cannot be read. One that failed and left nothing readable says that the
+/// tree is bad (it did not compile, say); one that claims success without a report says nothing at all.
+fn without_report(exit: i32, what: &str) -> Said {
+    if exit == 0 {
+        Said::could_not_run(what)
+    } else {
+        Said::fail(format!("it exited with {exit}, and {what}"))
+    }
+}
+
+/// The report, if it is there and small enough.
+fn report<'r>(gate: &Gate, ran: &Ran<'r>) -> Result<&'r [u8], Said> {
+    let name = shown_line(gate.report.as_deref().unwrap_or_default()).into_owned();
+    match ran.report {
+        None => Err(without_report(ran.exit, &format!("it wrote no report `{name}`"))),
+        Some(bytes) if bytes.len() > LARGEST_REPORT => {
+            let most = crate::text::bytes(LARGEST_REPORT as u64);
+            Err(Said::could_not_run(format!("its report `{name}` is larger than {most}")))
+        }
+        Some(bytes) => Ok(bytes),
+    }
+}
+
+/// For a report that is there and makes no sense.
+fn unreadable(gate: &Gate, ran: &Ran<'_>, why: &str) -> Said {
+    let name = shown_line(gate.report.as_deref().unwrap_or_default());
+    without_report(
+        ran.exit,
+        &format!("its report `{name}` cannot be read: {}", clipped(&shown_line(why), 300)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_written_as_it_is_named() {
+        for kind in AdapterKind::ALL.iter().copied() {
+            assert_eq!(kind.as_str(), serde_json::to_value(kind).expect("a name"), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_few_short_and_printable() {
+        let mut names = Vec::new();
+        for number in 0..50 {
+            remember(&mut names, &format!("{number}\u{1b}[2J{}", "x".repeat(500)));
+            remember(&mut names, "the same");
+        }
+        assert_eq!(names.len(), MOST_NAMES);
+        assert!(names.iter().all(|name| name.chars().count() <= LONGEST_NAME));
+        assert!(!names.iter().any(|name| name.contains('\u{1b}')));
+        assert_eq!(names.iter().filter(|name| *name == "the same").count(), 1);
+    }
+}

@@ -1,0 +1,10 @@
+//! What liza decides: values and rules that know no disk, clock, process or environment.
+
+pub mod board;
+pub mod gate;
+pub mod policy;
+pub mod prompt;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod text;
+pub mod wire;

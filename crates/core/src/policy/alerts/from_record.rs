@@ -1,0 +1,53 @@
+//! What the breaker and the overseer have put on record, as a person is told of it.
+
+use super::alert::*;
+use crate::policy::prelude::*;
+
+impl From<Response> for Severity {
+    fn from(response: Response) -> Self {
+        match response {
+            Response::Warning => Self::Warning,
+            Response::Checkpoint | Response::Halt => Self::Critical,
+        }
+    }
+}
+
+impl From<Gravity> for Severity {
+    fn from(gravity: Gravity) -> Self {
+        match gravity {
+            Gravity::Warning => Self::Warning,
+            Gravity::Critical => Self::Critical,
+        }
+    }
+}
+
+impl From<&Trip> for Alert {
+    fn from(trip: &Trip) -> Self {
+        let Trip { id, time, pattern, .. } = trip;
+        let text = format!("{}: {}", pattern.as_str(), said(&trip.summary));
+        let hint = format!("`liza breaker status`; when it is settled: `liza breaker resolve {id} --note …`");
+        Self::new(Kind::BreakerOpen, id, time, text, hint).severity(trip.response.into())
+    }
+}
+
+impl Alert {
+    /// Of a question this is the question itself, in the words it was asked with.
+    pub fn of_intervention(one: &Intervention, question: &str) -> Self {
+        let agent = &one.agent;
+        let (text, hint) = match one.action {
+            Action::Escalate => {
+                (question.to_owned(), format!("`liza overseer --explain {agent}` shows the numbers"))
+            }
+            Action::Nudge | Action::Halt => {
+                let on = one.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+                let woken = "what it was woken for is not planned until something new wakes it";
+                let note = "`liza note TEXT` tells the planner what to do";
+                (
+                    format!("{agent}{on} was halted ({}); {woken}", one.behaviour.as_str()),
+                    format!("`liza overseer --explain {agent}` shows why; {note}"),
+                )
+            }
+        };
+        Self::new(Kind::Overseer, agent, &one.id, text, hint).severity(one.severity.into())
+    }
+}

@@ -1,0 +1,58 @@
+//! Which occurrences have been told. Disposable: whoever loses it hears some things twice.
+
+use super::alert::*;
+use crate::policy::prelude::*;
+
+const HALTED: &str = "halted ";
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Memory {
+    told: BTreeSet<String>,
+    /// When everybody was last seen halted by a switch.
+    halted: Option<Wall>,
+}
+
+impl Memory {
+    /// Reads what [`Memory::text`] wrote. Whatever else stands there is passed over.
+    pub fn parse(text: &str) -> Self {
+        Self {
+            told: text.lines().filter(|line| kind_of(line).is_some()).map(str::to_owned).collect(),
+            halted: text.lines().find_map(|line| Wall::parse(line.strip_prefix(HALTED)?)),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        let halted = self.halted.map(|at| format!("{HALTED}{at}\n")).unwrap_or_default();
+        self.told.iter().fold(halted, |text, key| text + key + "\n")
+    }
+
+    /// The alerts of the report that have not been told yet, remembered as told. What no longer holds is forgotten, so that
+    /// it is told when it comes again.
+    pub fn news(&mut self, report: &Report) -> Vec<Alert> {
+        let holds: BTreeSet<&str> = report.alerts.iter().map(|alert| alert.key.as_str()).collect();
+        self.told.retain(|key| {
+            let unseen = report.blind && kind_of(key).is_some_and(Kind::needs_board);
+            unseen || holds.contains(key.as_str()) || report.lingering.contains(key)
+        });
+        report.alerts.iter().filter(|alert| self.told.insert(alert.key.clone())).cloned().collect()
+    }
+
+    pub fn holds(&self, kind: Kind) -> bool {
+        self.told.iter().any(|key| kind_of(key) == Some(kind))
+    }
+
+    /// Notes that everybody is halted now; to the minute, so that it is not written all the time.
+    pub fn note_halt(&mut self, now: Wall) {
+        if self.halted.is_none_or(|at| !(0..60).contains(&now.since(at))) {
+            self.halted = Some(now);
+        }
+    }
+
+    pub fn halted(&self) -> Option<Wall> {
+        self.halted
+    }
+}
+
+fn kind_of(key: &str) -> Option<Kind> {
+    Kind::parse(key.split_once(':')?.0)
+}

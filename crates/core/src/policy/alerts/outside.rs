@@ -1,0 +1,124 @@
+//! What stands around the board and needs no board to be told of: switches, the disk, and damage to the board itself.
+
+use super::{alert::*, limits::*};
+use crate::board::SwitchKind;
+use crate::policy::prelude::*;
+use crate::text::bytes;
+
+/// What was found around the board at one moment.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outside {
+    pub switches: Vec<SwitchMark>,
+    pub room: Option<Room>,
+    /// The integration branch, if it is not where liza left it.
+    pub moved: Option<Moved>,
+    /// What is said of a board that somebody put back to a former one.
+    pub rolled_back: Option<String>,
+    /// What work may cost.
+    pub caps: crate::board::caps::Caps,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchMark {
+    pub kind: SwitchKind,
+    pub subject: Option<String>,
+    pub reason: String,
+    /// Tells the file from another of its name, before or after it.
+    pub identity: String,
+    pub since: Wall,
+}
+
+impl SwitchMark {
+    fn name(&self) -> String {
+        match &self.subject {
+            None => self.kind.as_str().to_owned(),
+            Some(subject) => format!("{}-{subject}", self.kind.as_str()),
+        }
+    }
+}
+
+/// Free bytes, and how many there should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    pub free: u64,
+    pub wanted: u64,
+}
+
+impl Room {
+    pub fn is_low(self) -> bool {
+        self.free < self.wanted
+    }
+
+    /// Enough again, with a gap to what is low, so that a disk at its limit is not told of all the time.
+    pub fn is_enough(self) -> bool {
+        let (part, of) = ROOM_AGAIN;
+        self.free / part >= self.wanted / of && !self.is_low()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    pub branch: String,
+    /// Where it is now, if anywhere.
+    pub to: String,
+    pub told: String,
+    pub remedy: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub message: String,
+    pub hint: String,
+}
+
+pub fn switch_set(outside: &Outside, _: &Stamp, report: &mut Report) {
+    for switch in &outside.switches {
+        let whom = switch.subject.as_deref().map_or("everybody".to_owned(), said);
+        let reason =
+            if switch.reason.is_empty() { String::new() } else { format!(": {}", said(&switch.reason)) };
+        let text = format!("{} is set for {whom}{reason}", switch.kind.as_str());
+        let hint = "`liza resume` ends it";
+        report.tell(Alert::new(Kind::SwitchSet, switch.name(), &switch.identity, text, hint).info());
+    }
+}
+
+/// The last step is told to be an escalation, and the watcher makes it one.
+pub fn checkpoint_stale(outside: &Outside, now: &Stamp, report: &mut Report) {
+    let checkpoints = outside
+        .switches
+        .iter()
+        .filter(|switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none());
+    for switch in checkpoints {
+        let age = now.wall.since(switch.since);
+        let reached = CHECKPOINT_SECONDS.iter().rev().find(|(seconds, _)| age >= *seconds as i64);
+        if let Some((next, _)) = CHECKPOINT_SECONDS.iter().find(|(seconds, _)| age < *seconds as i64) {
+            report.look_again_in(next.saturating_sub(u64::try_from(age).unwrap_or(0)));
+        }
+        let Some((seconds, step)) = reached else { continue };
+        let last = CHECKPOINT_SECONDS.iter().all(|(other, _)| other <= seconds);
+        let text = format!("CHECKPOINT has halted everybody for {}; nobody has resumed", ago(age));
+        let hint = "read the newest report in .liza/reports, then `liza resume`";
+        let occurrence = format!("{}:{step}", switch.identity);
+        let alert = Alert::new(Kind::CheckpointStale, "CHECKPOINT", occurrence, text, hint);
+        report.tell(if last { alert.critical() } else { alert });
+    }
+}
+
+pub fn disk_low(outside: &Outside, _: &Stamp, report: &mut Report) {
+    let Some(room) = outside.room else { return };
+    if room.is_low() {
+        let (free, wanted) = (bytes(room.free), bytes(room.wanted));
+        let text = format!("only {free} are free where the board is; below {wanted} nothing new is begun");
+        let hint = "`liza gc --dry-run` says what can be collected";
+        report.tell(Alert::new(Kind::DiskLow, "disk", "", text, hint).critical());
+    } else if !room.is_enough() {
+        report.lingering.insert(key(Kind::DiskLow, "disk", ""));
+    }
+}
+
+/// Told anew when the damage is another: the key is what is wrong, not when.
+pub fn invalid_board(problem: &Problem, report: &mut Report) {
+    let digest = blake3::hash(problem.message.as_bytes()).to_hex();
+    let text = format!("the board cannot be trusted: {}", said(&problem.message));
+    report.tell(Alert::new(Kind::InvalidBoard, "board", &digest[..16], text, &problem.hint).critical());
+}

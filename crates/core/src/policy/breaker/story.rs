@@ -1,0 +1,177 @@
+//! Something that goes wrong in the same way in several places, and how near it is to tripping the breaker.
+
+use super::evidence::{order, tasks_of};
+use crate::policy::prelude::*;
+
+/// How much evidence a trip carries; the board and the log have the rest.
+const EVIDENCE_KEPT: usize = 20;
+/// Of several records, so many of the latest are compared with each other; whoever looks is told of the others.
+const COMPARED: usize = 200;
+const KEY_CHARS: usize = 120;
+
+/// What makes two stories of one pattern the same one.
+#[derive(Debug, Clone, Copy)]
+pub enum Sameness {
+    /// There is one at a time.
+    Whole,
+    /// They have the same key: a specification, or the first task of a chain.
+    Named,
+    /// They are about the same matter, however it is put.
+    Topic,
+}
+
+impl Sameness {
+    pub fn of(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::DebtAccumulation | Pattern::PlanningChurn | Pattern::CrashLoop => Self::Whole,
+            Pattern::SpecGapCluster | Pattern::BlockedReplacementChain => Self::Named,
+            Pattern::RetryCluster
+            | Pattern::AssumptionCascade
+            | Pattern::WorkaroundPattern
+            | Pattern::ExternalOutage
+            | Pattern::SameFailure => Self::Topic,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Story {
+    pub key: String,
+    /// How far it has come, and how far it must come.
+    pub count: u64,
+    pub needed: u64,
+    /// What is counted.
+    pub unit: &'static str,
+    pub summary: String,
+    pub evidence: Vec<TripEvidence>,
+    pub affected: Vec<String>,
+    /// A warning will do, unless a person says otherwise.
+    #[serde(skip)]
+    pub mild: bool,
+}
+
+impl Story {
+    /// `name` tells it from other stories of the pattern.
+    pub fn new(pattern: Pattern, name: &str, count: usize, needed: u32, unit: &'static str) -> Self {
+        let key = if name.is_empty() {
+            pattern.as_str().to_owned()
+        } else {
+            format!("{}:{}", pattern.as_str(), clipped(name, KEY_CHARS))
+        };
+        Self {
+            key,
+            count: u64::try_from(count).unwrap_or(u64::MAX),
+            needed: u64::from(needed.max(1)),
+            unit,
+            summary: String::new(),
+            evidence: Vec::new(),
+            affected: Vec::new(),
+            mild: false,
+        }
+    }
+
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = summary.into();
+        self
+    }
+
+    /// There were more records than are compared: nobody is to think that they were looked at.
+    pub fn without(mut self, left_out: usize) -> Self {
+        if left_out > 0 {
+            self.summary.push_str(&format!(" ({} not looked at)", plural(left_out, "older record")));
+        }
+        self
+    }
+
+    /// Its tasks are what it affects.
+    pub fn evidence(mut self, mut records: Vec<TripEvidence>) -> Self {
+        self.affected.extend(tasks_of(&records).into_iter().map(|task| format!("task {task}")));
+        records.sort_by(|a, b| order(a).cmp(&order(b)));
+        let too_many = records.len().saturating_sub(EVIDENCE_KEPT);
+        records.drain(..too_many);
+        self.evidence = records;
+        self
+    }
+
+    pub fn affects(mut self, what: impl IntoIterator<Item = String>) -> Self {
+        for name in what {
+            if !self.affected.contains(&name) {
+                self.affected.push(name);
+            }
+        }
+        self
+    }
+
+    pub fn trips(&self) -> bool {
+        self.count >= self.needed && !self.evidence.is_empty()
+    }
+}
+
+/// Records about one matter; the first is the one the others are like.
+pub struct Cluster {
+    pub name: String,
+    pub records: Vec<TripEvidence>,
+}
+
+impl Cluster {
+    /// In the words of the first.
+    pub fn told(&self) -> &str {
+        self.records.first().map_or("", |record| &record.text)
+    }
+}
+
+/// Groups records by what they are about: the one that most different tasks or agents (`by`) agree with, with all that agree,
+/// then the same with the rest. Being like something that is like it is not enough: chains of likeness lead anywhere.
+/// Gives one story for each group.
+pub fn clusters(
+    mut records: Vec<TripEvidence>,
+    by: impl Fn(&TripEvidence) -> String,
+    story: impl Fn(Cluster) -> Story,
+) -> Vec<Story> {
+    records.sort_by(|a, b| order(a).cmp(&order(b)));
+    let left_out = records.len().saturating_sub(COMPARED);
+    records.drain(..left_out);
+    let topics: Vec<Topic> = records.iter().map(|record| Topic::of(&record.text)).collect();
+    let who: Vec<String> = records.iter().map(by).collect();
+    let alike = alike(&topics);
+    let mut left: Vec<usize> = (0..records.len()).collect();
+    let mut found = Vec::new();
+    while !left.is_empty() {
+        let agreement = |centre: usize| {
+            let agree = left.iter().filter(|other| alike[centre][**other]);
+            agree.map(|other| &who[*other]).collect::<BTreeSet<_>>().len()
+        };
+        // Of equals, `max_by_key` takes the last.
+        let centre = left.iter().copied().rev().max_by_key(|at| agreement(*at)).unwrap_or_default();
+        let (near, rest): (Vec<usize>, Vec<usize>) =
+            left.into_iter().filter(|at| *at != centre).partition(|at| alike[centre][*at]);
+        left = rest;
+        let its = std::iter::once(centre).chain(near).map(|at| records[at].clone()).collect();
+        found.push(story(Cluster { name: topics[centre].name(), records: its }).without(left_out));
+    }
+    found
+}
+
+/// Which are about the same matter, each pair compared once: comparing is what costs.
+fn alike(topics: &[Topic]) -> Vec<Vec<bool>> {
+    let mut alike = vec![vec![false; topics.len()]; topics.len()];
+    for (at, topic) in topics.iter().enumerate() {
+        alike[at][at] = topic.is_same(topic);
+        for (other, its) in topics.iter().enumerate().take(at) {
+            let same = topic.is_same(its);
+            alike[at][other] = same;
+            alike[other][at] = same;
+        }
+    }
+    alike
+}
+
+/// What the name of a story begins with that rests on rejections.
+pub const REJECTIONS: &str = "rejected ";
+
+/// Whether a story of this key asks for no more than a warning.
+pub fn is_mild(key: &str) -> bool {
+    key.strip_prefix(Pattern::SameFailure.as_str())
+        .and_then(|rest| rest.strip_prefix(':'))
+        .is_some_and(|name| name.starts_with(REJECTIONS))
+}

@@ -1,0 +1,104 @@
+//! What a trip means to a person, and what there is to decide.
+
+use crate::policy::prelude::*;
+
+/// What the pattern says, in a sentence or two.
+pub fn meaning(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::RetryCluster => {
+            "Agents on different tasks run into the same error again and again. It is probably not in their work but in what they share: a tool, the environment, the integration branch."
+        }
+        Pattern::DebtAccumulation => {
+            "More is put off than gets done. Each trade-off may be right; all of them together slow down whatever comes next."
+        }
+        Pattern::AssumptionCascade => {
+            "Several tasks rested on the same assumption, and it is wrong. Other tasks that were planned on it are wrong as well."
+        }
+        Pattern::WorkaroundPattern => {
+            "The same cause is worked around on several tasks. Mending it once is cheaper than living with it everywhere."
+        }
+        Pattern::SpecGapCluster => {
+            "Several tasks need something that one specification does not say, or says in two ways. Agents that go on will guess, each in its own way."
+        }
+        Pattern::ExternalOutage => {
+            "Several agents report that the same service does not work. Whoever goes on fails for a reason that no task can mend."
+        }
+        Pattern::PlanningChurn => {
+            "Tasks are cut anew instead of done. The goal, or how it was divided, is probably not clear enough to work on."
+        }
+        Pattern::BlockedReplacementChain => {
+            "A task was blocked and cut anew, and what replaced it is blocked again. The new cut did not touch what stands in the way."
+        }
+        Pattern::CrashLoop => {
+            "The commands of several agents end badly one after the other, on different tasks. What they share is broken: the provider, its key, the network, the disk."
+        }
+        Pattern::SameFailure => {
+            "Work on different tasks is rejected, or its gates are red, for the same reason, and nobody has mended it yet. Liza saw this itself. The reason is probably not in any of the tasks."
+        }
+    }
+}
+
+/// The setting of `breaker:` in liza.yaml that says when it trips.
+pub fn threshold(pattern: Pattern) -> &'static str {
+    match pattern {
+        Pattern::RetryCluster => "retry_tasks",
+        Pattern::DebtAccumulation => "debt_records",
+        Pattern::AssumptionCascade => "assumption_tasks",
+        Pattern::WorkaroundPattern => "workaround_tasks",
+        Pattern::SpecGapCluster => "spec_gap_tasks",
+        Pattern::ExternalOutage => "outage_agents",
+        Pattern::PlanningChurn => "churn_superseded",
+        Pattern::BlockedReplacementChain => "chain_depth",
+        Pattern::CrashLoop => "crash_count",
+        Pattern::SameFailure => "failure_tasks",
+    }
+}
+
+/// What a person can decide, each with what to type. Nothing in it is anybody's words.
+pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
+    let id = &trip.id;
+    // What has reached its end, or is archived, is not to be decided about.
+    let is_open = |task: &&TaskId| board.task(task).is_some_and(|task| !task.status.is_terminal());
+    let open = trip.evidence.iter().filter_map(|record| record.task_id.as_ref()).find(is_open);
+    let task = open.map_or("TASK".to_owned(), ToString::to_string);
+    let about = open.map_or(String::new(), |task| format!(" --task {task}"));
+    let over = if trip.response == Response::Warning { "" } else { ", then `liza resume`" };
+    let mut all = vec![match trip.pattern {
+        Pattern::ExternalOutage => "wait until the service is back".to_owned(),
+        Pattern::CrashLoop => "mend what the agents share (`liza doctor` looks at the machine; their output is under `.liza/runs`)".to_owned(),
+        Pattern::RetryCluster | Pattern::SameFailure | Pattern::WorkaroundPattern => {
+            "mend the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
+        }
+        Pattern::SpecGapCluster => {
+            "mend the specification, then tell everybody: `liza spec-change … --spec FILE`".to_owned()
+        }
+        Pattern::AssumptionCascade => {
+            format!("tell the planner what is so: `liza note …{about}`, and look through what else rests on it")
+        }
+        Pattern::DebtAccumulation => "plan the debts in, or decide that they may stay: `liza inbox` lists them".to_owned(),
+        Pattern::PlanningChurn => "make the goal clearer (`liza note …` reaches the planner) before anything is cut again".to_owned(),
+        Pattern::BlockedReplacementChain => {
+            format!("answer what blocks it instead of cutting again: `liza task unblock {task} --answer …`")
+        }
+    }];
+    let may_be_cut =
+        matches!(trip.pattern, Pattern::SameFailure | Pattern::RetryCluster | Pattern::AssumptionCascade);
+    if may_be_cut && open.is_some() {
+        all.push(format!("cut the work anew: `liza task rescope {task} --into FILE --reason …`"));
+    }
+    all.push(format!("it is mended: `liza breaker resolve {id} --note …`{over}"));
+    let when = format!("`breaker.{}` in liza.yaml says when it trips", threshold(trip.pattern));
+    all.push(format!("it was no pattern: `liza breaker resolve {id} --note …`{over}; {when}"));
+    all.push("stop everything: `liza abort --reason …`".to_owned());
+    all
+}
+
+/// What stands in the switch that a trip sets; it begins with the trip's name.
+pub fn reason(trip: &Trip) -> String {
+    // Part of it is somebody's words, and whoever looks into the file has a terminal.
+    let summary = shown_line(&trip.summary);
+    let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), clipped(&summary, 200));
+    format!(
+        "breaker {id} ({pattern}): {summary}; `liza breaker status`, then `liza breaker resolve {id} --note …` and `liza resume`"
+    )
+}

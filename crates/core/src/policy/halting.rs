@@ -1,0 +1,162 @@
+//! An agent that was halted: whether that is about what it does now, and what becomes of its task.
+
+use super::overseer::{AgentSnapshot, Detection, OverseerConfig, claim_stands, detect, unanswered_before};
+pub use super::overseer::{SUREST_DETECTION, is_by_hand};
+use super::prelude::*;
+
+/// The last thing that was done about anybody: what comes later has a higher number.
+pub fn last_number(board: &Board) -> u64 {
+    board.rest.interventions.iter().map(Intervention::number).max().unwrap_or(0)
+}
+
+/// The halt of this agent that came after the one with that number, if the claim it is about still stands.
+pub fn ordered<'b>(
+    board: &'b Board,
+    agent: &AgentId,
+    incarnation: u64,
+    after: u64,
+) -> Option<&'b Intervention> {
+    board.rest.interventions.iter().rev().find(|one| {
+        one.action == Action::Halt
+            && one.number() > after
+            && one.concerns(agent, incarnation, one.task_id.as_ref())
+            && claim_stands(board, one)
+    })
+}
+
+/// Whoever judged may have read what was seen so many looks ago.
+const LOOKS_BEHIND: usize = 2;
+
+/// Whether an agent of which this was seen may be halted without a person's word.
+pub fn is_borne_out(history: &[AgentSnapshot], config: &OverseerConfig) -> bool {
+    any_lately(history, config, |found| found.suggested == Action::Halt)
+}
+
+/// Whether an agent of which this was seen may be halted because no person answered the question about it: the session has
+/// shown the behaviour since before the question, and shows it still. Anyone could have made the overseer ask.
+pub fn follows_question(
+    board: &Board,
+    halt: &Intervention,
+    history: &[AgentSnapshot],
+    config: &OverseerConfig,
+) -> bool {
+    config.halt_on_critical
+        && unanswered_before(board, halt, config).is_some_and(|asked| {
+            any_lately(history, config, |found| {
+                found.behaviour == asked.behaviour && found.episode_began <= asked.time
+            })
+        })
+}
+
+fn any_lately(
+    history: &[AgentSnapshot],
+    config: &OverseerConfig,
+    wanted: impl Fn(&Detection) -> bool,
+) -> bool {
+    (0..=LOOKS_BEHIND).any(|behind| {
+        let seen = &history[..history.len().saturating_sub(behind)];
+        detect(seen, config).iter().any(&wanted)
+    })
+}
+
+/// Why the session ended and the task is blocked.
+pub fn reason(halt: &Intervention) -> String {
+    format!("halted by the overseer ({}): {}", halt.behaviour.as_str(), halt.evidence.join("; "))
+}
+
+/// What has to be answered before somebody goes on.
+pub fn questions(halt: &Intervention, task: &TaskId) -> Vec<String> {
+    let ask = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    match halt.behaviour {
+        Behaviour::InfiniteLoop => ask(&[
+            "What does it wait for, or try again and again, that cannot succeed as it is tried?",
+            "What should be tried instead, or is something missing that only somebody else can supply?",
+        ]),
+        Behaviour::RepeatedFailures => ask(&[
+            "What makes the same thing fail each time: the task, the environment, or the way it is done?",
+            "Can that be mended before somebody goes on?",
+        ]),
+        Behaviour::Stagnation => ask(&["What would be the first small step that can be seen in the tree?"]),
+        Behaviour::Oscillation => ask(&[
+            "Which of the two states it goes back and forth between is the right one?",
+            "Which requirement makes each of them look wrong?",
+        ]),
+        Behaviour::ScopeCreep => ask(&[
+            "Do the files it changed beyond its scope belong to this task?",
+            "If so, should the scope be widened; if not, what should be done without them?",
+        ]),
+        Behaviour::TokenExhaustion | Behaviour::Timeout => {
+            vec![format!("Should `{task}` be cut into smaller tasks, or the limits be raised?")]
+        }
+        Behaviour::Reported => ask(&["What should be done differently by whoever goes on with it?"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::oversight::Gravity;
+    use crate::board::rules::{Intervene, Release};
+    use crate::board::testing::*;
+
+    fn halt(bench: &Bench) -> Intervene {
+        let incarnation = bench.board.agent(&agent("coder-1")).expect("an agent").incarnation;
+        Intervene {
+            agent: agent("coder-1"),
+            incarnation,
+            task: Some(id("t")),
+            epoch: Some(bench.task("t").epoch),
+            behaviour: Behaviour::InfiniteLoop,
+            action: Action::Halt,
+            severity: Gravity::Critical,
+            confidence: 1.0,
+            evidence: vec!["a".to_owned(), "b".to_owned()],
+            bounds: None,
+            messages: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_halt_holds_for_the_claim_it_is_about_and_not_for_the_next() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.claim("coder-1", "t");
+        let before = last_number(&bench.board);
+        let halt = halt(&bench);
+        let (who, incarnation) = (agent("coder-1"), halt.incarnation);
+        bench.ok("human", halt);
+        let found = ordered(&bench.board, &who, incarnation, before).expect("a halt");
+        assert_eq!(reason(found), "halted by the overseer (infinite_loop): a; b");
+        assert_eq!(ordered(&bench.board, &who, incarnation, found.number()), None, "it was heeded");
+        assert_eq!(ordered(&bench.board, &agent("coder-2"), incarnation, before), None);
+        assert_eq!(ordered(&bench.board, &who, incarnation + 1, before), None);
+        bench.ok("coder-1", Release { task: id("t"), epoch: None, reason: "r".to_owned() });
+        bench.claim("coder-1", "t");
+        assert_eq!(ordered(&bench.board, &who, incarnation, before), None, "another claim");
+    }
+
+    #[test]
+    fn only_what_a_detector_found_has_to_be_borne_out() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.claim("coder-1", "t");
+        let halt = halt(&bench);
+        bench.ok("human", halt);
+        let mut one = bench.board.rest.interventions[0].clone();
+        assert!(is_by_hand(&one), "whatever the behaviour is called");
+        one.confidence = SUREST_DETECTION;
+        assert!(!is_by_hand(&one));
+        assert!(!is_borne_out(&[], &OverseerConfig::default()), "nothing was seen");
+    }
+
+    #[test]
+    fn every_behaviour_asks_one_to_three_questions() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.claim("coder-1", "t");
+        let halt = halt(&bench);
+        bench.ok("human", halt);
+        let mut one = bench.board.rest.interventions[0].clone();
+        for behaviour in Behaviour::ALL.into_iter().chain([Behaviour::Reported]) {
+            one.behaviour = behaviour;
+            assert!((1..=3).contains(&questions(&one, &id("t")).len()), "{behaviour:?}");
+        }
+    }
+}

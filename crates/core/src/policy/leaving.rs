@@ -1,0 +1,66 @@
+//! What an agent left behind, judged by the board and its worktree alone: what it printed proves nothing.
+
+use super::prelude::*;
+
+/// What became of a claim while its agent was at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Claimed {
+    Submitted,
+    Blocked,
+    /// Handed off or released: it is free for somebody to go on with.
+    LetGo,
+    /// The task was closed meanwhile.
+    Ended,
+    /// Somebody else holds it now.
+    Lost,
+    /// It is still this agent's to finish.
+    Unfinished,
+}
+
+pub fn of_claim(board: &Board, agent: &AgentId, task: &TaskId, epoch: u64) -> Claimed {
+    let Some(task) = board.task(task) else { return Claimed::Ended };
+    let own = task.assigned_to.as_ref() == Some(agent) && task.epoch == epoch;
+    match task.status {
+        Status::Working if own => Claimed::Unfinished,
+        Status::ReadyForReview | Status::Approved | Status::Merged | Status::Rejected
+            if task.assigned_to.as_ref() == Some(agent) =>
+        {
+            Claimed::Submitted
+        }
+        Status::Blocked => Claimed::Blocked,
+        Status::Idle => Claimed::LetGo,
+        Status::Superseded | Status::Abandoned | Status::Merged => Claimed::Ended,
+        _ => Claimed::Lost,
+    }
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reviewed {
+    Approved,
+    /// Its approval counts, and another reviewer has to give his.
+    Counted,
+    Rejected,
+    Blocked,
+    /// Somebody else decides, or nobody any more.
+    Lost,
+    Unfinished,
+}
+
+pub fn of_review(board: &Board, agent: &AgentId, task: &TaskId) -> Reviewed {
+    let Some(task) = board.task(task) else { return Reviewed::Lost };
+    let holds = task.review_lease.as_ref().is_some_and(|lease| &lease.agent == agent);
+    if holds && task.judged_by().is_some() {
+        return Reviewed::Unfinished;
+    }
+    match task.status {
+        Status::Approved | Status::Merged => Reviewed::Approved,
+        Status::ReadyForReview if task.approvals.as_ref().is_some_and(|given| given.has(agent)) => {
+            Reviewed::Counted
+        }
+        Status::Rejected => Reviewed::Rejected,
+        Status::Blocked => Reviewed::Blocked,
+        _ => Reviewed::Lost,
+    }
+}

@@ -1,0 +1,242 @@
+//! Who keeps which paths from others, as the board says. There is no other table of locks: a task holds the paths it owns
+//! from its first claim until it ends or gives them back.
+
+use super::prelude::*;
+use crate::board::intent::Work;
+
+words! {
+    /// How much a lock covers.
+    pub enum Granularity {
+        /// Everything below a directory.
+        Directory = "directory",
+        /// One file.
+        File = "file",
+        /// Whatever a pattern with `*` or `?` covers.
+        Pattern = "pattern",
+    }
+}
+
+impl Granularity {
+    pub fn of(path: &PathPattern) -> Self {
+        let text = path.as_str();
+        match text.trim_end_matches('/') {
+            "**" => Self::Directory,
+            inner if inner.contains(['*', '?']) => Self::Pattern,
+            _ if text.ends_with('/') => Self::Directory,
+            _ => Self::File,
+        }
+    }
+}
+
+/// What ends a lock by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndsWith {
+    /// From `until` on somebody else may claim the task; its paths stay with the task.
+    Lease,
+    /// From `until` on a blocked task holds no paths.
+    BlockedHold,
+    /// Nothing but the end of the task.
+    Task,
+}
+
+/// One path pattern that one task keeps from others.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Lock {
+    pub path: PathPattern,
+    pub granularity: Granularity,
+    pub task: TaskId,
+    pub status: Status,
+    /// Who works on the task, or did last.
+    pub agent: Option<AgentId>,
+    pub epoch: u64,
+    /// When the task was claimed last.
+    pub since: Option<Wall>,
+    pub until: Option<Wall>,
+    pub ends_with: EndsWith,
+    /// Nobody has a right to the task that has not run out, so nobody may be there to let the paths go.
+    pub stale: bool,
+}
+
+/// The bodies that say since when paths are held.
+pub fn needed_for_locks(board: &Board, now: &Stamp) -> Needs {
+    Needs::Tasks(board.tasks.iter().filter(|task| task.is_live(now)).map(|task| task.id.clone()).collect())
+}
+
+/// Every lock there is, ordered by path. Where a body was not read, it is not said since when.
+pub fn locks(board: &Board, now: &Stamp) -> Vec<Lock> {
+    let live = board.tasks.iter().filter(|task| task.is_live(now));
+    let mut all: Vec<Lock> = live.flat_map(|task| locks_of(board, task, now)).collect();
+    all.sort_by(|one, other| (&one.path, &one.task).cmp(&(&other.path, &other.task)));
+    all
+}
+
+/// Those that keep somebody from `path`.
+pub fn locks_on(board: &Board, now: &Stamp, path: &PathPattern) -> Vec<Lock> {
+    locks(board, now).into_iter().filter(|lock| lock.path.overlaps(path).is_some()).collect()
+}
+
+fn locks_of(board: &Board, task: &Task, now: &Stamp) -> Vec<Lock> {
+    let (until, ends_with) = match (&task.lease, &task.holds_paths_until) {
+        (_, Some(until)) => (Some(until.at), EndsWith::BlockedHold),
+        (Some(lease), None) => (Some(lease.expires.at), EndsWith::Lease),
+        (None, None) => (None, EndsWith::Task),
+    };
+    let lock = |path: &PathPattern| Lock {
+        path: path.clone(),
+        granularity: Granularity::of(path),
+        task: task.id.clone(),
+        status: task.status,
+        agent: task.assigned_to.clone(),
+        epoch: task.epoch,
+        since: claimed_at(board, task),
+        until,
+        ends_with,
+        stale: is_stale(board, task, now),
+    };
+    task.owns.iter().map(lock).collect()
+}
+
+fn claimed_at(board: &Board, task: &Task) -> Option<Wall> {
+    if let Some(intent) = board.intent_of(&task.id).filter(|intent| matches!(intent.work, Work::Claim(_))) {
+        return Some(intent.time);
+    }
+    if task.is_light() {
+        return None;
+    }
+    let claim = |event: Event| matches!(event, Event::Claimed | Event::TakenOver);
+    task.body().history.iter().rfind(|line| claim(line.event)).map(|line| line.time)
+}
+
+fn is_stale(board: &Board, task: &Task, now: &Stamp) -> bool {
+    match task.status {
+        Status::Working => task.lease.as_ref().is_none_or(|lease| lease_over(board, lease, now)),
+        Status::Idle | Status::Rejected | Status::IntegrationFailed => {
+            task.reserved_until.as_ref().is_none_or(|until| until.passed(now))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::rules::MergeFailure;
+    use crate::board::testing::{Bench, LEASE, REASONS, new_task, plan_of};
+
+    fn table(bench: &Bench) -> Vec<Lock> {
+        locks(&bench.board, &bench.now)
+    }
+
+    #[test]
+    fn granularity_is_told_from_the_pattern() {
+        for (text, granularity) in [
+            ("crates/core/", Granularity::Directory),
+            ("crates/core/**", Granularity::Directory),
+            ("**", Granularity::Directory),
+            ("docs/guide.md", Granularity::File),
+            ("src/*.rs", Granularity::Pattern),
+            ("**/mod.rs", Granularity::Pattern),
+            ("src/?/", Granularity::Pattern),
+        ] {
+            assert_eq!(Granularity::of(&PathPattern::new(text).expect("a pattern")), granularity, "{text}");
+        }
+    }
+
+    /// Every state: whether it holds, what ends it, and whether it is stale then and a lease later.
+    #[test]
+    fn what_is_held_in_every_state() {
+        use EndsWith::{BlockedHold, Lease};
+        type Scene = fn(&mut Bench);
+        let scenes: [(&str, Scene, Option<EndsWith>, bool, bool); 10] = [
+            ("idle", |_| {}, None, false, false),
+            ("working", |bench| drop(bench.claim("coder-1", "t")), Some(Lease), false, true),
+            ("ready", |bench| bench.hand_in("coder-1", "t"), Some(EndsWith::Task), false, false),
+            ("approved", |bench| bench.approved("coder-1", "t"), Some(EndsWith::Task), false, false),
+            (
+                "rejected",
+                |bench| {
+                    bench.rejected("coder-1", "t", REASONS[0]);
+                },
+                Some(EndsWith::Task),
+                false,
+                true,
+            ),
+            (
+                "failed",
+                |bench| bench.failed_to_merge("coder-1", "t", MergeFailure::RedGate),
+                Some(EndsWith::Task),
+                false,
+                true,
+            ),
+            (
+                "blocked",
+                |bench| {
+                    bench.claim("coder-1", "t");
+                    bench.ok("planner-1", bench.block("t"));
+                },
+                Some(BlockedHold),
+                false,
+                false,
+            ),
+            (
+                "released",
+                |bench| {
+                    bench.claim("coder-1", "t");
+                    bench.ok("coder-1", bench.release("t"));
+                },
+                Some(EndsWith::Task),
+                true,
+                true,
+            ),
+            (
+                "unlocked",
+                |bench| {
+                    bench.claim("coder-1", "t");
+                    bench.ok("human", bench.unlock("t"));
+                },
+                None,
+                false,
+                false,
+            ),
+            (
+                "merged",
+                |bench| {
+                    bench.approved("coder-1", "t");
+                    bench.merge("t");
+                },
+                None,
+                false,
+                false,
+            ),
+        ];
+        for (name, scene, ends_with, stale, stale_later) in scenes {
+            let mut bench = Bench::with_tasks(&["t"]);
+            scene(&mut bench);
+            let rows = table(&bench);
+            assert_eq!(rows.first().map(|lock| lock.ends_with), ends_with, "{name}");
+            assert_eq!(rows.first().is_some_and(|lock| lock.stale), stale, "{name}");
+            assert!(rows.iter().all(|lock| lock.since.is_some()), "{name}");
+            bench.tick(LEASE + 1);
+            let rows = table(&bench);
+            assert_eq!(rows.first().is_some_and(|lock| lock.stale), stale_later, "{name}, later");
+        }
+    }
+
+    #[test]
+    fn a_path_is_found_by_whatever_covers_it() {
+        let mut bench = Bench::new();
+        let tasks = vec![new_task("dir", "src/"), new_task("file", "docs/a.md"), new_task("some", "x/*.rs")];
+        bench.ok("planner-1", plan_of(tasks));
+        bench.claim("coder-1", "dir");
+        bench.claim("coder-2", "file");
+        let found = |text: &str| -> Vec<String> {
+            let path = PathPattern::new(text).expect("a pattern");
+            locks_on(&bench.board, &bench.now, &path).iter().map(|lock| lock.task.to_string()).collect()
+        };
+        assert_eq!(found("src/deep/main.rs"), ["dir"]);
+        assert_eq!(found("docs/"), ["file"]);
+        assert_eq!(found("**"), ["file", "dir"]);
+        assert!(found("x/y.rs").is_empty(), "nobody has begun on it");
+    }
+}

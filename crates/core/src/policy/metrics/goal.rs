@@ -1,0 +1,143 @@
+//! What the whole goal has come to: the results of all its tasks as one.
+
+use super::{Amount, Counts, counts, journey::journey, journey::merged_at};
+use crate::board::state::GoalStatus;
+use crate::policy::prelude::*;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GoalRollUp {
+    pub id: String,
+    pub description: String,
+    pub status: GoalStatus,
+    /// Something was merged, nothing is left to do, and nothing was given up.
+    pub success: bool,
+    pub tasks: Counts,
+    /// Of merged tasks; which of them were there before is said by whoever can look.
+    pub files: Vec<String>,
+    pub tests: TestCounts,
+    pub iterations: u64,
+    pub review_cycles: u64,
+    pub review: ReviewState,
+    pub spent: Amount,
+    /// Why what is not merged is not: one line each.
+    pub errors: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TestCounts {
+    /// Files of merged tasks that count as tests.
+    pub files: Vec<String>,
+    /// What the gates counted on the tree that was merged last.
+    pub total: Option<u64>,
+    pub passed: Option<u64>,
+    pub failing: Option<u64>,
+}
+
+/// How far the work has come with its reviewers.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct ReviewState {
+    /// Every merged task was approved, and nothing waits for a verdict or was sent back.
+    pub approved: bool,
+    pub ready_for_review: u64,
+    pub sent_back: u64,
+    /// Critical and major issues that nobody has resolved.
+    pub blocking_issues: u64,
+    /// Gates that were red when they were last asked, by task.
+    pub red_gates: BTreeMap<String, Vec<String>>,
+}
+
+/// Of every task there ever was, with bodies.
+pub fn goal_roll_up(board: &Board, all: &[&Task]) -> GoalRollUp {
+    let goal = &board.rest.goal;
+    let tasks = counts(all);
+    let merged: Vec<&Task> = all.iter().copied().filter(|task| task.status == Status::Merged).collect();
+    let mut spent = Amount::default();
+    all.iter().for_each(|task| spent.add(&task.body().spent));
+    spent.add(&board.rest.spent_planning);
+    let review = review_state(all);
+    let open = tasks.in_progress + tasks.blocked + tasks.waiting;
+    GoalRollUp {
+        id: goal.id.clone(),
+        description: goal.description.clone(),
+        status: goal.status,
+        success: tasks.done > 0 && open == 0 && tasks.abandoned == 0 && review.approved,
+        tasks,
+        files: unique(merged.iter().flat_map(|task| files(task))),
+        tests: tests(&merged),
+        iterations: all.iter().map(|task| journey(task, None).claims).fold(0, u64::saturating_add),
+        review_cycles: all.iter().map(|task| u64::from(task.review_cycles_total)).sum(),
+        review,
+        spent,
+        errors: all.iter().filter_map(|task| error(task)).collect(),
+    }
+}
+
+fn unique<'t>(names: impl Iterator<Item = &'t String>) -> Vec<String> {
+    names.collect::<BTreeSet<_>>().into_iter().cloned().collect()
+}
+
+/// What a merged task has changed.
+fn files(task: &Task) -> &[String] {
+    let body = task.body();
+    match &body.submission {
+        Some(submission) if body.actual_outputs.is_empty() => &submission.files,
+        _ => &body.actual_outputs,
+    }
+}
+
+fn tests(merged: &[&Task]) -> TestCounts {
+    let submissions = merged.iter().filter_map(|task| task.body().submission.as_ref());
+    let last = merged.iter().max_by_key(|task| merged_at(task).map_or(i64::MIN, |Wall(at)| at));
+    let results = last.and_then(|task| task.body().gates.as_ref()).map(|gates| &gates.results[..]);
+    let counted: Vec<(u64, u64)> =
+        results.unwrap_or_default().iter().filter_map(|gate| Some((gate.total?, gate.passed?))).collect();
+    let sum = |part: fn(&(u64, u64)) -> u64| {
+        (!counted.is_empty()).then(|| counted.iter().map(part).fold(0, u64::saturating_add))
+    };
+    let (total, passed) = (sum(|(total, _)| *total), sum(|(_, passed)| *passed));
+    TestCounts {
+        files: unique(submissions.flat_map(|submission| &submission.tests)),
+        total,
+        passed,
+        failing: total.zip(passed).map(|(total, passed)| total.saturating_sub(passed)),
+    }
+}
+
+fn review_state(all: &[&Task]) -> ReviewState {
+    let mut found = ReviewState::default();
+    let mut approved = true;
+    for task in all {
+        let body = task.body();
+        match task.status {
+            Status::Merged => approved &= body.approval.is_some(),
+            Status::ReadyForReview => found.ready_for_review += 1,
+            Status::Rejected => found.sent_back += 1,
+            _ => {}
+        }
+        if task.status.is_terminal() {
+            continue;
+        }
+        found.blocking_issues += u64::try_from(body.blocking_issues().count()).unwrap_or(u64::MAX);
+        let red = body.gates.iter().flat_map(|gates| &gates.results);
+        let red: Vec<String> =
+            red.filter(|gate| gate.status != GateStatus::Pass).map(|gate| gate.name.clone()).collect();
+        if !red.is_empty() {
+            found.red_gates.insert(task.id.to_string(), red);
+        }
+    }
+    found.approved = approved && found.ready_for_review == 0 && found.sent_back == 0;
+    found
+}
+
+fn error(task: &Task) -> Option<String> {
+    let body = task.body();
+    let why = match task.status {
+        Status::Abandoned => body.end_reason.clone().unwrap_or_else(|| "abandoned".to_owned()),
+        Status::Blocked => body.blocked_reason.clone().unwrap_or_else(|| "blocked".to_owned()),
+        Status::IntegrationFailed => {
+            body.integration_failure.as_ref().map(|failure| failure.reason.clone()).unwrap_or_default()
+        }
+        _ => return None,
+    };
+    Some(format!("{}: {why}", task.id))
+}

@@ -1,0 +1,168 @@
+//! The way of one task through its states, as its history tells it: how long it waited and how long somebody was at it.
+//!
+//! A history may have holes (a migrated task, a revision that was brought back) and clocks go back. What was not seen from
+//! its beginning to its end is not measured, and a span that ends before it begins counts as nothing.
+
+use crate::policy::prelude::*;
+
+/// Seconds, one figure for each time it happened.
+#[derive(Debug, Default)]
+pub struct Journey {
+    /// From its creation until it was merged.
+    pub lead: Option<u64>,
+    /// It could be claimed, until it was.
+    pub claim_waits: Vec<u64>,
+    /// It was handed in, until somebody took the review.
+    pub review_waits: Vec<u64>,
+    /// It was approved, until it was merged.
+    pub merge_waits: Vec<u64>,
+    /// A review was taken, until the verdict or until it was let go.
+    pub reviews: Vec<u64>,
+    /// It was claimed, until it was handed in or let go.
+    pub work: Vec<u64>,
+    /// How often it was claimed.
+    pub claims: u64,
+    /// When it reached its end, if it has.
+    pub ended: Option<Wall>,
+}
+
+/// The part of a way that is asked about.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stretch {
+    /// So many lines of the history were there before.
+    pub lines: usize,
+    /// Of a span that had begun before, only the part from here on counts.
+    pub from: Option<Wall>,
+    pub until: Option<Wall>,
+}
+
+/// `ready_after`: when the last task it waits for was merged.
+pub fn journey(task: &Task, ready_after: Option<Wall>) -> Journey {
+    journey_within(task, ready_after, Stretch::default())
+}
+
+/// The same of a part of its way: what ended in it.
+pub fn journey_within(task: &Task, ready_after: Option<Wall>, stretch: Stretch) -> Journey {
+    let body = task.body();
+    let mut walk = Walk {
+        at: Some((Status::Draft, body.created_at)),
+        awaits_review: None,
+        in_review: None,
+        ready_after,
+        from: stretch.from,
+        counts: false,
+        found: Journey::default(),
+    };
+    for (at, line) in body.history.iter().enumerate() {
+        walk.counts = at >= stretch.lines && stretch.until.is_none_or(|until| line.time <= until);
+        walk.step(line);
+    }
+    let mut found = walk.found;
+    // A migrated task knows the number of its rounds and nothing of each.
+    if found.claims == 0 && stretch.lines == 0 {
+        found.claims = u64::from(task.iteration);
+    }
+    if task.status.is_terminal() {
+        found.ended = found.ended.or(body.merge.as_ref().map(|merge| merge.time));
+    }
+    if let Some(merged) = merged_at(task) {
+        let line = body.history.iter().rposition(|line| line.event == Event::Merged);
+        let in_it = line.is_none_or(|line| line >= stretch.lines)
+            && stretch.from.is_none_or(|from| merged >= from)
+            && stretch.until.is_none_or(|until| merged <= until);
+        // All of it, though it began before: a task is merged once.
+        found.lead = in_it.then(|| span(body.created_at, merged));
+        found.ended = Some(merged);
+    }
+    found
+}
+
+pub fn merged_at(task: &Task) -> Option<Wall> {
+    if task.status != Status::Merged {
+        return None;
+    }
+    let body = task.body();
+    let line = body.history.iter().rev().find(|line| line.event == Event::Merged);
+    line.map(|line| line.time).or(body.merge.as_ref().map(|merge| merge.time))
+}
+
+fn span(from: Wall, to: Wall) -> u64 {
+    u64::try_from(to.since(from)).unwrap_or(0)
+}
+
+struct Walk {
+    /// Where it is and since when, as long as that is known.
+    at: Option<(Status, Wall)>,
+    awaits_review: Option<Wall>,
+    in_review: Option<Wall>,
+    ready_after: Option<Wall>,
+    from: Option<Wall>,
+    /// Whether the present line belongs to what is asked about.
+    counts: bool,
+    found: Journey,
+}
+
+impl Walk {
+    /// The part of a span that counts, if it ends with a line that does.
+    fn part(&self, since: Wall, now: Wall) -> Option<u64> {
+        let since = self.from.map_or(since, |from| since.max(from));
+        self.counts.then(|| span(since, now))
+    }
+
+    fn step(&mut self, line: &HistoryEntry) {
+        let now = line.time;
+        match line.event {
+            Event::ReviewStarted => {
+                let waited = self.awaits_review.take().and_then(|since| self.part(since, now));
+                self.found.review_waits.extend(waited);
+                self.in_review = Some(now);
+            }
+            Event::ReviewReleased
+            | Event::Approved
+            | Event::Rejected
+            | Event::DiscussionNeeded
+            | Event::RedTeamCleared
+            | Event::Blocked => self.end_review(now),
+            Event::Claimed | Event::TakenOver => self.found.claims += u64::from(self.counts),
+            _ => {}
+        }
+        let Some(to) = line.to else { return };
+        let told = matches!(line.event, Event::Restored | Event::Edited | Event::Migrated);
+        let seen = self.at.filter(|(status, _)| !told && line.from.is_none_or(|from| from == *status));
+        match seen {
+            Some((from, since)) => self.leave(from, since, to, line),
+            None => self.in_review = None,
+        }
+        if self.at.is_none_or(|(status, _)| status != to) || line.event == Event::TakenOver || seen.is_none()
+        {
+            self.at = Some((to, now));
+        }
+        self.awaits_review = (to == Status::ReadyForReview).then_some(now);
+        if to.is_terminal() {
+            self.found.ended = Some(now);
+        }
+    }
+
+    fn end_review(&mut self, now: Wall) {
+        let took = self.in_review.take().and_then(|since| self.part(since, now));
+        self.found.reviews.extend(took);
+    }
+
+    fn leave(&mut self, from: Status, since: Wall, to: Status, line: &HistoryEntry) {
+        let took = self.part(since, line.time);
+        match (from, to) {
+            // Nobody knows when the former holder ceased to work.
+            (Status::Working, Status::Working) => {}
+            (Status::Working, _) => self.found.work.extend(took),
+            (Status::Idle | Status::Rejected | Status::IntegrationFailed, Status::Working) => {
+                let ready = self.ready_after.map_or(since, |after| since.max(after));
+                self.found.claim_waits.extend(self.part(ready, line.time));
+            }
+            (Status::Approved, Status::Merged) => self.found.merge_waits.extend(took),
+            _ => {}
+        }
+        if from == Status::ReadyForReview && to != from {
+            self.end_review(line.time);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `overseer:` in liza.yaml.
+
+use std::{fmt::Display, ops::RangeInclusive};
+
+use crate::policy::prelude::*;
+
+settings! {
+    pub struct OverseerConfig {
+        pub enabled: bool = true,
+        /// How often agents are looked at.
+        pub check_interval_seconds: f64 = 10.0,
+        /// How many looks are remembered for each agent.
+        pub snapshot_history_size: usize = 20,
+        /// What a session may use where its role has no limit of its own; 0 means no limit.
+        pub max_tokens: u64 = 150_000,
+        /// Below so many tokens nobody is warned by `max_tokens`.
+        pub token_warning_threshold: u64 = 100_000,
+        /// How long a session may last where its role has no limit of its own; 0 means no limit.
+        pub timeout_seconds: u64 = 1800,
+        pub nudge_cooldown_seconds: u64 = 60,
+        /// For one agent on one task; after that a person is asked.
+        pub max_nudges_per_agent: u32 = 5,
+        /// Without it, what would halt an agent is put before a person.
+        pub halt_on_critical: bool = true,
+        /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
+        /// without `halt_on_critical` the question is asked again.
+        pub answer_seconds: u64 = 300,
+        /// So many looks in a row at the same thing are a loop.
+        pub loop_detection_window: usize = 5,
+        pub stagnation_token_threshold: u64 = 10_000,
+        pub failure_increase_threshold: u64 = 5,
+        /// After so long without any sign an agent that holds work is suspected to be stuck. It is not touched for that.
+        pub suspect_after_seconds: u64 = 900,
+    }
+}
+
+const INTERVALS: RangeInclusive<f64> = 0.05..=3600.0;
+const RINGS: RangeInclusive<usize> = 2..=1000;
+/// At most a week: a project that wants no automatic halt sets `halt_on_critical: false`.
+const ANSWERS: RangeInclusive<u64> = 1..=604_800;
+
+fn within<N: PartialOrd + Display>(name: &str, value: N, range: &RangeInclusive<N>) -> Result<(), String> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (range.start(), range.end());
+    Err(format!("`overseer.{name}` is {value}; it has to be from {least} to {most}"))
+}
+
+impl OverseerConfig {
+    /// What of it cannot be meant.
+    pub fn check(&self) -> Result<(), String> {
+        within("check_interval_seconds", self.check_interval_seconds, &INTERVALS)?;
+        within("snapshot_history_size", self.snapshot_history_size, &RINGS)?;
+        if !(2..=self.snapshot_history_size).contains(&self.loop_detection_window) {
+            return Err(format!(
+                "`overseer.loop_detection_window` is {}; it has to be from 2 to `snapshot_history_size`, {}: nobody sees \
+                 further back than is remembered",
+                self.loop_detection_window, self.snapshot_history_size
+            ));
+        }
+        within("answer_seconds", self.answer_seconds, &ANSWERS)
+    }
+
+    /// How many looks the ring keeps.
+    pub(super) fn kept(&self) -> usize {
+        self.snapshot_history_size.clamp(*RINGS.start(), *RINGS.end())
+    }
+
+    pub(super) fn interval(&self) -> f64 {
+        // Not `clamp`: that lets NaN through.
+        self.check_interval_seconds.max(*INTERVALS.start()).min(*INTERVALS.end())
+    }
+
+    pub(super) fn loop_window(&self) -> usize {
+        self.loop_detection_window.max(2)
+    }
+
+    /// How long an agent has to do something about a nudge before it is halted for the same: one window.
+    pub fn patience_seconds(&self) -> u64 {
+        (self.interval() * self.loop_window() as f64).ceil() as u64
+    }
+
+    /// How far back looks go.
+    pub(super) fn remembered_seconds(&self) -> u64 {
+        (self.interval() * self.snapshot_history_size as f64).ceil() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_the_documented_ones_and_hold() {
+        let config = OverseerConfig::default();
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!((config.check_interval_seconds, config.snapshot_history_size), (10.0, 20));
+        assert_eq!((config.max_tokens, config.token_warning_threshold), (150_000, 100_000));
+        assert_eq!((config.timeout_seconds, config.suspect_after_seconds), (1800, 900));
+        assert_eq!((config.nudge_cooldown_seconds, config.max_nudges_per_agent), (60, 5));
+        assert!(config.enabled && config.halt_on_critical);
+        assert_eq!(config.answer_seconds, 300);
+        assert_eq!((config.loop_detection_window, config.stagnation_token_threshold), (5, 10_000));
+        assert_eq!((config.failure_increase_threshold, config.patience_seconds()), (5, 50));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_name() {
+        let wrong = |change: &dyn Fn(&mut OverseerConfig)| {
+            let mut config = OverseerConfig::default();
+            change(&mut config);
+            config.check().expect_err("it cannot be meant")
+        };
+        assert!(wrong(&|config| config.check_interval_seconds = 0.0).contains("check_interval_seconds"));
+        assert!(wrong(&|config| config.check_interval_seconds = f64::NAN).contains("check_interval_seconds"));
+        assert!(wrong(&|config| config.snapshot_history_size = 1).contains("snapshot_history_size"));
+        assert!(wrong(&|config| config.loop_detection_window = 21).contains("loop_detection_window"));
+        assert!(wrong(&|config| config.loop_detection_window = 0).contains("loop_detection_window"));
+        assert!(wrong(&|config| config.answer_seconds = 0).contains("answer_seconds"));
+        assert!(wrong(&|config| config.answer_seconds = 604_801).contains("answer_seconds"));
+    }
+}

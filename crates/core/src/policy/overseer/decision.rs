@@ -1,0 +1,227 @@
+//! What is done about what was detected: bounded, and never twice in a short time.
+//!
+//! A word comes before a deed: an agent is halted for something only after it was told about just that, had a window's
+//! time to change it, and did not. A word to an earlier session is none to this one. That what it may use comes to an end
+//! is the exception, since nothing can be changed there: of each grade of that it is told once.
+//!
+//! Where the evidence is not enough for that, a person is asked. The answer "no" holds for the session; without an answer in
+//! time the halt follows, so that no question is the last thing that happens.
+
+use super::config::OverseerConfig;
+use super::detection::Detection;
+use super::question::{Question, answers, is_answer};
+use super::words;
+use crate::policy::prelude::*;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decision {
+    pub action: Action,
+    pub detection: Detection,
+    /// What the agent is told, beside the evidence.
+    pub text: String,
+    /// What a person is asked, if one is.
+    pub question: Option<String>,
+}
+
+/// At most one decision. `past` is what was done about this incarnation of the agent on this task so far.
+pub fn decide(
+    detections: &[Detection],
+    past: &[&Intervention],
+    now: Wall,
+    config: &OverseerConfig,
+) -> Option<Decision> {
+    let began = detections.first()?.session_began;
+    let account = Account::of(past, began, now, config);
+    if account.is_being_halted() {
+        return None;
+    }
+    // The strongest answer; of two halts, the one that says more than that something came to its end.
+    let weight = |action: Action, detection: &Detection| {
+        let per_cent = (detection.confidence.clamp(0.0, 1.0) * 100.0) as u8;
+        (action.strength(), detection.severity, !detection.behaviour.is_exhaustion(), per_cent)
+    };
+    let (action, detection) = detections
+        .iter()
+        .filter_map(|detection| account.answer(detection).map(|action| (action, detection)))
+        .max_by_key(|(action, detection)| weight(*action, detection))?;
+    let mut detection = detection.clone();
+    if action == Action::Halt
+        && let Some(asked) = account.question(&detection)
+    {
+        let waited = now.since(asked.time);
+        detection
+            .evidence
+            .push(format!("a person was asked at {} and gave no answer in {waited} s", asked.time));
+    }
+    Some(Decision {
+        action,
+        text: match action {
+            Action::Nudge | Action::Escalate => words::nudge(&detection),
+            Action::Halt => words::halt(&detection),
+        },
+        question: (action == Action::Escalate)
+            .then(|| Question::about(&detection, now, config).text_after(&nudged(account.nudges()))),
+        detection,
+    })
+}
+
+fn nudged(times: usize) -> String {
+    match times {
+        0 => " and was not nudged".to_owned(),
+        1 => " and was nudged once".to_owned(),
+        times => format!(" and was nudged {times} times"),
+    }
+}
+
+struct Account<'p> {
+    past: &'p [&'p Intervention],
+    /// Since it was last halted and the session began: what came before was another session's.
+    session: &'p [&'p Intervention],
+    /// When the session began.
+    began: Wall,
+    now: Wall,
+    config: &'p OverseerConfig,
+}
+
+impl<'p> Account<'p> {
+    fn of(past: &'p [&'p Intervention], began: Wall, now: Wall, config: &'p OverseerConfig) -> Self {
+        let halted = past.iter().rposition(|one| one.action == Action::Halt);
+        let since = &past[halted.map_or(0, |at| at + 1)..];
+        // By their order, once the session has any: a clock that was set back makes nothing an earlier session's.
+        let first = since.iter().position(|one| one.time >= began).unwrap_or(since.len());
+        Self { past, session: &since[first..], began, now, config }
+    }
+
+    /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
+    fn within(&self, time: Wall, seconds: u64) -> bool {
+        u64::try_from(self.now.since(time)).is_ok_and(|since| since < seconds)
+    }
+
+    /// A halt takes its time. An agent that is still there long after it was not halted by it, and is judged anew.
+    fn is_being_halted(&self) -> bool {
+        let (patience, cooldown) = (self.config.patience_seconds(), self.config.nudge_cooldown_seconds);
+        let halted = self.past.iter().rev().find(|one| one.action == Action::Halt);
+        halted.is_some_and(|one| {
+            let of_this_session = one.time >= self.began;
+            self.within(one.time, if of_this_session { patience.max(cooldown) } else { patience })
+        })
+    }
+
+    fn nudges(&self) -> usize {
+        self.past.iter().filter(|one| one.action == Action::Nudge).count()
+    }
+
+    fn answer(&self, detection: &Detection) -> Option<Action> {
+        if self.is_allowed(detection.behaviour) {
+            return None;
+        }
+        let usual = self.without_question(detection);
+        match self.question(detection) {
+            // What is certain need not wait for an answer.
+            Some(asked) if usual != Some(Action::Halt) => self.after_question(asked),
+            _ => usual,
+        }
+    }
+
+    /// What follows from the detection and the nudges alone.
+    fn without_question(&self, detection: &Detection) -> Option<Action> {
+        let behaviour = detection.behaviour;
+        let critical = detection.severity == Gravity::Critical;
+        if behaviour.is_exhaustion() {
+            if critical && detection.suggested == Action::Halt {
+                return self.stop(detection);
+            }
+            // Said again it would only use up the nudges; and nobody has to be asked about what ends by itself.
+            let told = self.told_about(behaviour).any(|one| one.severity >= detection.severity);
+            return if told { None } else { self.nudge(detection).filter(|action| *action == Action::Nudge) };
+        }
+        if !critical && detection.suggested == Action::Nudge {
+            return self.nudge(detection);
+        }
+        // Where a person is asked in the end, one word to the session is enough; a halt needs one about what still goes on.
+        let asks = detection.suggested == Action::Escalate;
+        let told = self.told_about(behaviour).next().map(|one| one.time);
+        match told.filter(|time| asks || self.within(*time, self.episode_seconds())) {
+            None => self.nudge(detection),
+            Some(time) if self.within(time, self.config.patience_seconds()) => None,
+            Some(_) => self.stop(detection),
+        }
+    }
+
+    /// The words this session had about it, the last one first.
+    fn told_about(&self, behaviour: Behaviour) -> impl Iterator<Item = &&'p Intervention> {
+        let about = move |one: &&&Intervention| one.action == Action::Nudge && one.behaviour == behaviour;
+        self.session.iter().rev().filter(about)
+    }
+
+    /// A word that is older was about something that ended: had it gone on, more would have been done by now.
+    fn episode_seconds(&self) -> u64 {
+        let next = self.config.nudge_cooldown_seconds.max(self.config.patience_seconds());
+        self.config.remembered_seconds().saturating_add(next)
+    }
+
+    fn nudge(&self, detection: &Detection) -> Option<Action> {
+        if self.question(detection).is_some() {
+            // A person was asked and has the word.
+            return None;
+        }
+        if self.nudges() >= self.config.max_nudges_per_agent as usize {
+            return self.enough_of_words(detection);
+        }
+        let last = self.past.iter().rev().find(|one| one.action == Action::Nudge);
+        let too_soon = last.is_some_and(|one| self.within(one.time, self.config.nudge_cooldown_seconds));
+        (!too_soon).then_some(Action::Nudge)
+    }
+
+    fn enough_of_words(&self, detection: &Detection) -> Option<Action> {
+        if detection.severity == Gravity::Critical && self.told_about(detection.behaviour).next().is_some() {
+            return self.stop(detection);
+        }
+        // One question at a time.
+        let waits =
+            self.session.iter().rev().take_while(|one| !is_answer(one)).any(|one| {
+                one.action == Action::Escalate && self.within(one.time, self.config.answer_seconds)
+            });
+        (!waits).then_some(Action::Escalate)
+    }
+
+    fn stop(&self, detection: &Detection) -> Option<Action> {
+        if detection.suggested == Action::Halt && self.config.halt_on_critical {
+            return Some(Action::Halt);
+        }
+        self.question(detection).is_none().then_some(Action::Escalate)
+    }
+
+    /// What a person was asked about this behaviour since it goes on.
+    fn question(&self, detection: &Detection) -> Option<&'p Intervention> {
+        let about = |one: &&&Intervention| {
+            one.action == Action::Escalate
+                && one.behaviour == detection.behaviour
+                && one.time >= detection.episode_began
+        };
+        self.session.iter().rev().find(about).copied()
+    }
+
+    /// A person was asked about it in this session and lets the agent go on.
+    fn is_allowed(&self, behaviour: Behaviour) -> bool {
+        let is_answered = |(at, asked): (usize, &&Intervention)| {
+            asked.action == Action::Escalate
+                && asked.behaviour == behaviour
+                && self.session[at..].iter().any(|one| answers(one, asked, self.config))
+        };
+        self.session.iter().enumerate().any(is_answered)
+    }
+
+    /// No answer came so far, and the behaviour goes on.
+    fn after_question(&self, asked: &Intervention) -> Option<Action> {
+        let seconds = i64::try_from(self.config.answer_seconds).unwrap_or(i64::MAX);
+        let age = self.now.since(asked.time);
+        if (-seconds..seconds).contains(&age) {
+            // A clock that was set back a little only makes it wait longer.
+            return None;
+        }
+        // How old a question from the future is cannot be known: it is asked anew, by the clock as it is now.
+        let over = age >= seconds;
+        Some(if over && self.config.halt_on_critical { Action::Halt } else { Action::Escalate })
+    }
+}

@@ -1,0 +1,89 @@
+//! What a session may use comes to its end. Nobody does anything wrong there; what is left is for saving the work.
+//!
+//! A limit of the role is kept by the runner, which asks for a handoff when it is reached. To halt shortly before would
+//! only take that polite end away, so there the agent is told, twice, and no more. What the overseer halts for are its
+//! own limits: they hold where the role has none and has not said that there shall be none.
+
+use super::{looks::Looks, measure::Measure};
+use crate::policy::{overseer::*, prelude::*};
+
+const WARNING_PER_CENT: u128 = 75;
+const CRITICAL_PER_CENT: u128 = 90;
+
+/// What there is of one thing, and how much of it is used.
+struct Share {
+    behaviour: Behaviour,
+    used: u64,
+    /// None where nothing is limited.
+    limit: Option<u64>,
+    /// The runner ends the session at it.
+    of_role: bool,
+    /// Nobody is warned before.
+    from: u64,
+    what: &'static str,
+}
+
+impl Share {
+    /// From where on so much of it is used.
+    fn at(&self, limit: u64, per_cent: u128) -> u64 {
+        let share = (u128::from(limit) * per_cent).div_ceil(100);
+        u64::try_from(share).unwrap_or(u64::MAX).max(self.from)
+    }
+
+    fn measure(&self, what: &'static str) -> Measure {
+        let measure = |limit| Measure::new(self.behaviour, what, self.used, self.at(limit, WARNING_PER_CENT));
+        let unlimited = || Measure { behaviour: self.behaviour, what, now: self.used, alarm: None };
+        self.limit.map_or_else(unlimited, measure)
+    }
+
+    fn detect(&self, latest: &AgentSnapshot) -> Option<Detection> {
+        let (used, limit, what) = (self.used, self.limit?, self.what);
+        let per_cent = u128::from(used) * 100 / u128::from(limit.max(1));
+        let mut evidence = vec![
+            format!("{used} of {limit} {what} are used, {per_cent} %"),
+            format!("{} {what} are left", limit.saturating_sub(used)),
+        ];
+        if self.of_role {
+            evidence.push("at the limit its runner asks for a handoff and ends the session".to_owned());
+        }
+        if used < self.at(limit, CRITICAL_PER_CENT) {
+            return Some(Detection::warning(self.behaviour, latest, 1.0, evidence));
+        }
+        let critical = Detection::critical(self.behaviour, latest, 1.0, evidence);
+        Some(if self.of_role { Detection { suggested: Action::Nudge, ..critical } } else { critical })
+    }
+}
+
+fn of_tokens(latest: &AgentSnapshot, config: &OverseerConfig) -> Share {
+    let own = latest.token_limit.filter(|limit| *limit > 0);
+    let general = !latest.no_token_limit && config.max_tokens > 0;
+    let limit = own.or(general.then_some(config.max_tokens));
+    let from = if own.is_some() { 0 } else { config.token_warning_threshold.saturating_add(1) };
+    let (behaviour, used) = (Behaviour::TokenExhaustion, latest.tokens);
+    Share { behaviour, used, limit, of_role: own.is_some(), from, what: "tokens" }
+}
+
+fn of_time(latest: &AgentSnapshot, config: &OverseerConfig) -> Share {
+    let own = latest.wall_limit.filter(|limit| *limit > 0);
+    let general = !latest.no_wall_limit && config.timeout_seconds > 0;
+    let limit = own.or(general.then_some(config.timeout_seconds));
+    let (behaviour, used) = (Behaviour::Timeout, latest.elapsed_seconds);
+    Share { behaviour, used, limit, of_role: own.is_some(), from: 0, what: "seconds" }
+}
+
+pub fn measure_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    of_tokens(looks.latest(), config)
+        .measure("tokens of the session; told from three quarters of what it may use")
+}
+
+pub fn measure_time(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    of_time(looks.latest(), config).measure("seconds of the session; told from three quarters of its time")
+}
+
+pub fn detect_tokens(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    of_tokens(looks.latest(), config).detect(looks.latest())
+}
+
+pub fn detect_time(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    of_time(looks.latest(), config).detect(looks.latest())
+}

@@ -1,0 +1,102 @@
+//! The same thing again and again.
+
+use super::{looks::*, measure::Measure};
+use crate::policy::{overseer::*, prelude::*};
+
+pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    let window = looks.last(config.loop_window())?;
+    if same_file(window).is_some() { file_detection(window) } else { call_detection(window, config) }
+}
+
+pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    let alarm = config.loop_window();
+    let of = |what, now| Measure::new(Behaviour::InfiniteLoop, what, now, alarm as u64);
+    let same = "looks in a row at the same call, made again and again without progress";
+    let Some(window) = looks.last(alarm) else {
+        let so_far = same_call(looks.all(), alarm).unwrap_or(0);
+        return of(same, so_far.min(alarm as u64 - 1));
+    };
+    if same_file(window).is_some() {
+        return of("looks in a row at the same file, which came back to what it had been", alarm as u64);
+    }
+    // Who waits for a build asks for its output again and again, and that is how to wait.
+    if busy(window, config) {
+        return of("looks in a row at the same call; none count while its processes are at work", 0);
+    }
+    of(same, same_call(window, alarm).unwrap_or(0))
+}
+
+/// At how many of these looks, up to the last, there was one call with the same arguments, made again in between, no other
+/// one made, and nothing came of it. The name of a tool alone is no evidence: whoever works calls the same few tools all
+/// day. Nor is a call that is still at work: its number does not grow.
+fn same_call(window: &[&AgentSnapshot], alarm: usize) -> Option<u64> {
+    let latest = window.last()?;
+    let call = latest.last_call.as_ref()?;
+    let fits = |looks: &[&AgentSnapshot]| {
+        let calls = grown(looks, |look| look.tool_calls);
+        let repeated = grown(looks, |look| look.repeated_calls);
+        let everywhere = looks.iter().all(|look| look.last_call.as_ref() == Some(call));
+        everywhere && repeated == calls && no_progress(looks)
+    };
+    let looks = (2..=window.len()).take_while(|count| fits(&window[window.len() - count..])).last()?;
+    let goes_on = grown(&window[window.len() - looks..], |look| look.repeated_calls) >= 2;
+    let often = latest.repeated_calls >= alarm as u64;
+    // Whoever has not made it that often is nearer to the alarm by looks than by calls.
+    let most = if goes_on && often { looks } else { looks.min(alarm.saturating_sub(1)) };
+    Some(most as u64)
+}
+
+fn call_detection(window: &[&AgentSnapshot], config: &OverseerConfig) -> Option<Detection> {
+    let latest = window.last()?;
+    let repeated = grown(window, |look| look.repeated_calls);
+    let tool = shown_line(latest.last_tool.as_deref().unwrap_or("a tool"));
+    let (tool, times, span) = (clipped(&tool, 80), latest.repeated_calls, span(window));
+    let mut evidence = vec![
+        format!(
+            "`{tool}` was called {times} times in a row with the same arguments, {repeated} of them in the last {span}"
+        ),
+        "no other call, no change of the tree and no step on the board in that time".to_owned(),
+    ];
+    // It may wait for something that itself waits, such as a download. A child that is there while calls come many times a
+    // second is the call's own.
+    if children_stay(window) && !hammers(window, config) {
+        evidence.push(format!("{} of what it started live and do not work", latest.children()));
+        let warning = Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence);
+        return Some(Detection { suggested: Action::Escalate, ..warning });
+    }
+    Some(Detection::critical(Behaviour::InfiniteLoop, latest, 0.9, evidence))
+}
+
+/// One file changed at every look, nothing else, and its content came back to what it had been: how often it changed, and
+/// how often it came back. Without that last part somebody who simply writes one file for a minute would be nudged;
+/// content that returns was undone.
+fn same_file(window: &[&AgentSnapshot]) -> Option<(usize, usize)> {
+    let (first, latest) = (window.first()?, window.last()?);
+    let file = latest.last_file_modified.as_ref()?;
+    let one_file = window.iter().all(|look| {
+        look.last_file_modified.as_ref() == Some(file)
+            && look.files_modified == first.files_modified
+            && look.board_mark == first.board_mark
+            && look.tree.is_some()
+    });
+    let changes = window.windows(2).filter(|pair| pair[0].tree != pair[1].tree).count();
+    let returns =
+        (1..window.len()).filter(|at| window[..*at].iter().any(|look| look.tree == window[*at].tree)).count();
+    // What comes and goes within one call is the work of a program, such as a test that writes a file.
+    let by_itself = latest.tool_calls == 0 || grown(window, |look| look.tool_calls) >= changes as u64;
+    let found = one_file && by_itself && changes + 1 == window.len() && returns > 0 && freshly_seen(window);
+    found.then_some((changes, returns))
+}
+
+fn file_detection(window: &[&AgentSnapshot]) -> Option<Detection> {
+    let (changes, returns) = same_file(window)?;
+    let latest = window.last()?;
+    let file = shown_line(latest.last_file_modified.as_deref().unwrap_or_default());
+    let evidence = vec![
+        format!("`{}` was changed {changes} times in {}", clipped(&file, 120), span(window)),
+        format!(
+            "{returns} of these changes brought back what had been there before; no step on the board in that time"
+        ),
+    ];
+    Some(Detection::warning(Behaviour::InfiniteLoop, latest, 0.7, evidence))
+}

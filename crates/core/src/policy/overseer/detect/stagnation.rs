@@ -1,0 +1,110 @@
+//! Much is used and nothing comes of it.
+
+use super::{looks::*, measure::Measure};
+use crate::policy::{overseer::*, prelude::*};
+
+const WINDOW: usize = 4;
+
+/// Whoever reads and judges uses tokens for long before there is a finding, and changes no tree at all. The same goes for
+/// whoever still reads up, and for whoever waits for something that computes.
+const READERS_MAY_USE: u64 = 5;
+
+/// Where a provider tells no tokens while it works, its output is measured: a token is about so many bytes of it.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What may be used without progress, and what is done about somebody who used more.
+struct Case {
+    threshold: u64,
+    /// A person is asked after a word; nobody is halted.
+    asks: bool,
+    /// Bytes say nothing while something computes: a test that prints is at work.
+    excused: bool,
+    bytes: bool,
+}
+
+impl Case {
+    fn of(window: &[&AgentSnapshot], latest: &AgentSnapshot, config: &OverseerConfig) -> Self {
+        let reader = !writes(&latest.role);
+        let reading_up = !latest.has_checkpoint && latest.files_modified == 0;
+        let (computes, bytes) = (busy(window, config), used(window).bytes.is_some());
+        let patient = reader || reading_up || computes;
+        let factor = if patient { READERS_MAY_USE } else { 1 };
+        Self {
+            threshold: config.stagnation_token_threshold.saturating_mul(factor),
+            asks: patient || bytes,
+            excused: computes && bytes,
+            bytes,
+        }
+    }
+}
+
+pub fn measure(looks: &Looks<'_>, config: &OverseerConfig) -> Measure {
+    let behaviour = Behaviour::Stagnation;
+    let plain = "tokens in the last 4 looks without progress";
+    let Some(window) = looks.last(WINDOW) else {
+        return Measure::new(behaviour, plain, 0, config.stagnation_token_threshold.saturating_add(1));
+    };
+    let case = Case::of(window, looks.latest(), config);
+    let what = match (case.bytes, case.excused) {
+        (true, true) => "tokens; output is not taken for them while its processes are at work",
+        (true, false) => "tokens in the last 4 looks without progress; 4 bytes of output stand for one",
+        (false, _) => plain,
+    };
+    let now = if case.excused || !no_progress(window) { 0 } else { used(window).amount };
+    Measure::new(behaviour, what, now, case.threshold.saturating_add(1))
+}
+
+/// A warning after one window. For whoever writes it is critical after two, with twice the tokens; one that has announced
+/// its work and not changed a file yet takes four. Readers, whoever still reads up, whoever waits for something that
+/// computes, and whoever is only measured by its output are never halted for it: they are told once, and then a person
+/// is asked.
+pub fn detect(looks: &Looks<'_>, config: &OverseerConfig) -> Option<Detection> {
+    let (window, latest) = (looks.last(WINDOW)?, looks.latest());
+    let case = Case::of(window, latest, config);
+    let evidence = |window: &[&AgentSnapshot], times: u64| {
+        let (used, span, most) = (used(window).words(), span(window), case.threshold.saturating_mul(times));
+        vec![
+            format!("{used} in {span}, more than {most} are too many without progress"),
+            "no change of the tree, no step or finding on the board and no message in that time".to_owned(),
+        ]
+    };
+    let times = if latest.files_modified == 0 && !case.asks { 4 } else { 2 };
+    let too_much = |window: &&[&AgentSnapshot]| {
+        used(window).amount > case.threshold.saturating_mul(times as u64) && no_progress(window)
+    };
+    let long = looks.last(WINDOW * times).filter(too_much);
+    if case.asks {
+        let evidence = long.map_or_else(|| evidence(window, 1), |long| evidence(long, times as u64));
+        let warning = Detection::warning(Behaviour::Stagnation, latest, 0.75, evidence);
+        return Some(Detection { suggested: Action::Escalate, ..warning });
+    }
+    Some(match long {
+        Some(long) => Detection::critical(Behaviour::Stagnation, latest, 0.85, evidence(long, times as u64)),
+        None => Detection::warning(Behaviour::Stagnation, latest, 0.75, evidence(window, 1)),
+    })
+}
+
+struct Used {
+    amount: u64,
+    /// Of output, if that had to stand for tokens.
+    bytes: Option<u64>,
+}
+
+impl Used {
+    fn words(&self) -> String {
+        match self.bytes {
+            Some(bytes) => {
+                format!("about {} tokens were used ({bytes} bytes of output; none are reported)", self.amount)
+            }
+            None => format!("{} tokens were used", self.amount),
+        }
+    }
+}
+
+fn used(window: &[&AgentSnapshot]) -> Used {
+    if window.iter().any(|look| look.tokens > 0) {
+        return Used { amount: grown(window, |look| look.tokens), bytes: None };
+    }
+    let bytes = grown(window, |look| look.output_bytes);
+    Used { amount: bytes / BYTES_PER_TOKEN, bytes: Some(bytes) }
+}

@@ -1,0 +1,144 @@
+//! How the work is cut: too large for one task, too small to be worth one, or not worth cutting at all.
+
+use super::{Finding, Severity, order::Order, order::owned};
+use crate::board::slice::{HARD_CAP_MINUTES, MICRO_MINUTES, Slice, exceeds_hard_cap};
+use crate::policy::prelude::*;
+
+const MOST_FILES: usize = 5;
+const MOST_LINES: u32 = 500;
+const MOST_STEPS: usize = 5;
+
+/// Whether the work should have been cut at all, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Split {
+    pub justified: bool,
+    pub reasons: Vec<&'static str>,
+}
+
+impl Split {
+    pub fn of(tasks: &[NewTask], order: &Order) -> Self {
+        let mut paths: Vec<_> = tasks.iter().map(owned).filter(|paths| !paths.is_empty()).collect();
+        // Equal ones are never apart.
+        paths.sort_unstable();
+        paths.dedup();
+        let part = |(at, one): (usize, &&[PathPattern])| {
+            paths[at + 1..].iter().any(|other| any_overlap(one, other).is_none())
+        };
+        let apart = paths.iter().enumerate().any(part);
+        let minutes: u64 = tasks.iter().filter_map(|task| task.timebox_minutes).map(u64::from).sum();
+        let blocks = |task: &NewTask| task.tags.iter().any(|tag| tag == "blocking_io");
+        let mut reasons = Vec::new();
+        if apart {
+            reasons.push("parts own disjoint paths");
+        }
+        if order.branches {
+            reasons.push("parts do not wait for each other");
+        }
+        if minutes > u64::from(HARD_CAP_MINUTES) {
+            reasons.push("one agent would need more than 12 minutes");
+        }
+        if order.branches && tasks.iter().any(blocks) {
+            reasons.push("one part waits for a build, a test or a download while another can go on");
+        }
+        Self { justified: tasks.len() < 2 || !reasons.is_empty(), reasons }
+    }
+}
+
+/// What can be said of one task alone.
+pub fn of_task(task: &NewTask) -> Vec<Finding> {
+    let id = &task.id;
+    let mut found = Vec::new();
+    let named = task.scope.inside.iter().filter(|path| is_file(path)).count();
+    let expected = task.expected_files.and_then(|files| usize::try_from(files).ok());
+    let files = expected.unwrap_or(named);
+    if files > MOST_FILES {
+        let says = if expected.is_some() { "expects to change" } else { "names" };
+        let message = format!("{id} {says} {files} files; more than {MOST_FILES} is too much for one task");
+        let hint = "cut it where the modules part, each with the tests of its own code";
+        found.push(Finding::of(Severity::Warning, "too_many_files", id, message, hint));
+    }
+    if let Some(lines) = task.expected_lines.filter(|lines| *lines > MOST_LINES) {
+        let message =
+            format!("{id} expects {lines} lines; more than {MOST_LINES} is too much to review at once");
+        let hint = "cut it into steps that each work and can be merged alone";
+        found.push(Finding::of(Severity::Warning, "too_many_lines", id, message, hint));
+    }
+    let steps = task.done_when.len();
+    if steps > MOST_STEPS {
+        let message = format!("{id} has {steps} criteria; more than {MOST_STEPS} is too much for one task");
+        let hint = "criteria that need no common code belong to tasks of their own";
+        found.push(Finding::of(Severity::Warning, "too_many_criteria", id, message, hint));
+    }
+    found.extend(timebox(task));
+    found
+}
+
+fn timebox(task: &NewTask) -> Option<Finding> {
+    let (id, minutes) = (&task.id, task.timebox_minutes?);
+    let slice = Slice::of(&task.role, &task.tags);
+    let band = slice.band();
+    if exceeds_hard_cap(&task.role, &task.tags, Some(minutes)) {
+        let message = format!(
+            "{id} is given {minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}, so that a stall is noticed"
+        );
+        let hint = "cut it into smaller tasks, or tag what brings the parts together with `merge`";
+        return Some(Finding::of(Severity::Error, "timebox_over_cap", id, message, hint));
+    }
+    // A probe only runs commands: it may be as short as it is.
+    if minutes < MICRO_MINUTES && slice != Slice::Probe {
+        let message = format!(
+            "{id} is given {minutes} minute; to hand out, review and merge it takes longer than that"
+        );
+        let hint = "do it within the task it belongs to; a task that only runs commands is tagged `probe`";
+        return Some(Finding::of(Severity::Warning, "micro_slice", id, message, hint));
+    }
+    (!band.contains(&minutes)).then(|| {
+        let (what, least, most) = (slice.as_str(), band.start(), band.end());
+        let message = format!("{id} is given {minutes} minutes; {what} takes {least} to {most}");
+        let hint = "cut it differently, or tag it `probe`, `planning` or `merge` if it is that";
+        Finding::of(Severity::Advice, "timebox_band", id, message, hint)
+    })
+}
+
+/// What can be said of the tasks together.
+pub fn of_plan(tasks: &[NewTask], split: &Split) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut by_place: BTreeMap<Vec<&str>, Vec<&NewTask>> = BTreeMap::new();
+    for task in tasks.iter().filter(|task| !owned(task).is_empty() && owned(task).iter().all(is_file)) {
+        let mut place: Vec<&str> = owned(task).iter().map(PathPattern::as_str).collect();
+        place.sort_unstable();
+        place.dedup();
+        by_place.entry(place).or_default().push(task);
+    }
+    let mut says_so = false;
+    for (place, those) in by_place.iter().filter(|(_, those)| those.len() > 1) {
+        let minutes: u64 = those.iter().filter_map(|task| task.timebox_minutes).map(u64::from).sum();
+        if minutes > u64::from(HARD_CAP_MINUTES) {
+            continue;
+        }
+        says_so |= those.len() == tasks.len();
+        let ids: Vec<&str> = those.iter().map(|task| task.id.as_str()).collect();
+        let message = format!(
+            "{} all own exactly {}: only one of them can be worked on, and each is reviewed and merged by itself",
+            ids.join(", "),
+            place.join(", ")
+        );
+        let hint = "make them one task, or say by timebox_minutes that together they take more than 12";
+        found.push(Finding::of_all(Severity::Warning, "same_place", message, hint));
+    }
+    if !split.justified && !says_so {
+        let ids: Vec<&str> = tasks.iter().map(|task| &task.id).map(TaskId::as_str).collect();
+        let message = format!(
+            "nothing speaks for cutting this into {}: the same paths, one after the other, and no more than 12 minutes as far as it says",
+            ids.join(", ")
+        );
+        let hint = "make it one task; cut where parts own disjoint paths, do not wait for each other, or take too long";
+        found.push(Finding::of_all(Severity::Advice, "split_unjustified", message, hint));
+    }
+    found
+}
+
+/// One file by its name, neither a directory nor a pattern.
+fn is_file(path: &PathPattern) -> bool {
+    !path.as_str().ends_with('/') && !path.as_str().contains(['*', '?'])
+}

@@ -1,0 +1,47 @@
+//! How far an agent has come, in numbers for people: since when nothing came of its work, and how near each of the seven
+//! alarms is. Those numbers are the detectors' own.
+
+use super::overseer::AgentSnapshot;
+pub use super::overseer::{Measure, measures};
+use super::prelude::*;
+
+/// When the work last came to something: the first look at which tree and board stood as they stand now. Progress before
+/// the first look is not known, so that is the earliest.
+pub fn since(history: &[AgentSnapshot]) -> Option<Wall> {
+    let last = history.last()?;
+    let same = |look: &&AgentSnapshot| look.tree == last.tree && look.board_mark == last.board_mark;
+    history.iter().rev().take_while(same).last().map(|look| look.time)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::board::oversight::Behaviour;
+    use crate::policy::overseer::OverseerConfig;
+
+    use super::*;
+
+    fn look(second: i64, tree: &str, tokens: u64) -> AgentSnapshot {
+        let value = serde_json::json!({
+            "agent": "coder-1", "incarnation": 1, "role": "coder", "session": 1, "task": "t", "epoch": 1,
+            "time": Wall(second), "started_at": Wall(0), "elapsed_seconds": second, "tree": tree,
+            "tree_seen_at": Wall(second), "tokens": tokens, "board_mark": "WORKING",
+        });
+        serde_json::from_value(value).expect("a snapshot")
+    }
+
+    #[test]
+    fn nothing_since_counts_from_the_first_look_at_what_stands_now() {
+        let history = [look(10, "a", 0), look(20, "b", 500), look(30, "b", 700), look(40, "b", 1500)];
+        assert_eq!(since(&history), Some(Wall(20)));
+        assert_eq!(since(&[]), None);
+    }
+
+    #[test]
+    fn all_seven_are_told_and_none_of_nothing() {
+        let history = [look(10, "a", 0), look(20, "b", 500)];
+        let config = OverseerConfig::default();
+        let told: Vec<Behaviour> = measures(&history, &config).iter().map(|one| one.behaviour).collect();
+        assert_eq!(told, Behaviour::ALL);
+        assert_eq!(measures(&[], &config), []);
+    }
+}

@@ -1,0 +1,313 @@
+//! How an agent's command is started and what it prints: data, so that a new one needs no code.
+
+use super::prelude::*;
+
+sparse_settings! {
+    /// One agent command. In liza.yaml, what is left out is as in the built-in entry of the same name or the one `base` names.
+    pub struct ProviderEntry {
+        /// The entry this one is like.
+        pub base: Option<String>,
+        /// The program and its arguments. `{prompt}`, `{prompt_file}`, `{model}`, `{worktree}`, `{common_dir}`, `{git_dir}`,
+        /// `{board_dir}`, `{run_dir}`, `{session}`, `{max_turns}` and `{usage_file}` are filled in; the words `{permissions}` and
+        /// `{args}` stand for those lists. A word, or a list of words, that names a value there is none of is left out.
+        pub command: Vec<Words>,
+        /// The arguments that decide what it may do unasked.
+        pub permissions: Option<Vec<Words>>,
+        /// How tools are kept from an agent; what is not said here cannot be.
+        pub deny: Option<Denials>,
+        /// How the prompt reaches it; on standard input if nothing is said.
+        pub prompt: Option<PromptBy>,
+        /// What its output looks like; plain text if nothing is said.
+        pub output: Option<OutputFormat>,
+        /// Names of variables of the caller's environment that it gets beside the common ones; `AWS_*` names several.
+        /// They come on top of those of the base.
+        pub env: Vec<String>,
+        /// Variables that are set for it, on top of those of the base.
+        pub set: BTreeMap<String, String>,
+        /// The arguments that make it print its help; without them `liza doctor` does not ask.
+        pub help: Vec<String>,
+        /// Options it knows and its help does not mention.
+        pub unlisted: Vec<String>,
+        /// Exit codes by which it says that it reached a limit of its own.
+        pub limit_exits: Vec<i32>,
+        /// Exit codes that are failures although they mean something else elsewhere: 42 asks for a restart.
+        pub crash_exits: Vec<i32>,
+        /// What people should know before they use it.
+        pub remarks: Vec<String>,
+    }
+}
+
+words! {
+    /// A kind of tools, whatever a provider calls them.
+    pub enum ToolClass {
+        /// Read files.
+        Read = "read",
+        /// Change files.
+        Write = "write",
+        /// Run commands, tests and `liza` among them.
+        Run = "run",
+        /// Reach other machines.
+        Network = "network",
+    }
+}
+
+impl ToolClass {
+    /// What is not to be done, in words for an agent.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "reading files",
+            Self::Write => "changing files",
+            Self::Run => "running commands",
+            Self::Network => "reaching other machines",
+        }
+    }
+}
+
+sparse_settings! {
+    /// By which of its own options an agent command does without tools.
+    pub struct Denials {
+        /// The arguments that deny tools by name; `{tools}` stands for the names, with commas between.
+        pub by_name: Vec<String>,
+        pub read: Option<Denial>,
+        pub write: Option<Denial>,
+        pub run: Option<Denial>,
+        pub network: Option<Denial>,
+    }
+}
+
+sparse_settings! {
+    /// How one kind of tools is denied. With neither names nor permissions there is none of that kind anyway.
+    pub struct Denial {
+        /// What the provider calls such tools.
+        pub tools: Vec<String>,
+        /// What stands in place of the usual permissions.
+        pub permissions: Option<Vec<Words>>,
+        /// An agent so bound cannot change the board with `liza` any more; so it is only bound by an express word in liza.yaml.
+        pub without_liza: bool,
+        /// What it leaves open, or why it holds.
+        pub remark: Option<String>,
+    }
+}
+
+/// The tools an agent is started without.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Denied {
+    pub classes: Vec<ToolClass>,
+    /// By the provider's own names.
+    pub tools: Vec<String>,
+}
+
+impl Denied {
+    /// What stands in place of the entry's permissions, if anything does.
+    pub fn permissions<'e>(&self, entry: &'e ProviderEntry) -> Option<&'e [Words]> {
+        self.classes.iter().find_map(|class| entry.denial(*class)?.permissions.as_deref())
+    }
+
+    /// The arguments that deny the rest by name.
+    pub fn words(&self, entry: &ProviderEntry) -> Vec<String> {
+        let of_classes =
+            self.classes.iter().filter_map(|class| entry.denial(*class)).flat_map(|one| &one.tools);
+        let names: Vec<&str> = of_classes.chain(&self.tools).map(String::as_str).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        entry.denies_by_name().iter().map(|word| word.replace("{tools}", &names.join(","))).collect()
+    }
+}
+
+/// Arguments that stand or fall together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Words {
+    One(String),
+    Together(Vec<String>),
+}
+
+impl Words {
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(word) => std::slice::from_ref(word),
+            Self::Together(words) => words,
+        }
+    }
+}
+
+impl From<&str> for Words {
+    fn from(word: &str) -> Self {
+        Self::One(word.to_owned())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBy {
+    /// On standard input.
+    #[default]
+    Stdin,
+    /// As the argument `{prompt}`; one that is too long for an argument becomes a pointer to its file.
+    Argument,
+    /// In the file `{prompt_file}`.
+    File,
+}
+
+/// Whose way of writing an output follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputFormat {
+    /// Nothing is read from it.
+    #[default]
+    Text,
+    ClaudeStream,
+    CodexJsonl,
+    GeminiStream,
+    OpencodeJson,
+    QwenStream,
+    CopilotJson,
+    KimiMessages,
+    AiderText,
+}
+
+/// What an exit code of an agent's command says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Done,
+    /// It wants to be started again at once.
+    Restart,
+    /// It reached a limit of its own.
+    Limit,
+    Crash,
+}
+
+impl ProviderEntry {
+    /// The program that is started.
+    pub fn program(&self) -> &str {
+        self.command.first().and_then(|words| words.as_slice().first()).map_or("", String::as_str)
+    }
+
+    /// How this kind of tools is denied, if it can be. Whoever names a command of his own says in it where the arguments
+    /// go that decide what an agent may do; one that does not is not told.
+    pub fn denial(&self, class: ToolClass) -> Option<&Denial> {
+        let denials = self.deny.as_ref().filter(|_| self.is_told_permissions())?;
+        let denial = match class {
+            ToolClass::Read => &denials.read,
+            ToolClass::Write => &denials.write,
+            ToolClass::Run => &denials.run,
+            ToolClass::Network => &denials.network,
+        };
+        denial.as_ref()
+    }
+
+    /// The arguments that deny tools by their names, if there are any.
+    pub fn denies_by_name(&self) -> &[String] {
+        match &self.deny {
+            Some(denials) if self.is_told_permissions() => &denials.by_name,
+            _ => &[],
+        }
+    }
+
+    fn is_told_permissions(&self) -> bool {
+        self.command.iter().flat_map(Words::as_slice).any(|word| word == "{permissions}")
+    }
+
+    pub fn ending(&self, exit: i32) -> Ending {
+        match exit {
+            0 => Ending::Done,
+            code if self.limit_exits.contains(&code) => Ending::Limit,
+            code if self.crash_exits.contains(&code) => Ending::Crash,
+            42 => Ending::Restart,
+            _ => Ending::Crash,
+        }
+    }
+
+    /// The options this entry relies on and a help text should mention.
+    pub fn options(&self) -> Vec<&str> {
+        let words = self.command.iter().chain(self.permissions.iter().flatten()).flat_map(Words::as_slice);
+        let mut options: Vec<&str> = words
+            .chain(self.denies_by_name())
+            .filter(|word| word.starts_with('-') && word.len() > 1 && *word != "--")
+            .map(|word| word.split_once('=').map_or(word.as_str(), |(option, _)| option))
+            .filter(|option| !self.unlisted.iter().any(|unlisted| unlisted == option))
+            .collect();
+        options.sort_unstable();
+        options.dedup();
+        options
+    }
+
+    /// This entry, with what it leaves open as in `base`.
+    pub fn over(&self, base: &Self) -> Self {
+        let mut set = base.set.clone();
+        set.extend(self.set.clone());
+        let or = |own: &Vec<String>, of_base: &Vec<String>| {
+            if own.is_empty() { of_base.clone() } else { own.clone() }
+        };
+        let same_command = self.command.is_empty();
+        let codes = |own: &[i32], of_base: &[i32]| [of_base, own].concat();
+        Self {
+            base: self.base.clone(),
+            command: if same_command { base.command.clone() } else { self.command.clone() },
+            permissions: self.permissions.clone().or_else(|| base.permissions.clone()),
+            deny: self.deny.clone().or_else(|| base.deny.clone()),
+            prompt: self.prompt.or(base.prompt),
+            output: self.output.or(base.output),
+            env: [base.env.as_slice(), &self.env].concat(),
+            set,
+            help: or(&self.help, &base.help),
+            unlisted: [base.unlisted.as_slice(), &self.unlisted].concat(),
+            limit_exits: codes(&self.limit_exits, &base.limit_exits),
+            crash_exits: codes(&self.crash_exits, &base.crash_exits),
+            remarks: or(&self.remarks, &base.remarks),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_means_what_its_program_means_by_it() {
+        let plain = ProviderEntry::default();
+        assert_eq!(plain.ending(0), Ending::Done);
+        assert_eq!(plain.ending(42), Ending::Restart);
+        assert_eq!(plain.ending(1), Ending::Crash);
+        let own = ProviderEntry { limit_exits: vec![53], crash_exits: vec![42], ..plain };
+        assert_eq!(own.ending(42), Ending::Crash);
+        assert_eq!(own.ending(53), Ending::Limit);
+    }
+
+    #[test]
+    fn options_are_those_of_all_words_but_the_unlisted() {
+        let entry = ProviderEntry {
+            command: vec!["x".into(), "exec".into(), "--a=b".into(), "-".into(), "{permissions}".into()],
+            permissions: Some(vec![Words::Together(vec!["-c".into(), "value".into()]), "--hidden".into()]),
+            unlisted: vec!["--hidden".into()],
+            ..ProviderEntry::default()
+        };
+        assert_eq!(entry.options(), ["--a", "-c"]);
+        assert_eq!(entry.program(), "x");
+    }
+
+    #[test]
+    fn single_fields_are_replaced_and_the_environment_grows() {
+        let base = ProviderEntry {
+            command: vec!["x".into()],
+            permissions: Some(vec!["--all".into()]),
+            env: vec!["KEY".into()],
+            set: [("A".to_owned(), "1".to_owned())].into(),
+            output: Some(OutputFormat::CodexJsonl),
+            ..ProviderEntry::default()
+        };
+        let own = ProviderEntry {
+            permissions: Some(Vec::new()),
+            env: vec!["MORE".into()],
+            set: [("A".to_owned(), "2".to_owned())].into(),
+            ..ProviderEntry::default()
+        };
+        let both = own.over(&base);
+        assert_eq!(both.command, base.command);
+        assert_eq!(both.permissions, Some(Vec::new()));
+        assert_eq!(both.env, ["KEY", "MORE"]);
+        assert_eq!(both.set["A"], "2");
+        assert_eq!(both.output, base.output);
+    }
+}

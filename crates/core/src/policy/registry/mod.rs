@@ -1,0 +1,223 @@
+//! The role registry: what `roles` in liza.yaml, or nobody, says that a role may do, and what becomes of it: grants on the
+//! board, and tools that an agent command is started without.
+
+mod matrix;
+mod problems;
+#[cfg(test)]
+mod tests;
+
+use super::ProjectConfig;
+use super::prelude::*;
+use super::provider::{Denied, ProviderEntry, ToolClass};
+use super::team::RoleConfig;
+use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::grants::{Grants, default_recipients, default_spawns};
+
+pub use matrix::{Cell, Held, Matrix, Row, matrix};
+pub use problems::{Problem, problems};
+
+/// Something that can be allowed or denied.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    Operation(Operation),
+    Tools(ToolClass),
+    /// A tool by the name its provider has for it.
+    Tool(String),
+}
+
+impl Right {
+    pub fn named(name: &str) -> Self {
+        let operation = || Operation::named(name).map(Self::Operation);
+        let class = || ToolClass::parse(name).map(Self::Tools);
+        operation().or_else(class).unwrap_or_else(|| Self::Tool(name.to_owned()))
+    }
+}
+
+/// A kind of tools that a role does without, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeniedClass {
+    pub class: ToolClass,
+    /// liza.yaml says it; else it is the built-in default, which is never bought with an agent that cannot use `liza`.
+    pub express: bool,
+}
+
+/// Every role there is for this project, and what it may do.
+#[derive(Clone, Copy)]
+pub struct Registry<'c> {
+    config: &'c ProjectConfig,
+}
+
+impl<'c> Registry<'c> {
+    pub fn new(config: &'c ProjectConfig) -> Self {
+        Self { config }
+    }
+
+    /// The built-in roles, then those that liza.yaml adds.
+    pub fn roles(self) -> Vec<Role> {
+        let built_in = BUILT_IN_ROLES.iter().filter_map(|name| Role::new(name).ok());
+        built_in.chain(self.added().cloned()).collect()
+    }
+
+    pub fn knows(self, role: &Role) -> bool {
+        BUILT_IN_ROLES.contains(&role.as_str()) || self.config.roles.contains_key(role)
+    }
+
+    fn added(self) -> impl Iterator<Item = &'c Role> {
+        self.config.roles.keys().filter(|role| !BUILT_IN_ROLES.contains(&role.as_str()))
+    }
+
+    pub fn said(self, role: &Role) -> Option<&'c RoleConfig> {
+        self.config.roles.get(role)
+    }
+
+    /// By whom agents of a role are played if the command line names nobody, and where that is said.
+    pub fn provider(self, role: &Role) -> Option<(&'c str, &'static str)> {
+        let of_team = self.config.team.iter().find(|member| &member.role == role);
+        let of_team = of_team.and_then(|member| member.provider.as_deref()).map(|name| (name, "team"));
+        let of_role = || self.said(role)?.provider.as_deref().map(|name| (name, "roles"));
+        of_team.or_else(of_role).or_else(|| self.config.provider.as_deref().map(|name| (name, "provider")))
+    }
+
+    fn rights(self, role: &Role, list: impl Fn(&'c RoleConfig) -> &'c [String]) -> Vec<Right> {
+        let said = self.said(role).map(list).unwrap_or_default();
+        said.iter().map(|name| Right::named(name)).collect()
+    }
+
+    fn allowed(self, role: &Role) -> Vec<Right> {
+        self.rights(role, |said| &said.allow)
+    }
+
+    fn denied(self, role: &Role) -> Vec<Right> {
+        self.rights(role, |said| &said.deny)
+    }
+
+    /// Whether liza.yaml keeps an operation from a role; the rules may keep it from it as well.
+    pub fn denies(self, role: &Role, operation: Operation) -> bool {
+        let allowed = self.allowed(role);
+        let right = Right::Operation(operation);
+        let listed = allowed.iter().any(|right| matches!(right, Right::Operation(_)));
+        self.denied(role).contains(&right) || (listed && !allowed.contains(&right))
+    }
+
+    /// The kinds of tools a role does without.
+    pub fn denied_classes(self, role: &Role) -> Vec<DeniedClass> {
+        let (allowed, denied) = (self.allowed(role), self.denied(role));
+        let listed = allowed.iter().any(|right| matches!(right, Right::Tools(_)));
+        let of = |class: ToolClass| {
+            let right = Right::Tools(class);
+            let express = denied.contains(&right) || (listed && !allowed.contains(&right));
+            let by_default = !listed && default_denied(role).contains(&class);
+            (express || by_default).then_some(DeniedClass { class, express })
+        };
+        ToolClass::ALL.iter().copied().filter_map(of).collect()
+    }
+
+    /// The tools a role does without, by their provider's names.
+    pub fn denied_tools(self, role: &Role) -> Vec<String> {
+        let name = |right: Right| match right {
+            Right::Tool(name) => Some(name),
+            Right::Operation(_) | Right::Tools(_) => None,
+        };
+        self.denied(role).into_iter().filter_map(name).collect()
+    }
+
+    /// What an agent of a role is started without, as far as this command can be told.
+    pub fn started_without(self, role: &Role, entry: &ProviderEntry) -> Denied {
+        let held = |denied: &DeniedClass| {
+            entry.denial(denied.class).is_some_and(|how| denied.express || !how.without_liza)
+        };
+        let classes = self.denied_classes(role).into_iter().filter(held).map(|denied| denied.class);
+        let by_name = !entry.denies_by_name().is_empty();
+        Denied {
+            classes: classes.collect(),
+            tools: if by_name { self.denied_tools(role) } else { Vec::new() },
+        }
+    }
+
+    /// Roles that agents of a role may write to.
+    pub fn recipients(self, role: &Role) -> Vec<Role> {
+        let said = self.said(role).and_then(|said| said.may_message.clone());
+        // Whoever leads or watches all of them does so with the added ones, too.
+        let with_added = matches!(role.as_str(), "planner" | "overseer");
+        said.unwrap_or_else(|| self.by_default(default_recipients(role.as_str()), with_added))
+    }
+
+    /// Roles that agents of a role may plan work for.
+    pub fn spawns(self, role: &Role) -> Vec<Role> {
+        if !allowed_by_rules(role, Operation::Plan) {
+            return Vec::new();
+        }
+        let said = self.said(role).and_then(|said| said.may_spawn.clone());
+        said.unwrap_or_else(|| self.by_default(default_spawns(role.as_str()), true))
+    }
+
+    fn by_default(self, names: &[&str], with_added: bool) -> Vec<Role> {
+        let built_in = names.iter().filter_map(|name| Role::new(name).ok());
+        built_in.chain(self.added().filter(|_| with_added).cloned()).collect()
+    }
+
+    /// The only paths a role's commits may touch; none are all.
+    pub fn paths(self, role: &Role) -> &'c [PathPattern] {
+        self.said(role).map(|said| said.paths.as_slice()).unwrap_or_default()
+    }
+
+    /// What goes on the board with an agent of these roles: only what is not so by default. It may what any of them may.
+    pub fn grants(self, roles: &[Role]) -> Grants {
+        let denied = |operation: &Operation| {
+            let mut may = roles.iter().filter(|role| allowed_by_rules(role, *operation)).peekable();
+            may.peek().is_some() && may.all(|role| self.denies(role, *operation))
+        };
+        let all = |of: &dyn Fn(&Role) -> Vec<Role>| roles.iter().flat_map(of).collect::<BTreeSet<Role>>();
+        let beyond = |said: BTreeSet<Role>, default: BTreeSet<Role>| {
+            (said != default).then(|| said.into_iter().collect::<Vec<_>>())
+        };
+        let bounded = roles.iter().all(|role| !self.paths(role).is_empty());
+        let mut paths: Vec<PathPattern> = Vec::new();
+        for pattern in roles.iter().filter(|_| bounded).flat_map(|role| self.paths(role)) {
+            if !paths.contains(pattern) {
+                paths.push(pattern.clone());
+            }
+        }
+        Grants {
+            denied: Operation::ALL.iter().copied().filter(denied).collect(),
+            may_message: beyond(
+                all(&|role| self.recipients(role)),
+                all(&|role| self.by_default(default_recipients(role.as_str()), false)),
+            ),
+            may_spawn: beyond(
+                all(&|role| self.spawns(role)),
+                all(&|role| self.by_default(default_spawns(role.as_str()), false)),
+            ),
+            paths,
+        }
+    }
+
+    /// Why a role is there.
+    pub fn description(self, role: &Role) -> &'c str {
+        let said = self.said(role).and_then(|said| said.description.as_deref());
+        said.unwrap_or_else(|| default_description(role))
+    }
+}
+
+/// Who judges, plans or watches changes no files. A reviewer still has to run tests and `liza`.
+fn default_denied(role: &Role) -> &'static [ToolClass] {
+    match role.as_str() {
+        "planner" | "code_reviewer" | "red_team" | "overseer" => &[ToolClass::Write],
+        _ => &[],
+    }
+}
+
+fn default_description(role: &Role) -> &'static str {
+    match role.as_str() {
+        "planner" => "cuts the goal into tasks, keeps their order, answers what stops them",
+        "coder" => "implements one task at a time, with its tests",
+        "code_reviewer" => "judges what was handed in, and merges what was approved",
+        "test_engineer" => "writes tests, inside a task or against what is merged",
+        "red_team" => "tries to break what was approved, before it is merged",
+        "overseer" => "watches for agents that go in circles, and stops them",
+        "supervisor" => "works on tasks that name it; the program that supervises an agent is its runner",
+        "operator" => "works on tasks that name it: releases, deployments, machines",
+        "auditor" => "works on tasks that name it: looks, and reports",
+        _ => "works on tasks that name it",
+    }
+}

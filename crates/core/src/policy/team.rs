@@ -1,0 +1,209 @@
+//! Who works: the team that `liza run` starts, and what bounds it.
+
+use serde::Deserializer;
+
+use super::prelude::*;
+
+/// Some agents of one role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TeamMember {
+    #[serde(deserialize_with = "role_by_any_name")]
+    pub role: Role,
+    /// How many of them; their ids are numbered.
+    #[serde(default = "one_of_them")]
+    pub count: u32,
+    /// By whom they are played, if not as the role or the project says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+fn one_of_them() -> u32 {
+    1
+}
+
+/// A team for those who named none; with as many reviewers as an approval takes, and with somebody of the red team where the
+/// project gives it a turn.
+pub fn default_team(red_team: bool, reviewers: u32) -> Vec<TeamMember> {
+    let member = |role: Role, count: u32| TeamMember { role, count, provider: None };
+    let mut team =
+        vec![member(Role::planner(), 1), member(Role::coder(), 2), member(Role::code_reviewer(), reviewers)];
+    team.extend(red_team.then(|| member(Role::red_team(), 1)));
+    team
+}
+
+sparse_settings! {
+    /// How one role is played, and what it may do. `liza roles` shows what holds, and by what it is held.
+    pub struct RoleConfig {
+        /// What it is there for, for people.
+        pub description: Option<String>,
+        pub provider: Option<String>,
+        pub model: Option<String>,
+        /// More arguments for the provider's command.
+        pub args: Vec<String>,
+        /// A prompt template, relative to the root of the repository.
+        pub template: Option<String>,
+        pub limits: Limits,
+        /// The only operations on the board, and the only kinds of tools (read, write, run, network), that it may use; each of
+        /// the two lists is whole where any of it is named. It never gets what the rules keep from its role.
+        pub allow: Vec<String>,
+        /// Operations on the board, kinds of tools, or tools by their provider's names, that it may not use.
+        pub deny: Vec<String>,
+        /// Roles it may plan work for, if it plans at all.
+        #[serde(deserialize_with = "roles_by_any_name")]
+        pub may_spawn: Option<Vec<Role>>,
+        /// Roles it may send messages to.
+        #[serde(deserialize_with = "roles_by_any_name")]
+        pub may_message: Option<Vec<Role>>,
+        /// The only paths its commits may touch, within what its task allows; without it, all of those.
+        pub paths: Vec<PathPattern>,
+    }
+}
+
+/// Roles go by the words of a work graph and of its elders, too: `implementer`, `scaffolder`, `reviewer`, `project_manager`.
+fn one_name(role: Role) -> Role {
+    Role::of_work_graph(role.as_str()).unwrap_or(role)
+}
+
+fn role_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
+    Role::deserialize(deserializer).map(one_name)
+}
+
+fn roles_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Role>>, D::Error> {
+    let said = Option::<Vec<Role>>::deserialize(deserializer)?;
+    Ok(said.map(|roles| roles.into_iter().map(one_name).collect()))
+}
+
+/// Roles by the names they have on the board. One role under two names has two settings, and neither counts.
+pub fn registry_by_any_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Roles, D::Error> {
+    let mut roles = Roles::new();
+    for (said, config) in Roles::deserialize(deserializer)? {
+        let role = one_name(said);
+        if roles.insert(role.clone(), config).is_some() {
+            return Err(serde::de::Error::custom(format_args!(
+                "`roles` has the role {role} twice, under two of its names"
+            )));
+        }
+    }
+    Ok(roles)
+}
+
+sparse_settings! {
+    /// What one session of an agent may cost. What is not said is the built-in figure of the role; 0 means no limit.
+    #[derive(Copy)]
+    pub struct Limits {
+        pub wall_seconds: Option<u64>,
+        pub turns: Option<u64>,
+        pub tokens: Option<u64>,
+    }
+}
+
+impl Limits {
+    /// What holds for a role: its own figures, then the built-in ones; none is left that says 0.
+    pub fn of_role(role: &Role, config: Option<&RoleConfig>) -> Self {
+        let said = config.map(|config| config.limits).unwrap_or_default();
+        let (wall, turns, tokens) = match role.as_str() {
+            "planner" => (900, 30, 100_000),
+            "coder" => (1800, 50, 150_000),
+            "test_engineer" => (1200, 40, 150_000),
+            "code_reviewer" => (600, 20, 100_000),
+            "overseer" => (1800, 100, 100_000),
+            _ => (1800, 50, 100_000),
+        };
+        let settle = |said: Option<u64>, built_in: u64| Some(said.unwrap_or(built_in)).filter(|at| *at > 0);
+        Self {
+            wall_seconds: settle(said.wall_seconds, wall),
+            turns: settle(said.turns, turns),
+            tokens: settle(said.tokens, tokens),
+        }
+    }
+}
+
+/// What kind of work a run does; it decides how many may be at it at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunMode {
+    ReadOnly,
+    Write,
+    #[default]
+    Mixed,
+}
+
+impl RunMode {
+    fn cap(self) -> u32 {
+        match self {
+            Self::ReadOnly => 16,
+            Self::Write | Self::Mixed => 12,
+        }
+    }
+}
+
+settings! {
+    #[derive(Eq)]
+    pub struct RunConfig {
+        /// How many agents work at the same time; `max_parallel` is the same setting.
+        #[serde(alias = "max_parallel")]
+        pub window: u32 = 4,
+        pub mode: RunMode,
+        /// How many agents this machine and its accounts bear in all.
+        pub max_threads: u32 = 48,
+        /// Of those, how many are kept free: for the planner, and for whatever comes up.
+        pub reserve_threads: u32 = 4,
+        /// How long an agent has to end after it was asked to.
+        pub grace_seconds: u64 = 10,
+    }
+}
+
+impl RunConfig {
+    /// How many agents may work at once, everything considered; never fewer than one.
+    pub fn effective_window(&self) -> usize {
+        let room = self.max_threads.saturating_sub(self.reserve_threads);
+        self.window.min(self.mode.cap()).min(room).max(1) as usize
+    }
+}
+
+/// What the watcher tells people, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WatchConfig {
+    /// A command that is run for every alert; the alert is in its environment (LIZA_ALERT_*).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify: Option<String>,
+}
+
+/// Roles and how they are played.
+pub type Roles = BTreeMap<Role, RoleConfig>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_keeps_to_every_cap() {
+        let config = |window, mode, max, reserve| RunConfig {
+            window,
+            mode,
+            max_threads: max,
+            reserve_threads: reserve,
+            ..RunConfig::default()
+        };
+        assert_eq!(RunConfig::default().effective_window(), 4);
+        assert_eq!(config(40, RunMode::Mixed, 48, 4).effective_window(), 12);
+        assert_eq!(config(40, RunMode::ReadOnly, 48, 4).effective_window(), 16);
+        assert_eq!(config(40, RunMode::Write, 8, 4).effective_window(), 4);
+        assert_eq!(config(4, RunMode::Write, 2, 4).effective_window(), 1);
+    }
+
+    #[test]
+    fn a_limit_of_zero_is_none() {
+        let role = Role::coder();
+        let built_in = Limits::of_role(&role, None);
+        assert_eq!(built_in.wall_seconds, Some(1800));
+        let said = RoleConfig {
+            limits: Limits { wall_seconds: Some(0), turns: Some(7), tokens: None },
+            ..RoleConfig::default()
+        };
+        let limits = Limits::of_role(&role, Some(&said));
+        assert_eq!((limits.wall_seconds, limits.turns, limits.tokens), (None, Some(7), Some(150_000)));
+    }
+}

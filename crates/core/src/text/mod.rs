@@ -1,0 +1,24 @@
+//! HOW TEXT IS MADE SAFE AND COMPARED. Pure string helpers; they know nothing of boards, disks or terminals.
+
+pub mod bytes;
+pub mod columns;
+pub mod duration;
+pub mod markdown;
+pub mod shown;
+pub mod significant;
+pub mod similar;
+pub mod topic;
+pub mod unseen;
+pub mod words;
+
+pub use bytes::bytes;
+pub use columns::side_by_side;
+pub use duration::ago;
+pub use markdown::{fence, md_inline};
+pub use shown::{quoted, shown, shown_line};
+pub use significant::{shared_meaning, significant_words};
+pub use similar::{same_reason, similarity};
+pub use topic::Topic;
+pub use unseen::is_unseen;
+pub(crate) use words::words;
+pub use words::{clipped, display_width, indent, list_words, pad_to, plural};

@@ -1,0 +1,412 @@
+//! Values to the canonical YAML layout, in one pass and without an intermediate tree.
+//!
+//! One key per line, two spaces per level, every string on a single line and quoted unless no reader could
+//! take it for anything else. [`super::parse`] reads this layout and nothing else; any YAML reader reads it too.
+
+use std::fmt::{Display, Write as _};
+
+use serde::ser::{self};
+
+use super::DEEPEST;
+use super::chars::{is_plain, next_special};
+use super::prelude::*;
+
+type Result<T> = std::result::Result<T, EmitError>;
+
+/// Why a value cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EmitError {
+    #[error("it nests deeper than {DEEPEST} levels")]
+    TooDeep,
+    #[error("a number is not finite")]
+    NotFinite,
+    #[error("a map key is not text")]
+    KeyNotText,
+    #[error("a map key is longer than {LONGEST_KEY} bytes")]
+    KeyTooLong,
+    #[error("raw bytes have no form in the file")]
+    RawBytes,
+    #[error("{0}")]
+    Other(String),
+}
+
+impl ser::Error for EmitError {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::Other(message.to_string())
+    }
+}
+
+/// YAML readers give up on an unmarked key after 1024 characters.
+const LONGEST_KEY: usize = 1000;
+
+/// Appends `value` to `out` as whole lines, each indented by at least `indent` spaces.
+///
+/// On an error `out` is as it was: half a value in a file would be worse than none.
+pub fn emit<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut String) -> Result<()> {
+    let before = out.len();
+    value
+        .serialize(Emitter { out, indent, depth: 0, place: Place::LineStart })
+        .inspect_err(|_| out.truncate(before))
+}
+
+/// Appends `value` to `out` as one list item whose dash stands at column `indent`.
+///
+/// The item counts as two levels deep already: it belongs to a list in a map.
+pub fn emit_item<T: Serialize + ?Sized>(value: &T, indent: usize, out: &mut String) -> Result<()> {
+    let before = out.len();
+    push_spaces(out, indent);
+    out.push('-');
+    value
+        .serialize(Emitter { out, indent: indent + 2, depth: 2, place: Place::AfterDash })
+        .inspect_err(|_| out.truncate(before))
+}
+
+/// What stands before the value on its line.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    LineStart,
+    AfterKey,
+    AfterDash,
+}
+
+/// Writes one value; `indent` is where its lines go should it need lines of its own.
+struct Emitter<'o> {
+    out: &'o mut String,
+    indent: usize,
+    depth: usize,
+    place: Place,
+}
+
+impl<'o> Emitter<'o> {
+    fn lead(&mut self) {
+        match self.place {
+            Place::LineStart => push_spaces(self.out, self.indent),
+            Place::AfterKey | Place::AfterDash => self.out.push(' '),
+        }
+    }
+
+    fn scalar(mut self, text: &str) -> Result<()> {
+        self.lead();
+        self.out.push_str(text);
+        self.out.push('\n');
+        Ok(())
+    }
+
+    fn display(mut self, number: impl Display) -> Result<()> {
+        self.lead();
+        writeln!(self.out, "{number}").map_err(ser::Error::custom)
+    }
+
+    /// `digits` is Rust's shortest form; YAML 1.1 wants a dot and a signed exponent to see a float.
+    fn float(self, digits: &str) -> Result<()> {
+        match digits.split_once('e') {
+            None => self.scalar(digits),
+            Some((mantissa, exponent)) => {
+                let dot = if mantissa.contains('.') { "" } else { ".0" };
+                let sign = if exponent.starts_with('-') { "" } else { "+" };
+                self.scalar(&format!("{mantissa}{dot}e{sign}{exponent}"))
+            }
+        }
+    }
+
+    fn collection(self, shape: Shape) -> Result<Collection<'o>> {
+        if self.depth == DEEPEST {
+            return Err(EmitError::TooDeep);
+        }
+        let Self { out, indent, depth, place } = self;
+        Ok(Collection { out, indent, depth: depth + 1, place, shape, empty: true })
+    }
+
+    /// The one-key map around the content of an enum variant.
+    fn variant(self, name: &str) -> Result<Emitter<'o>> {
+        let mut map = self.collection(Shape::Map)?;
+        map.start_entry();
+        push_key(map.out, name)?;
+        Ok(Emitter { indent: map.indent + 2, out: map.out, depth: map.depth, place: Place::AfterKey })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Map,
+    List,
+}
+
+/// A map or list being written; only its first entry or its end tells whether it is empty.
+struct Collection<'o> {
+    out: &'o mut String,
+    indent: usize,
+    depth: usize,
+    place: Place,
+    shape: Shape,
+    empty: bool,
+}
+
+impl Collection<'_> {
+    fn start_entry(&mut self) {
+        if std::mem::take(&mut self.empty) {
+            match (self.place, self.shape) {
+                (Place::AfterDash, Shape::Map) => return self.out.push(' '),
+                (Place::AfterDash, Shape::List) | (Place::AfterKey, _) => self.out.push('\n'),
+                (Place::LineStart, _) => {}
+            }
+        }
+        push_spaces(self.out, self.indent);
+    }
+
+    fn child(&mut self, place: Place) -> Emitter<'_> {
+        Emitter { out: self.out, indent: self.indent + 2, depth: self.depth, place }
+    }
+
+    fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
+        self.start_entry();
+        push_key(self.out, key)?;
+        value.serialize(self.child(Place::AfterKey))
+    }
+
+    fn item<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.start_entry();
+        self.out.push('-');
+        value.serialize(self.child(Place::AfterDash))
+    }
+
+    fn finish(self) -> Result<()> {
+        if !self.empty {
+            return Ok(());
+        }
+        let text = if self.shape == Shape::Map { "{}" } else { "[]" };
+        Emitter { out: self.out, indent: self.indent, depth: self.depth, place: self.place }.scalar(text)
+    }
+}
+
+fn push_spaces(out: &mut String, count: usize) {
+    const SPACES: &str = "                                                                ";
+    match SPACES.get(..count) {
+        Some(spaces) => out.push_str(spaces),
+        None => out.extend(std::iter::repeat_n(' ', count)),
+    }
+}
+
+/// Every key in the file is text: a number or flag used as a key is written in quotes, so that no reader turns it into
+/// something else.
+fn key_text<T: Serialize + ?Sized>(key: &T) -> Result<String> {
+    match serde_json::to_value(key) {
+        Ok(Value::String(text)) => Ok(text),
+        Ok(Value::Bool(flag)) => Ok(flag.to_string()),
+        Ok(Value::Number(number)) if !number.is_f64() => Ok(number.to_string()),
+        _ => Err(EmitError::KeyNotText),
+    }
+}
+
+fn push_key(out: &mut String, key: &str) -> Result<()> {
+    let before = out.len();
+    push_text(out, key);
+    if out.len() - before > LONGEST_KEY {
+        return Err(EmitError::KeyTooLong);
+    }
+    out.push(':');
+    Ok(())
+}
+
+/// Writes a string on one line, plain or double-quoted.
+fn push_text(out: &mut String, text: &str) {
+    if is_plain(text) {
+        return out.push_str(text);
+    }
+    out.push('"');
+    let mut rest = text;
+    while let Some(at) = next_special(rest, 0) {
+        let (raw, tail) = rest.split_at(at);
+        out.push_str(raw);
+        let mut chars = tail.chars();
+        if let Some(c) = chars.next() {
+            push_escape(out, c);
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+    out.push('"');
+}
+
+fn push_escape(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\t' => out.push_str("\\t"),
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        _ => {
+            let code = u32::from(c);
+            let (letter, digits) = match code {
+                0..=0xff => ('x', 2),
+                0x100..=0xffff => ('u', 4),
+                _ => ('U', 8),
+            };
+            out.extend(['\\', letter]);
+            out.extend((0..digits).rev().filter_map(|nth| char::from_digit(code >> (4 * nth) & 0xf, 16)));
+        }
+    }
+}
+
+macro_rules! displayed {
+    ($($method:ident: $type:ty),* $(,)?) => {
+        $(fn $method(self, number: $type) -> Result<()> {
+            self.display(number)
+        })*
+    };
+}
+
+impl<'o> ser::Serializer for Emitter<'o> {
+    type Ok = ();
+    type Error = EmitError;
+    type SerializeSeq = Collection<'o>;
+    type SerializeTuple = Collection<'o>;
+    type SerializeTupleStruct = Collection<'o>;
+    type SerializeTupleVariant = Collection<'o>;
+    type SerializeMap = Collection<'o>;
+    type SerializeStruct = Collection<'o>;
+    type SerializeStructVariant = Collection<'o>;
+
+    displayed! {
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_i128: i128,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64, serialize_u128: u128,
+    }
+
+    fn serialize_bool(self, flag: bool) -> Result<()> {
+        self.scalar(if flag { "true" } else { "false" })
+    }
+    fn serialize_f32(self, number: f32) -> Result<()> {
+        if number.is_finite() { self.float(&format!("{number:?}")) } else { Err(EmitError::NotFinite) }
+    }
+    fn serialize_f64(self, number: f64) -> Result<()> {
+        if number.is_finite() { self.float(&format!("{number:?}")) } else { Err(EmitError::NotFinite) }
+    }
+    fn serialize_char(self, c: char) -> Result<()> {
+        self.serialize_str(c.encode_utf8(&mut [0; 4]))
+    }
+    fn serialize_str(mut self, text: &str) -> Result<()> {
+        self.lead();
+        push_text(self.out, text);
+        self.out.push('\n');
+        Ok(())
+    }
+    fn serialize_bytes(self, _: &[u8]) -> Result<()> {
+        Err(EmitError::RawBytes)
+    }
+    fn serialize_none(self) -> Result<()> {
+        self.scalar("null")
+    }
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+    fn serialize_unit(self) -> Result<()> {
+        self.scalar("null")
+    }
+    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
+        self.scalar("null")
+    }
+    fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<()> {
+        self.serialize_str(name)
+    }
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        value.serialize(self.variant(name)?)
+    }
+    fn serialize_seq(self, _: Option<usize>) -> Result<Collection<'o>> {
+        self.collection(Shape::List)
+    }
+    fn serialize_tuple(self, _: usize) -> Result<Collection<'o>> {
+        self.collection(Shape::List)
+    }
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Collection<'o>> {
+        self.collection(Shape::List)
+    }
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Collection<'o>> {
+        self.variant(name)?.collection(Shape::List)
+    }
+    fn serialize_map(self, _: Option<usize>) -> Result<Collection<'o>> {
+        self.collection(Shape::Map)
+    }
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Collection<'o>> {
+        self.collection(Shape::Map)
+    }
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Collection<'o>> {
+        self.variant(name)?.collection(Shape::Map)
+    }
+}
+
+macro_rules! lists {
+    ($($trait:ident::$method:ident),*) => {
+        $(impl ser::$trait for Collection<'_> {
+            type Ok = ();
+            type Error = EmitError;
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+                self.item(value)
+            }
+            fn end(self) -> Result<()> {
+                self.finish()
+            }
+        })*
+    };
+}
+lists!(
+    SerializeSeq::serialize_element,
+    SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field
+);
+
+macro_rules! structs {
+    ($($trait:ident),*) => {
+        $(impl ser::$trait for Collection<'_> {
+            type Ok = ();
+            type Error = EmitError;
+            fn serialize_field<T: Serialize + ?Sized>(
+                &mut self,
+                key: &'static str,
+                value: &T,
+            ) -> Result<()> {
+                self.field(key, value)
+            }
+            fn end(self) -> Result<()> {
+                self.finish()
+            }
+        })*
+    };
+}
+structs!(SerializeStruct, SerializeStructVariant);
+
+impl ser::SerializeMap for Collection<'_> {
+    type Ok = ();
+    type Error = EmitError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        self.start_entry();
+        push_key(self.out, &key_text(key)?)
+    }
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        value.serialize(self.child(Place::AfterKey))
+    }
+    fn end(self) -> Result<()> {
+        self.finish()
+    }
+}

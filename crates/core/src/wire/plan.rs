@@ -1,0 +1,63 @@
+//! A plan file: a whole graph of tasks, as YAML or JSON, in liza's own shape or as a work graph.
+
+mod work_graph;
+
+use super::prelude::*;
+use super::{ForeignError, Limits, read_foreign, read_foreign_value};
+
+pub use work_graph::{PlannedGraph, PlannedNode, Standing};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the work graph of the board is called from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph_id: Option<GraphId>,
+    pub tasks: Vec<NewTask>,
+}
+
+/// What a plan file asks for.
+#[derive(Debug, Default)]
+pub struct Planned {
+    pub tasks: Vec<NewTask>,
+    /// It is written as a work graph: nodes that lack something become drafts.
+    pub as_graph: bool,
+    pub graph_id: Option<GraphId>,
+    /// How many it wants to be worked on at once; that is not for a plan to say.
+    pub max_parallel: Option<u32>,
+    /// What it says that is not taken over.
+    pub remarks: Vec<String>,
+}
+
+const LARGEST_PLAN: usize = 8 * 1024 * 1024;
+
+/// Reads `{tasks: […]}`, a bare list of tasks, or one task.
+pub fn read_plan(bytes: &[u8]) -> Result<Vec<NewTask>, ForeignError> {
+    read_tasks(bytes).map(|plan| plan.tasks)
+}
+
+fn read_tasks(bytes: &[u8]) -> Result<Plan, ForeignError> {
+    let limits = Limits::of_bytes(LARGEST_PLAN);
+    let value = read_foreign_value(bytes, limits)?;
+    if value.is_array() {
+        return read_foreign::<Vec<NewTask>>(bytes, limits).map(|tasks| Plan { graph_id: None, tasks });
+    }
+    if value.get("tasks").is_some() {
+        return read_foreign::<Plan>(bytes, limits);
+    }
+    read_foreign::<NewTask>(bytes, limits).map(|task| Plan { graph_id: None, tasks: vec![task] })
+}
+
+/// Reads any of these, or a work graph `{id, nodes: […], edges: […]}`. `standing` says what is in the repository at a path.
+pub fn read_planned(
+    bytes: &[u8],
+    standing: &dyn Fn(&str) -> Option<Standing>,
+) -> Result<Planned, ForeignError> {
+    let limits = Limits::of_bytes(LARGEST_PLAN);
+    let is_graph = read_foreign_value(bytes, limits)?.get("nodes").is_some();
+    if is_graph {
+        return read_foreign::<PlannedGraph>(bytes, limits)?.planned(standing);
+    }
+    let plan = read_tasks(bytes)?;
+    Ok(Planned { tasks: plan.tasks, graph_id: plan.graph_id, ..Planned::default() })
+}

@@ -1,0 +1,24 @@
+//! The JSON Schemas of everything people and agents write or read.
+
+use super::prelude::*;
+use crate::board::review::Feedback;
+use crate::policy::ProjectConfig;
+
+pub const NAMES: [&str; 10] =
+    ["state", "task", "new-task", "plan", "graph", "report", "feedback", "checkpoint", "config", "bundle"];
+
+pub fn schema(name: &str) -> Option<Value> {
+    Some(match name {
+        "state" => super::flat::board_schema(),
+        "task" => super::flat::task_schema(),
+        "new-task" => schemars::schema_for!(NewTask).to_value(),
+        "plan" => schemars::schema_for!(super::plan::Plan).to_value(),
+        "graph" => schemars::schema_for!(super::plan::PlannedGraph).to_value(),
+        "report" => schemars::schema_for!(crate::policy::work_graph::GraphReport).to_value(),
+        "feedback" => schemars::schema_for!(Feedback).to_value(),
+        "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),
+        "bundle" => schemars::schema_for!(super::bundle::Bundle).to_value(),
+        "config" => schemars::schema_for!(ProjectConfig).to_value(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,93 @@
+//! What the journal and the last line of `state.yaml` vouch for.
+//!
+//! A task's hash covers its text and stands with its head, so that it is known without that text. A record of the journal
+//! holds the hash of the board: over the hash of the top-level part and those of all tasks, in their order. The last line
+//! of the file covers every byte above it, by sums: one over everything above the first task, and one over every
+//! [`GROUP`] tasks. Whoever changes a task sums up one group anew; small pieces alone would be hashed several times slower.
+
+use memchr::memmem;
+
+/// How many tasks a sum covers.
+pub(super) const GROUP: usize = 32;
+
+pub(super) const TASK_START: &str = "  - id: ";
+const FIRST_TASK: &[u8] = b"\ntasks:\n  - id: ";
+
+/// Hexadecimal digits of a hash.
+pub(super) const DIGITS: usize = 64;
+
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Of a task's text: its head and its body, without the line that holds the hash.
+pub(super) fn task_hash(head: &str, body: &str) -> String {
+    blake3::Hasher::new().update(head.as_bytes()).update(body.as_bytes()).finalize().to_hex().to_string()
+}
+
+/// As a record holds it; `hashes` are those of all tasks, one after the other.
+pub(super) fn board_hash(top: &str, hashes: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(hash(top.as_bytes()).as_bytes()).update(hashes.as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Consecutive tasks in the text they were read from, and the sum over their bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    pub start: usize,
+    pub end: usize,
+    pub sum: blake3::Hash,
+}
+
+/// Everything above the last line, taken apart.
+pub(super) struct Parts {
+    /// Where each task begins.
+    pub tasks: Vec<usize>,
+    pub groups: Vec<Group>,
+    /// Over everything above the first task.
+    above: blake3::Hash,
+}
+
+impl Parts {
+    /// Every byte belongs to exactly one sum, whatever the text is.
+    pub fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let first = memmem::find(bytes, FIRST_TASK)
+            .map_or(bytes.len(), |at| at + FIRST_TASK.len() - TASK_START.len());
+        let (mut tasks, mut groups) = (Vec::new(), Vec::new());
+        let next_task = memmem::Finder::new(b"\n  - id: ");
+        let (mut start, mut group) = (first, first);
+        while start < bytes.len() {
+            let from = start + TASK_START.len();
+            let next = next_task.find(&bytes[from..]).map_or(bytes.len(), |at| from + at + 1);
+            tasks.push(start);
+            if tasks.len() % GROUP == 0 || next == bytes.len() {
+                // While its bytes are still near.
+                groups.push(Group { start: group, end: next, sum: blake3::hash(&bytes[group..next]) });
+                group = next;
+            }
+            start = next;
+        }
+        Self { tasks, groups, above: blake3::hash(&bytes[..first]) }
+    }
+
+    pub fn checksum(&self) -> String {
+        checksum(self.above, self.groups.iter().map(|group| group.sum))
+    }
+}
+
+/// What the last line of the file says.
+pub(super) fn checksum(above: blake3::Hash, groups: impl Iterator<Item = blake3::Hash>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(above.as_bytes());
+    for sum in groups {
+        hasher.update(sum.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// What it said before tasks had hashes: the content was hashed as a whole, and the records of the journal hold that hash.
+pub(super) fn former_checksum(header: &str, content: &str) -> String {
+    hash(format!("{header}{}", hash(content.as_bytes())).as_bytes())
+}

@@ -1,0 +1,362 @@
+//! `state.yaml`: bytes to board and back.
+//!
+//! Layout: comment lines, then the header (`version`, `revision`, `journal`), then the content (`goal` … `tasks`),
+//! then `end: <checksum>`. What the checksum and the hashes of tasks and board cover is said in [`super::seal`].
+//!
+//! Every value stands on one line, so a line that begins with `  - id: ` below `tasks:` begins a task and nothing
+//! else does. Heads are read for all tasks, bodies only for those asked for, and a task nobody touched is written
+//! back as the bytes it was read from, with the hash it has.
+
+use memchr::memmem;
+
+use super::content::Content;
+use super::prelude::*;
+use super::seal::{DIGITS, Group, Parts, board_hash, former_checksum, task_hash};
+use super::{EmitError, ParseError, parse, parse_item};
+
+pub use super::seal::hash;
+
+const BODY_START: &str = "\n    title: ";
+/// The last line of a head, around the hash.
+pub(super) const HASH_START: &str = "    hash: \"";
+pub(super) const HASH_END: &str = "\"\n";
+const HASH_LINE: usize = HASH_START.len() + DIGITS + HASH_END.len();
+
+/// Why bytes are not a board that liza wrote.
+#[derive(Debug, Error)]
+pub enum StateError {
+    #[error("it is not valid UTF-8")]
+    NotText,
+    #[error("its last line `end:` is missing, so it was cut off")]
+    Truncated,
+    #[error("it was changed outside liza (its checksum does not match)")]
+    Edited,
+    #[error(
+        "it was written by an earlier build of liza, whose journal hashes the board as a whole; this build cannot continue that journal"
+    )]
+    Former,
+    #[error("it was written by a newer liza (version {0}); this one reads version {VERSION}")]
+    Newer(u64),
+    #[error("it was written by the older shell implementation (version {0})")]
+    Older(u64),
+    #[error(
+        "it is a board of the older shell implementation (version {0}), but liza has published boards here since: somebody put an old copy in place"
+    )]
+    Replaced(u64),
+    #[error(
+        "its line `version:` says {0}, but everything else is a board that this liza wrote (version {VERSION}): that line was changed"
+    )]
+    Relabelled(u64),
+    #[error("line {line}: {message}")]
+    Malformed { line: usize, message: String },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    pub version: u32,
+    pub revision: u64,
+    pub journal: JournalMark,
+}
+
+/// The text a board was read from, with what is known of its parts.
+#[derive(Debug, Default)]
+pub struct Origin {
+    text: String,
+    /// The top-level part: everything of the content but the tasks.
+    top: Range<usize>,
+    /// Of the tasks, one after the other.
+    hashes: String,
+    pub(super) groups: Vec<Group>,
+}
+
+impl Origin {
+    /// Of a text of which nothing else is known.
+    pub fn of_text(text: String) -> Arc<Self> {
+        Arc::new(Self { text, ..Self::default() })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the text of every task that was read from here is what its hash says. Readers believe the hashes once the
+    /// checksum is right, and anybody can make that right.
+    pub fn check_tasks(&self, board: &Board) -> Result<(), String> {
+        for (task, source) in board.tasks.iter().filter_map(|task| Some((task, task.source()?))) {
+            let parts = hash_line(&self.text[source.start..source.end]);
+            if parts.is_none_or(|(head, hash, body)| task_hash(head, body) != hash) {
+                return Err(format!("the text of task {} is not what its hash says", task.id));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn hash_of(&self, source: &Source) -> &str {
+        &self.hashes[source.number * DIGITS..][..DIGITS]
+    }
+}
+
+/// A board with the bytes it was read from. A copy shares them.
+#[derive(Debug, Clone)]
+pub struct Decoded {
+    pub board: Board,
+    origin: Arc<Origin>,
+}
+
+impl Decoded {
+    /// Reads bytes that liza wrote; anything else is refused with what it is instead.
+    pub fn new(bytes: Vec<u8>) -> Result<Self, StateError> {
+        let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
+        let end = end_line(&text)?;
+        let parts = Parts::of(&text[..end.start]);
+        if parts.checksum() != end.checksum || end.below {
+            return Err(not_ours(&text, &end));
+        }
+        let content_start = find_line(&text, "goal:").ok_or(StateError::Edited)?;
+        let mut origin = Origin { groups: parts.groups, ..Origin::default() };
+        let board = read(&text, content_start..end.start, &parts.tasks, Some(&mut origin))?;
+        origin.text = text;
+        Ok(Self { board, origin: Arc::new(origin) })
+    }
+
+    /// A board that is written whole: every task anew, with its hash.
+    pub fn unwritten(mut board: Board) -> Self {
+        board.tasks.iter_mut().for_each(Task::forget_source);
+        Self { board, origin: Arc::default() }
+    }
+
+    /// The same board as [`Decoded::unwritten`] gives it, once it is written and read.
+    pub fn rewritten(mut self) -> Result<Self, StateError> {
+        self.load(&Needs::Everything)?;
+        let (revision, journal) = (self.board.revision, self.board.journal.clone());
+        let whole = |error: EmitError| StateError::Malformed { line: 1, message: error.to_string() };
+        let content = Self::unwritten(self.board).content().map_err(whole)?;
+        Self::new(content.under(revision, &journal).map_err(whole)?.text().into_bytes())
+    }
+
+    /// A board of the builds before tasks had hashes, as this one would have written it.
+    pub fn former(bytes: Vec<u8>) -> Result<Self, StateError> {
+        let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
+        let end = end_line(&text)?;
+        let content_start = former_content(&text, &end).ok_or(StateError::Edited)?;
+        let tasks = Parts::of(&text[..end.start]).tasks;
+        let board = read(&text, content_start..end.start, &tasks, None)?;
+        Self { board, origin: Origin::of_text(text) }.rewritten()
+    }
+
+    /// Loads the bodies that are asked for.
+    pub fn load(&mut self, needs: &Needs) -> Result<(), StateError> {
+        load(&self.origin.text, &mut self.board, needs)
+    }
+
+    pub fn text(&self) -> &str {
+        &self.origin.text
+    }
+
+    /// Hash of the board that was read, as the record of its revision has it.
+    pub fn board_hash(&self) -> String {
+        board_hash(&self.origin.text[self.origin.top.clone()], &self.origin.hashes)
+    }
+
+    /// As [`Origin::check_tasks`].
+    pub fn check_tasks(&self) -> Result<(), String> {
+        self.origin.check_tasks(&self.board)
+    }
+
+    /// Everything below the header, as it is to be written.
+    pub fn content(&self) -> Result<Content, EmitError> {
+        Content::new(&self.board, Arc::clone(&self.origin))
+    }
+
+    pub fn into_board(self) -> Board {
+        self.board
+    }
+
+    pub fn into_parts(self) -> (Board, Arc<Origin>) {
+        (self.board, self.origin)
+    }
+}
+
+pub(super) struct EndLine<'t> {
+    pub start: usize,
+    pub checksum: &'t str,
+    /// Something stands below it.
+    pub below: bool,
+}
+
+pub(super) fn end_line(text: &str) -> Result<EndLine<'_>, StateError> {
+    let start = if text.starts_with("end:") { Some(0) } else { text.rfind("\nend:").map(|at| at + 1) };
+    let Some(start) = start else {
+        return Err(if text.is_empty() { StateError::Truncated } else { missing_end(text) });
+    };
+    let line_end = text[start..].find('\n').map(|at| start + at);
+    // The last byte is part of what was written, and so are the blank and the quotes.
+    let Some(line_end) = line_end else { return Err(StateError::Truncated) };
+    let checksum = text[start..line_end].strip_prefix("end: \"").and_then(|rest| rest.strip_suffix('"'));
+    Ok(EndLine { start, checksum: checksum.unwrap_or_default(), below: line_end + 1 != text.len() })
+}
+
+fn missing_end(text: &str) -> StateError {
+    match version_of(text) {
+        Some(version) if version != u64::from(VERSION) => other_version(version),
+        _ => StateError::Truncated,
+    }
+}
+
+/// The checksum does not match: written by another version or an earlier build, or changed.
+fn not_ours(text: &str, end: &EndLine) -> StateError {
+    match version_of(text) {
+        Some(version) if version != u64::from(VERSION) => other_version(version),
+        _ if former_content(text, end).is_some() => StateError::Former,
+        _ => StateError::Edited,
+    }
+}
+
+/// Where the content of a board begins that was written before tasks had hashes; none, if this is not such a board.
+fn former_content(text: &str, end: &EndLine) -> Option<usize> {
+    let content = find_line(text, "goal:").filter(|at| *at <= end.start && !end.below)?;
+    (former_checksum(&text[..content], &text[content..end.start]) == end.checksum).then_some(content)
+}
+
+fn other_version(version: u64) -> StateError {
+    if version > u64::from(VERSION) { StateError::Newer(version) } else { StateError::Older(version) }
+}
+
+/// Whether these bytes are a board of our own but for the line that names the version.
+pub fn is_relabelled(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let Some(at) = find_line(text, "version:") else { return false };
+    let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let ours = format!("{}version: {VERSION}{}", &text[..at], &text[end..]);
+    Decoded::new(ours.into_bytes()).is_ok()
+}
+
+/// As liza or a person writes it: with quotes or without, perhaps with a remark behind.
+fn version_of(text: &str) -> Option<u64> {
+    let at = find_line(text, "version:")?;
+    let value = text[at..].lines().next()?.strip_prefix("version:")?;
+    let value = value.split(" #").next().unwrap_or_default().trim();
+    let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).parse().ok()
+}
+
+/// Where the first line that begins with `start` begins.
+pub(super) fn find_line(text: &str, start: &str) -> Option<usize> {
+    if text.starts_with(start) {
+        return Some(0);
+    }
+    let mut from = 0;
+    while let Some(at) = text[from..].find(start) {
+        let at = from + at;
+        if text.as_bytes()[at - 1] == b'\n' {
+            return Some(at);
+        }
+        from = at + start.len();
+    }
+    None
+}
+
+/// The text with a checksum that is right, whatever it says: for trying what lies behind it.
+#[cfg(any(test, fuzzing))]
+pub(super) fn sealed(text: &str) -> String {
+    let end = end_line(text).ok().map_or(text.len(), |end| end.start);
+    format!("{}end: \"{}\"\n", &text[..end], Parts::of(&text[..end]).checksum())
+}
+
+/// Lines are counted only when there is an error to place: counting for every task would cost more than reading them.
+fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
+    move |error| {
+        let lines_before = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+        StateError::Malformed { line: lines_before + error.line, message: error.message }
+    }
+}
+
+/// `tasks` is where each of them begins; `origin` is told the top-level part and the hashes, which boards of earlier builds
+/// do not have.
+fn read(
+    text: &str,
+    content: Range<usize>,
+    tasks: &[usize],
+    mut origin: Option<&mut Origin>,
+) -> Result<Board, StateError> {
+    let header_start =
+        find_line(text, "version:").filter(|at| *at < content.start).ok_or(StateError::Edited)?;
+    if let Some(version) = version_of(text).filter(|version| *version != u64::from(VERSION)) {
+        return Err(other_version(version));
+    }
+    let header: Header =
+        parse(&text[header_start..content.start], 0).map_err(malformed(text, header_start))?;
+    let wrong =
+        |at: usize, message: &str| malformed(text, at)(ParseError { line: 1, message: message.to_owned() });
+    // The first line that begins so: everything before it is nested deeper or has another name.
+    let tasks_at = memmem::find(&text.as_bytes()[content.clone()], b"\ntasks:")
+        .map(|at| content.start + at + 1)
+        .ok_or_else(|| wrong(0, "there is no `tasks:`"))?;
+    let rest: Rest = parse(&text[content.start..tasks_at], 0).map_err(malformed(text, content.start))?;
+    let above_tasks = text.get(tasks_at..tasks.first().map_or(content.end, |first| *first));
+    if above_tasks != Some(tasks_line(tasks.is_empty())) {
+        return Err(wrong(tasks_at, "`tasks:` has no list, or its first task does not begin with its id"));
+    }
+    if let Some(origin) = &mut origin {
+        origin.top = content.start..tasks_at;
+        origin.hashes.reserve(tasks.len() * DIGITS);
+    }
+    let mut read = Vec::with_capacity(tasks.len());
+    for (number, start) in tasks.iter().copied().enumerate() {
+        let end = tasks.get(number + 1).map_or(content.end, |next| *next);
+        let block = &text[start..end];
+        let head = match &mut origin {
+            Some(origin) => {
+                let (head, hash, _) = hash_line(block).ok_or_else(|| wrong(start, "the task has no hash"))?;
+                origin.hashes.push_str(hash);
+                head
+            }
+            None => &block[..body_at(block)],
+        };
+        let head: Head = parse_item(head, 2).map_err(malformed(text, start))?;
+        read.push(Task::light(head, Source { start, end, number }));
+    }
+    Ok(Board { revision: header.revision, journal: header.journal, rest, tasks: read })
+}
+
+/// The line above the first task.
+pub(super) fn tasks_line(empty: bool) -> &'static str {
+    if empty { "tasks: []\n" } else { "tasks:\n" }
+}
+
+fn body_at(block: &str) -> usize {
+    block.find(BODY_START).map_or(block.len(), |at| at + 1)
+}
+
+/// The text of a task taken apart: its head, its hash, its body.
+pub(super) fn hash_line(block: &str) -> Option<(&str, &str, &str)> {
+    let body = body_at(block);
+    let at = body.checked_sub(HASH_LINE).filter(|at| block.is_char_boundary(*at))?;
+    let hash = block[at..body].strip_prefix(HASH_START)?.strip_suffix(HASH_END)?;
+    Some((&block[..at], hash, &block[body..]))
+}
+
+fn load(text: &str, board: &mut Board, needs: &Needs) -> Result<(), StateError> {
+    let wanted: Option<HashSet<&TaskId>> = match needs {
+        Needs::Nothing => return Ok(()),
+        Needs::Everything => None,
+        Needs::Tasks(ids) => Some(ids.iter().collect()),
+    };
+    for task in &mut board.tasks {
+        if !task.is_light() || wanted.as_ref().is_some_and(|ids| !ids.contains(&task.id)) {
+            continue;
+        }
+        let Some(source) = task.source() else { continue };
+        let block = &text[source.start..source.end];
+        let Some(at) = block.find(BODY_START) else {
+            return Err(malformed(text, source.start)(ParseError {
+                line: 1,
+                message: "the task has no title".to_owned(),
+            }));
+        };
+        let body: Body = parse(&block[at + 1..], 4).map_err(malformed(text, source.start + at + 1))?;
+        task.fill(body);
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Hashes by parts: what each covers, and that writing in part gives the same as writing whole.
+
+use crate::board::rules::{AddNote, ArchiveTasks};
+use crate::board::testing::*;
+use crate::board::{Board, Needs};
+use crate::wire::seal::{former_checksum, task_hash};
+use crate::wire::state::{Decoded, StateError, sealed};
+
+/// Three groups, the last of them not full.
+fn board() -> Bench {
+    let names: Vec<String> = (0..70).map(|number| format!("t{number}")).collect();
+    Bench::with_tasks(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn text_of(decoded: &Decoded) -> String {
+    let content = decoded.content().expect("it can be written");
+    content.under(decoded.board.revision, &decoded.board.journal).expect("it can be written").text()
+}
+
+fn read(text: &str) -> Decoded {
+    Decoded::new(text.as_bytes().to_vec()).expect("a board")
+}
+
+fn written(board: &Board) -> Decoded {
+    read(&text_of(&Decoded::unwritten(board.clone())))
+}
+
+/// What `board` is, written on top of what was read before.
+fn written_on(before: &Decoded, board: &Board) -> Decoded {
+    let mut next = before.clone();
+    next.load(&Needs::Everything).expect("bodies");
+    next.board.rest = board.rest.clone();
+    (next.board.revision, next.board.journal) = (board.revision, board.journal.clone());
+    next.board.tasks.retain(|task| board.task(&task.id).is_some());
+    for task in &board.tasks {
+        match next.board.tasks.iter_mut().find(|there| there.id == task.id) {
+            Some(there) if there == task => {}
+            Some(there) => {
+                let (head, body) = there.parts_mut();
+                (*head, *body) = (task.head().clone(), task.body().clone());
+            }
+            None => next.board.tasks.push(task.clone()),
+        }
+    }
+    assert_eq!(next.content().expect("it can be written").hash, written(board).board_hash());
+    read(&text_of(&next))
+}
+
+#[test]
+fn writing_in_part_gives_the_same_bytes_and_hashes_as_writing_whole() {
+    let mut bench = board();
+    let mut disk = written(&bench.board);
+    let mut seen = vec![disk.board_hash()];
+    let mut step = |bench: &Bench| {
+        disk = written_on(&disk, &bench.board);
+        assert_eq!(disk.text(), written(&bench.board).text());
+        disk.check_tasks().expect("every task has its hash");
+        assert!(!seen.contains(&disk.board_hash()), "another board has another hash");
+        seen.push(disk.board_hash());
+    };
+    bench.ok("human", AddNote { text: "only the top-level part".to_owned(), task: None });
+    step(&bench);
+    bench.claim("coder-1", "t40");
+    step(&bench);
+    bench.add(&["more"]);
+    step(&bench);
+    for name in ["t3", "t69"] {
+        let abandon = bench.abandon(name);
+        bench.ok("planner-1", abandon);
+        step(&bench);
+    }
+    // From the first group on, every other one begins elsewhere.
+    bench.ok("planner-1", ArchiveTasks { tasks: vec![id("t3"), id("t69")] });
+    step(&bench);
+}
+
+#[test]
+fn changed_byte_of_a_task_is_found() {
+    let disk = written(&board().board);
+    let at = disk.text().find("    title: ").expect("a body") + "    title: ".len();
+    let mut changed = disk.text().to_owned();
+    changed.replace_range(at..=at, "Z");
+    assert!(matches!(Decoded::new(changed.clone().into_bytes()), Err(StateError::Edited)));
+    // Under a checksum that is made right, the task is not what its hash says.
+    let forged = read(&sealed(&changed));
+    assert_eq!(forged.check_tasks().unwrap_err(), "the text of task t0 is not what its hash says");
+    // With that one made right as well, the board has another hash than its record.
+    let mut rewritten = forged.rewritten().expect("a board");
+    rewritten.check_tasks().expect("every task has its hash");
+    assert_ne!(rewritten.board_hash(), disk.board_hash());
+    rewritten.load(&Needs::Everything).expect("bodies");
+    assert!(rewritten.board.tasks[0].body().title.starts_with('Z'));
+}
+
+#[test]
+fn removed_renamed_or_moved_tasks_change_the_board_hash() {
+    let disk = written(&board().board);
+    let changed = |change: &dyn Fn(&mut Decoded)| {
+        let mut other = disk.clone();
+        other.load(&Needs::Everything).expect("bodies");
+        change(&mut other);
+        read(&text_of(&other)).board_hash()
+    };
+    assert_eq!(changed(&|_| ()), disk.board_hash());
+    assert_ne!(changed(&|other| drop(other.board.tasks.remove(50))), disk.board_hash());
+    assert_ne!(changed(&|other| other.board.tasks.swap(1, 2)), disk.board_hash());
+    assert_ne!(changed(&|other| other.board.tasks[7].parts_mut().0.id = id("renamed")), disk.board_hash());
+}
+
+#[test]
+fn hash_covers_head_and_body_and_not_its_own_line() {
+    let disk = written(&board().board);
+    let block = &disk.text()[disk.text().find("  - id: t0\n").expect("t0")..];
+    let block = &block[..block.find("  - id: t1\n").expect("t1")];
+    let (head, rest) = block.split_once("    hash: \"").expect("a hash");
+    let (hash, body) = rest.split_once("\"\n").expect("a line");
+    assert!(body.starts_with("    title: "), "{body}");
+    assert_eq!(hash, task_hash(head, body));
+}
+
+#[test]
+fn board_of_an_earlier_build_is_named_and_can_be_read() {
+    let disk = written(&board().board);
+    let lines = disk.text().split_inclusive('\n');
+    let without: String =
+        lines.filter(|line| !line.starts_with("    hash: \"") && !line.starts_with("end:")).collect();
+    let (header, content) = without.split_at(without.find("goal:").expect("content"));
+    let former = format!("{without}end: \"{}\"\n", former_checksum(header, content));
+    assert!(matches!(Decoded::new(former.clone().into_bytes()), Err(StateError::Former)));
+    assert_eq!(Decoded::former(former.clone().into_bytes()).expect("a board").text(), disk.text());
+    let edited = former.replacen("revision:", "revision: ", 1);
+    assert!(matches!(Decoded::new(edited.clone().into_bytes()), Err(StateError::Edited)));
+    assert!(matches!(Decoded::former(edited.into_bytes()), Err(StateError::Edited)));
+}

@@ -1,0 +1,416 @@
+//! The one place that starts the `git` program.
+//!
+//! What every call may rely on:
+//! 1. No `GIT_*` variable of our own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
+//!    the command would then answer for another repository.
+//! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
+//!    otherwise answer for the main checkout, which lies above it.
+//! 3. No fsmonitor program, no pager, no editor, no prompt, no background gc.
+//! 4. Replaced objects and grafts are not followed: what was approved is what is merged.
+//! 5. The agent's secret does not travel into git, its hooks or its filters.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Output};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use thiserror::Error;
+
+use crate::host::{Child, Program, Streams};
+
+/// Longest part of git's own complaint that an error carries.
+const LONGEST_STDERR: usize = 4096;
+
+#[derive(Debug, Error)]
+pub enum GitError {
+    #[error("the `git` program was not found")]
+    Missing,
+    #[error("cannot start `git {subcommand}`")]
+    Spawn { subcommand: &'static str, source: io::Error },
+    #[error("`git {subcommand}` failed ({status}): {stderr}")]
+    Failed { subcommand: &'static str, status: String, stderr: String },
+    #[error("`git {subcommand}` answered what was not expected: {what}")]
+    Unexpected { subcommand: &'static str, what: String },
+    #[error("`{}` is no checkout: it has no `.git`", dir.display())]
+    NoCheckout { dir: PathBuf },
+    #[error("cannot use `{}`", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl GitError {
+    /// Names the file an I/O error is about.
+    pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    /// Nothing, where what an operation was about is not there.
+    pub(super) fn if_there<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, Self> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some).map_err(Self::io(path)),
+        }
+    }
+
+    pub(super) fn unexpected(subcommand: &'static str, what: impl Into<String>) -> Self {
+        Self::Unexpected { subcommand, what: what.into() }
+    }
+}
+
+/// One call of the `git` program, being put together.
+#[derive(Debug)]
+pub struct Git {
+    dir: PathBuf,
+    held_for: Option<PathBuf>,
+    subcommand: &'static str,
+    config: Vec<OsString>,
+    emptied: Vec<String>,
+    args: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+    stdin: Option<Vec<u8>>,
+}
+
+impl Git {
+    /// A command that only reads, or only writes objects: it runs no hook and fetches nothing.
+    ///
+    /// Without this a `post-index-change` hook would run on a temporary index, and a partial clone would start the
+    /// configured ssh program.
+    pub fn reading(dir: &Path, subcommand: &'static str) -> Self {
+        Self::acting(dir, subcommand)
+            .config("core.hooksPath=/dev/null")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "none")
+    }
+
+    /// A command that changes refs or a worktree. The user's hooks run: they are the user's, and ours are among them.
+    pub fn acting(dir: &Path, subcommand: &'static str) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            held_for: None,
+            subcommand,
+            config: Vec::new(),
+            emptied: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            stdin: None,
+        }
+        .config("core.fsmonitor=false")
+        .config("gc.auto=0")
+        .config("maintenance.auto=false")
+        .config("advice.graftFileDeprecated=false")
+    }
+
+    /// Nothing of what git starts outlives it, or can act on this board: filters are programs of somebody's choice.
+    pub fn held_for_gate(mut self, board: &Path) -> Self {
+        self.held_for = Some(board.to_owned());
+        self
+    }
+
+    /// Sets `key=value` for this call only.
+    pub fn config(mut self, setting: &str) -> Self {
+        self.config.push("-c".into());
+        self.config.push(setting.into());
+        self
+    }
+
+    /// Sets these keys to nothing for this call only, whatever characters they contain.
+    pub fn without(mut self, keys: Vec<String>) -> Self {
+        self.emptied.extend(keys);
+        self
+    }
+
+    /// Makes what this call writes survive a power loss.
+    pub fn durable(self) -> Self {
+        self.config("core.fsync=committed")
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Ends the options, so that whatever follows is taken literally even if it starts with a dash.
+    pub fn end_of_options(self) -> Self {
+        self.arg("--end-of-options")
+    }
+
+    pub fn env(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Runs it and gives what came out, whatever the exit status.
+    pub fn output(self) -> Result<Output, GitError> {
+        // The ceiling below is a colon-separated list, so a directory with a colon in its name would escape it.
+        if self.dir.join(".git").symlink_metadata().is_err() {
+            return Err(GitError::NoCheckout { dir: self.dir });
+        }
+        self.spawn()
+    }
+
+    /// Runs it and gives its standard output; any other exit status than 0 is an error.
+    pub fn run(self) -> Result<Vec<u8>, GitError> {
+        let subcommand = self.subcommand;
+        succeeded(subcommand, self.output()?)
+    }
+
+    /// Runs it and gives its standard output as one trimmed line of text.
+    pub fn run_line(self) -> Result<String, GitError> {
+        let subcommand = self.subcommand;
+        let text = String::from_utf8(self.run()?);
+        let text = text.map_err(|_| GitError::unexpected(subcommand, "text that is not UTF-8"))?;
+        Ok(text.trim_end().to_owned())
+    }
+
+    /// As [`Git::run`], for a command without output that may take long: once `patience` is over, `say` is called.
+    pub fn run_saying(self, patience: Duration, say: impl FnOnce()) -> Result<(), GitError> {
+        let subcommand = self.subcommand;
+        if self.dir.join(".git").symlink_metadata().is_err() {
+            return Err(GitError::NoCheckout { dir: self.dir });
+        }
+        let child = self.begin()?;
+        if let Some(stdout) = &child.stdout
+            && !ends_within(stdout, patience)
+        {
+            say();
+        }
+        let output = child.output().map_err(|source| GitError::Spawn { subcommand, source })?;
+        succeeded(subcommand, output).map(|_| ())
+    }
+
+    /// What `git version` says, asked outside of any repository.
+    pub fn version() -> Result<String, GitError> {
+        let stdout = succeeded("version", Self::acting(Path::new("/"), "version").spawn()?)?;
+        Ok(String::from_utf8_lossy(&stdout).trim().to_owned())
+    }
+
+    /// Runs it for the beginning of its standard output: so many bytes at most, however much there is.
+    pub fn run_start(self, bytes: u64) -> Result<Vec<u8>, GitError> {
+        let subcommand = self.subcommand;
+        let mut child = self.begin()?;
+        let lost = |source| GitError::Spawn { subcommand, source };
+        let mut start = Vec::new();
+        if let Some(mut pipe) = child.stdout.take() {
+            (&mut pipe).take(bytes).read_to_end(&mut start).map_err(lost)?;
+            // Whoever has all that is wanted stops reading; git then dies of the closed pipe, which is no failure.
+            let full = start.len() as u64 == bytes;
+            drop(pipe);
+            if full {
+                child.signal(Signal::KILL);
+                child.wait().map_err(lost)?;
+                return Ok(start);
+            }
+        }
+        succeeded(subcommand, Output { stdout: start, ..child.output().map_err(lost)? })
+    }
+
+    fn spawn(self) -> Result<Output, GitError> {
+        let subcommand = self.subcommand;
+        self.begin()?.output().map_err(|source| GitError::Spawn { subcommand, source })
+    }
+
+    fn begin(self) -> Result<Child, GitError> {
+        let Self { dir, held_for, subcommand, config, emptied, args, env, stdin } = self;
+        let git = match held_for {
+            Some(board) => Program::held_for_gate(&board, "git"),
+            None => Program::new("git"),
+        };
+        let mut git = isolate_in_tests(scrub(git.args(config).arg(subcommand).args(args).dir(&dir)))
+            .env("GIT_CEILING_DIRECTORIES", ceiling_of(&dir));
+        for (name, value) in env {
+            git = git.env(name, value);
+        }
+        git = git.env("GIT_CONFIG_COUNT", emptied.len().to_string());
+        for (number, key) in emptied.into_iter().enumerate() {
+            git = git
+                .env(format!("GIT_CONFIG_KEY_{number}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), "");
+        }
+        git.stdin(stdin).streams(Streams::Apart).start().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => GitError::Missing,
+            _ => GitError::Spawn { subcommand, source },
+        })
+    }
+}
+
+/// Waits for a pipe to have something to read or to be closed.
+fn ends_within(pipe: &ChildStdout, patience: Duration) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
+            Err(Errno::INTR) => {}
+            found => return !matches!(found, Ok(0)),
+        }
+    }
+}
+
+/// The parts of an answer that was asked for with `-z`.
+pub(super) fn records(answer: &[u8]) -> impl Iterator<Item = &[u8]> {
+    answer.split(|&byte| byte == 0).filter(|record| !record.is_empty())
+}
+
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a command said, if it ended well.
+pub(super) fn succeeded(subcommand: &'static str, output: Output) -> Result<Vec<u8>, GitError> {
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(subcommand, &output)) }
+}
+
+/// The error that tells of an exit status the caller did not expect.
+pub(super) fn failed(subcommand: &'static str, output: &Output) -> GitError {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let text = text.trim();
+    let whole = |end: &usize| text.is_char_boundary(*end);
+    let end = (0..=text.len().min(LONGEST_STDERR)).rfind(whole).unwrap_or_default();
+    let stderr = text[..end].to_owned();
+    let code = output.status.code();
+    let status = code.map_or("killed by a signal".to_owned(), |code| format!("exit {code}"));
+    GitError::Failed { subcommand, status, stderr }
+}
+
+fn scrub(git: Program) -> Program {
+    git.without_env(|name| name.starts_with("GIT_") || name == "LIZA_AGENT_TOKEN")
+        // What a commit is must not depend on who looks: libgit2 knows neither replacements nor grafts.
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_EDITOR", ":")
+        .env("GIT_PAGER", "cat")
+        .env("LC_ALL", "C")
+}
+
+/// The directory git may not climb into when it looks for a repository.
+fn ceiling_of(dir: &Path) -> OsString {
+    let real = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    real.parent().unwrap_or(&real).as_os_str().to_owned()
+}
+
+/// Keeps the settings of whoever runs the tests out of them.
+#[cfg(test)]
+fn isolate_in_tests(git: Program) -> Program {
+    git.env("HOME", "/nonexistent").env("XDG_CONFIG_HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1")
+}
+
+#[cfg(not(test))]
+fn isolate_in_tests(git: Program) -> Program {
+    git
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::super::testing::Fixture;
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_what_git_said() {
+        let fixture = Fixture::new();
+        let error = Git::reading(&fixture.root, "rev-parse").args(["--verify", "no-such"]).run().unwrap_err();
+        let GitError::Failed { subcommand, status, stderr } = error else { panic!("{error:?}") };
+        assert_eq!((subcommand, status.as_str()), ("rev-parse", "exit 128"));
+        assert!(stderr.contains("fatal"), "{stderr}");
+    }
+
+    #[test]
+    fn a_value_with_a_dash_is_no_option() {
+        let fixture = Fixture::new();
+        let error =
+            Git::reading(&fixture.root, "rev-parse").args(["--verify"]).end_of_options().arg("--version");
+        assert!(matches!(error.run(), Err(GitError::Failed { .. })));
+    }
+
+    #[test]
+    fn the_beginning_is_enough_of_much_output() {
+        let fixture = Fixture::new();
+        let much = || Git::acting(&fixture.root, "-c").args(["alias.much=!yes", "much"]);
+        assert_eq!(much().run_start(1000).unwrap().len(), 1000);
+        let head = || Git::reading(&fixture.root, "rev-parse").arg("HEAD");
+        assert_eq!(head().run_start(1000).unwrap(), head().run().unwrap());
+        let wrong = Git::reading(&fixture.root, "rev-parse").args(["--verify", "no-such"]).run_start(1000);
+        assert!(matches!(wrong, Err(GitError::Failed { .. })));
+    }
+
+    #[test]
+    fn standard_input_larger_than_a_pipe_arrives() {
+        let fixture = Fixture::new();
+        let bytes = vec![b'x'; 1 << 20];
+        let id = Git::reading(&fixture.root, "hash-object").arg("--stdin").stdin(bytes).run_line().unwrap();
+        assert_eq!(id.len(), 40);
+    }
+
+    #[test]
+    fn long_complaints_are_cut() {
+        let mut output = Git::acting(Path::new("/"), "version").spawn().unwrap();
+        output.stderr = "é".repeat(5000).into_bytes();
+        let GitError::Failed { stderr, .. } = failed("version", &output) else { panic!() };
+        assert!(stderr.len() <= LONGEST_STDERR && !stderr.contains('\u{fffd}'));
+    }
+
+    /// Runs in a child whose environment [`a_hostile_environment_changes_nothing`] prepared.
+    #[test]
+    #[ignore = "only meaningful in the environment its sibling prepares"]
+    fn answers_for_its_own_repository() {
+        let fixture = Fixture::new();
+        let root = Git::reading(&fixture.root, "rev-parse").arg("--show-toplevel").run_line().unwrap();
+        assert_eq!(Path::new(&root), fixture.root);
+        let env = Git::acting(&fixture.root, "-c").args(["alias.e=!env", "e"]).run().unwrap();
+        let env = String::from_utf8_lossy(&env);
+        assert!(!env.contains("hostile") && !env.contains("LIZA_AGENT_TOKEN="), "{env}");
+        let query = super::super::Query::open(&fixture.repo()).unwrap();
+        assert!(query.head_of_branch("main").unwrap().is_some());
+        assert!(
+            super::super::content::status(&fixture.root, super::super::content::Filters::Run)
+                .unwrap()
+                .is_empty()
+        );
+        super::super::content::fingerprint(&fixture.root).unwrap();
+    }
+
+    #[test]
+    fn a_hostile_environment_changes_nothing() {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "git::command::tests::answers_for_its_own_repository", "--ignored"]);
+        for name in [
+            "GIT_DIR",
+            "GIT_WORK_TREE",
+            "GIT_INDEX_FILE",
+            "GIT_OBJECT_DIRECTORY",
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+            "GIT_COMMON_DIR",
+            "GIT_NAMESPACE",
+            "GIT_CONFIG_PARAMETERS",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_SSH_COMMAND",
+            "GIT_EXEC_PATH",
+            "GIT_TRACE",
+            "GIT_CONFIG_COUNT",
+            "GIT_AUTHOR_DATE",
+            "LIZA_AGENT_TOKEN",
+        ] {
+            command.env(name, "/hostile");
+        }
+        let output = crate::testing::finish(&mut command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+    }
+}

@@ -1,0 +1,145 @@
+//! Writing commit objects, and in whose name.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::command::{Git, GitError};
+use super::repo::Repo;
+use crate::board::CommitId;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub name: String,
+    pub email: String,
+}
+
+impl Identity {
+    /// Who commits where git was never told a name: a fresh machine must not stop a merge.
+    pub fn fallback() -> Self {
+        Self { name: "Liza".to_owned(), email: "liza@localhost".to_owned() }
+    }
+
+    /// As somebody set it, or the fallback where a part is missing.
+    pub(super) fn configured(name: &str, email: &str) -> Self {
+        let (name, email) = (name.trim().to_owned(), email.trim().to_owned());
+        if name.is_empty() || email.is_empty() { Self::fallback() } else { Self { name, email } }
+    }
+
+    /// The same person at a moment.
+    pub fn at(&self, seconds: i64) -> Signature {
+        Signature { identity: self.clone(), seconds }
+    }
+}
+
+/// Who and when. The time comes from the caller, so doing it again gives the same commit id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    pub identity: Identity,
+    /// Seconds since 1970, written as UTC.
+    pub seconds: i64,
+}
+
+/// Everything a commit object is made of.
+#[derive(Debug)]
+pub struct NewCommit<'a> {
+    pub tree: &'a CommitId,
+    pub parents: &'a [CommitId],
+    pub message: &'a str,
+    pub author: &'a Signature,
+    pub committer: &'a Signature,
+}
+
+/// The name configured for this checkout, or the fallback.
+pub fn identity(checkout: &Path) -> Result<Identity, GitError> {
+    let output = Git::reading(checkout, "config")
+        .args(["--null", "--get-regexp", "^user\\.(name|email)$"])
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let settings: HashMap<&str, &str> = text.split('\0').filter_map(|entry| entry.split_once('\n')).collect();
+    let setting = |key| settings.get(key).copied().unwrap_or_default();
+    Ok(Identity::configured(setting("user.name"), setting("user.email")))
+}
+
+/// Writes a commit object and flushes it to disk; no branch moves. The same input always gives the same id.
+pub fn commit_tree(repo: &Repo, commit: &NewCommit<'_>) -> Result<CommitId, GitError> {
+    let id = Git::reading(&repo.root, "commit-tree")
+        .durable()
+        // A configured encoding would put a header into the commit and so change its id.
+        .config("i18n.commitEncoding=UTF-8")
+        .args(commit.parents.iter().flat_map(|parent| ["-p", parent.as_str()]))
+        .args(["--no-gpg-sign", "-F", "-"])
+        .end_of_options()
+        .arg(commit.tree.as_str())
+        .signed(commit.author, commit.committer)
+        .stdin(commit.message)
+        .run_line()?;
+    parse_id("commit-tree", &id)
+}
+
+pub(super) fn parse_id(subcommand: &'static str, text: &str) -> Result<CommitId, GitError> {
+    CommitId::new(text)
+        .map_err(|_| GitError::unexpected(subcommand, format!("`{text}` instead of an object id")))
+}
+
+impl Git {
+    /// Commits made by this call are by these people at these times.
+    pub(super) fn signed(self, author: &Signature, committer: &Signature) -> Self {
+        self.by(&author.identity, &committer.identity)
+            .env("GIT_AUTHOR_DATE", git_date(author.seconds))
+            .env("GIT_COMMITTER_DATE", git_date(committer.seconds))
+    }
+
+    pub(super) fn by(self, author: &Identity, committer: &Identity) -> Self {
+        self.env("GIT_AUTHOR_NAME", &author.name)
+            .env("GIT_AUTHOR_EMAIL", &author.email)
+            .env("GIT_COMMITTER_NAME", &committer.name)
+            .env("GIT_COMMITTER_EMAIL", &committer.email)
+    }
+}
+
+/// The form git takes for a time without guessing; it knows none before 1970.
+fn git_date(seconds: i64) -> String {
+    format!("@{} +0000", seconds.max(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Query;
+    use super::super::testing::Fixture;
+    use super::*;
+
+    #[test]
+    fn without_configuration_liza_commits_in_its_own_name() {
+        let fixture = Fixture::new();
+        assert_eq!(identity(&fixture.root).unwrap(), Identity::fallback());
+        fixture.git(&["config", "user.name", "Zoë"]);
+        assert_eq!(identity(&fixture.root).unwrap(), Identity::fallback(), "half an identity is none");
+        fixture.git(&["config", "user.email", "zoe@example.org"]);
+        assert_eq!(identity(&fixture.root).unwrap().name, "Zoë");
+    }
+
+    #[test]
+    fn doing_it_again_gives_the_same_id() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        let tree = Query::open(&repo).unwrap().tree_of(&head).unwrap();
+        let who = Identity::fallback().at(1_700_000_000);
+        let commit = NewCommit {
+            tree: &tree,
+            parents: std::slice::from_ref(&head),
+            message: "merge: ünï\n\nLiza-Task: t1\n",
+            author: &who,
+            committer: &who,
+        };
+        let first = commit_tree(&repo, &commit).unwrap();
+        fixture.git(&["config", "commit.gpgsign", "true"]);
+        fixture.git(&["config", "gpg.program", "/nonexistent/gpg"]);
+        fixture.git(&["config", "i18n.commitEncoding", "ISO-8859-1"]);
+        assert_eq!(commit_tree(&repo, &commit).unwrap(), first);
+        assert_eq!(fixture.head(), head, "no branch moved");
+        let info = Query::open(&repo).unwrap().commits_between(&head, &first).unwrap();
+        assert_eq!(info[0].subject, "merge: ünï");
+        assert_eq!(info[0].author, who);
+    }
+}

@@ -1,0 +1,234 @@
+//! Lock files that git leaves behind when it is killed, and whether somebody still needs them.
+//!
+//! Git makes `NAME.lock`, fills it and renames it over `NAME`. It may close the file and go on for long, in a hook or
+//! an editor, so an unopened lock is not yet a dead one: only when no git can be at work here is its owner gone.
+
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use super::checkouts::Checkout;
+use super::prelude::*;
+
+/// A lock file that stands there now.
+#[derive(Debug)]
+pub struct LockFile {
+    pub path: PathBuf,
+    /// How long it has stood; none if its time lies in the future.
+    pub age: Option<Duration>,
+    identity: (u64, u64, i64, i64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// It has the file open, or is a git at work in this repository.
+    Process {
+        pid: u32,
+        name: String,
+    },
+    Nobody,
+    /// Processes cannot be listed here.
+    Unknown,
+}
+
+impl LockFile {
+    fn at(path: &Path) -> Option<Self> {
+        let meta = fs::symlink_metadata(path).ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            age: meta.modified().ok()?.elapsed().ok(),
+            identity: (meta.dev(), meta.ino(), meta.mtime(), meta.mtime_nsec()),
+        })
+    }
+
+    /// Whether the very same file is still there.
+    pub fn still_there(&self) -> bool {
+        Self::at(&self.path).is_some_and(|now| now.identity == self.identity)
+    }
+
+    pub fn holder(&self, repo: &Repo) -> Holder {
+        let Ok(processes) = fs::read_dir("/proc") else { return Holder::Unknown };
+        for process in processes.flatten() {
+            let path = process.path();
+            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if has_open(&path, self.identity) || is_git_here(&path, repo) {
+                let name = fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
+                return Holder::Process { pid, name };
+            }
+        }
+        Holder::Nobody
+    }
+}
+
+fn has_open(process: &Path, identity: (u64, u64, i64, i64)) -> bool {
+    fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|file| {
+        fs::metadata(file.path()).is_ok_and(|meta| (meta.dev(), meta.ino()) == (identity.0, identity.1))
+    })
+}
+
+/// Whether some git runs in this repository; where processes cannot be listed, one may.
+pub fn git_at_work(repo: &Repo) -> bool {
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    processes.flatten().any(|process| is_git_here(&process.path(), repo))
+}
+
+/// Takes away the locks that a killed git left on one worktree; otherwise nobody could commit there again. For those who
+/// have ended whoever worked there: a lock that is open, or a git that may be at work there, is left alone.
+pub fn clear_dead(worktree: &Path, admin_dir: &Path) {
+    let standing: Vec<LockFile> =
+        locks_in(admin_dir, false).iter().filter_map(|path| LockFile::at(path)).collect();
+    if standing.is_empty() {
+        return;
+    }
+    let Ok(processes) = fs::read_dir("/proc") else { return };
+    let processes: Vec<PathBuf> = processes.flatten().map(|process| process.path()).collect();
+    if processes.iter().any(|process| is_git_at(process, &[worktree, admin_dir])) {
+        return;
+    }
+    for lock in standing {
+        if !processes.iter().any(|process| has_open(process, lock.identity)) && lock.still_there() {
+            let _ = fs::remove_file(&lock.path);
+        }
+    }
+}
+
+fn is_git_here(process: &Path, repo: &Repo) -> bool {
+    is_git_at(process, &[&repo.root, &repo.common_dir])
+}
+
+/// A git that cannot be shown to work elsewhere: by where it stands, its arguments and its environment.
+fn is_git_at(process: &Path, places: &[&Path]) -> bool {
+    if !fs::read_to_string(process.join("comm")).is_ok_and(|name| name.starts_with("git")) {
+        return false;
+    }
+    let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
+    match cwd_of(process) {
+        Cwd::Known(cwd) if inside(&cwd) => return true,
+        Cwd::Known(_) => {}
+        Cwd::Ended => return false,
+        Cwd::Hidden => return true,
+    }
+    let named = |file: &str| {
+        let text = fs::read(process.join(file)).unwrap_or_default();
+        places.iter().any(|path| memchr::memmem::find(&text, path.as_os_str().as_encoded_bytes()).is_some())
+    };
+    named("cmdline") || named("environ")
+}
+
+enum Cwd {
+    Known(PathBuf),
+    /// The process has ended.
+    Ended,
+    /// The process belongs to another user.
+    Hidden,
+}
+
+/// The kernel answers "permission denied" also for a process that ends while it is asked: only a process that is still
+/// there after several such answers is another user's.
+fn cwd_of(process: &Path) -> Cwd {
+    for _ in 0..5 {
+        match fs::read_link(process.join("cwd")) {
+            Ok(cwd) => return Cwd::Known(cwd),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Cwd::Ended,
+            Err(_) if fs::read(process.join("comm")).is_err() => return Cwd::Ended,
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+    Cwd::Hidden
+}
+
+/// The locks on what is ours: worktrees of ours, the named branches, the refs below the named prefixes, and the two
+/// files that every change of refs or settings goes through.
+pub fn ours(repo: &Repo, worktrees: &[Checkout], branches: &[&str], prefixes: &[&str]) -> Vec<LockFile> {
+    let common = &repo.common_dir;
+    let mut paths = vec![common.join("packed-refs.lock"), common.join("config.lock")];
+    paths.extend(worktrees.iter().flat_map(|worktree| locks_in(&worktree.admin_dir, false)));
+    paths.extend(branches.iter().map(|branch| common.join(format!("refs/heads/{branch}.lock"))));
+    paths.extend(prefixes.iter().flat_map(|prefix| locks_in(&common.join(prefix), true)));
+    paths.sort();
+    paths.iter().filter_map(|path| LockFile::at(path)).collect()
+}
+
+fn locks_in(dir: &Path, deep: bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            if deep {
+                found.extend(locks_in(&path, true));
+            }
+        } else if path.extension().is_some_and(|ending| ending == "lock") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Fixture;
+    use super::*;
+
+    #[test]
+    fn only_locks_on_what_is_ours_are_listed() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let git = &repo.common_dir;
+        fs::create_dir_all(git.join("refs/heads/task")).unwrap();
+        fs::create_dir_all(git.join("refs/liza/merges/t1")).unwrap();
+        let ours_here = [
+            "config.lock",
+            "packed-refs.lock",
+            "refs/heads/integration.lock",
+            "refs/heads/task/t1.lock",
+            "refs/liza/merges/t1/3.lock",
+        ];
+        for name in ours_here.iter().chain(&["index.lock", "HEAD.lock", "refs/heads/main.lock"]) {
+            fs::write(git.join(name), "").unwrap();
+        }
+        let found = ours(&repo, &[], &["integration"], &["refs/heads/task", "refs/liza"]);
+        let names: Vec<_> = found
+            .iter()
+            .map(|lock| lock.path.strip_prefix(git).unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names, ours_here);
+    }
+
+    #[test]
+    fn a_lock_that_somebody_has_open_has_a_holder() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let path = repo.common_dir.join("config.lock");
+        let open = fs::File::create(&path).unwrap();
+        let lock = LockFile::at(&path).unwrap();
+        if cfg!(target_os = "linux") {
+            let here = std::process::id();
+            assert!(matches!(lock.holder(&repo), Holder::Process { pid, .. } if pid == here));
+            drop(open);
+            assert_eq!(lock.holder(&repo), Holder::Nobody);
+        }
+        assert!(lock.still_there());
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "other").unwrap();
+        assert!(!lock.still_there());
+    }
+
+    #[test]
+    fn a_git_that_works_here_from_elsewhere_is_seen() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        assert!(!git_at_work(&repo));
+        let mut git = std::process::Command::new("git");
+        git.arg(format!("--git-dir={}", repo.common_dir.display())).args(["cat-file", "--batch"]);
+        git.current_dir("/").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut alive = crate::testing::start(&mut git);
+        while !git_at_work(&repo) {
+            std::thread::yield_now();
+        }
+        drop(alive.stdin.take());
+        alive.wait().unwrap();
+        assert!(!git_at_work(&repo));
+    }
+}

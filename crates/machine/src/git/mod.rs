@@ -1,0 +1,42 @@
+//! WHAT GIT KNOWS: finding the repository, reading it, worktrees, refs and merging. Knows nothing of the board's rules.
+//!
+//! Two ways lead to git. `query` reads in-process through libgit2: fast, and it runs no program somebody configured.
+//! `command` spawns the `git` program for what libgit2 does differently or not at all: worktrees, merging, status.
+//! Nothing here merges or checks out in the user's own checkout.
+
+#![expect(clippy::disallowed_methods, reason = "starts git and reads its files")]
+
+pub mod checkouts;
+pub mod command;
+pub mod commit;
+pub mod conflict;
+pub mod content;
+pub mod durable;
+pub mod facts;
+pub mod fresh;
+pub mod landed;
+pub mod locks;
+pub mod merge;
+mod prelude;
+pub mod private;
+pub mod query;
+pub mod refs;
+pub mod repo;
+pub mod settings;
+pub mod submodules;
+pub mod tree;
+pub mod worktree;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use checkouts::{Checkout, branch_checked_out_at};
+pub use command::{Git, GitError};
+pub use commit::{Identity, NewCommit, commit_tree, identity};
+pub use conflict::{Class, classify};
+pub use content::DirtyKind;
+pub use merge::{ConflictFile, MergeError, MergeTree, Synced, merge_in_worktree, merge_tree};
+pub use query::{AccessError, ChangeStatus, EntryKind, Query, QueryError};
+pub use refs::{Expected, RefError};
+pub use repo::{DiscoverError, Repo};
+pub use worktree::{WorktreeError, Worktrees};

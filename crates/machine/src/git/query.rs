@@ -1,0 +1,395 @@
+//! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Sort, TreeEntry};
+use thiserror::Error;
+
+use super::command::{Git, GitError, lossy};
+use super::commit::{Identity, Signature};
+use super::repo::Repo;
+use crate::board::CommitId;
+
+mod changes;
+mod drift;
+
+pub(super) use changes::is_binary;
+pub use changes::{ChangeStatus, ChangedPath, EntryKind};
+
+/// Why a repository could not be read.
+#[derive(Debug, Error)]
+pub enum QueryError {
+    #[error("cannot read the repository at `{path}`: it uses a feature liza does not know: {why}")]
+    Unsupported { path: String, why: String },
+    #[error("cannot open the repository at `{path}`")]
+    Open { path: String, source: git2::Error },
+    #[error("cannot read {what}")]
+    Read { what: String, source: git2::Error },
+    #[error("cannot write an object")]
+    Write { source: git2::Error },
+    #[error("cannot keep a commit as `{refname}`")]
+    Pin { refname: String, source: git2::Error },
+}
+
+/// Why a repository gave no answer, whichever of the two ways it was asked.
+#[derive(Debug, Error)]
+pub enum AccessError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Query(#[from] QueryError),
+}
+
+impl QueryError {
+    pub(super) fn read(what: impl Into<String>) -> impl FnOnce(git2::Error) -> Self {
+        move |source| Self::Read { what: what.into(), source }
+    }
+}
+
+/// A commit, as much of it as reports and checks need.
+#[derive(Debug)]
+pub struct CommitInfo {
+    pub id: CommitId,
+    pub parents: Vec<CommitId>,
+    pub author: Signature,
+    pub committer: Signature,
+    pub subject: String,
+}
+
+/// An open repository to ask.
+pub struct Query {
+    git: Repository,
+}
+
+impl Query {
+    /// Opens exactly this repository. It is opened as if bare, so the main checkout is not even looked at.
+    pub fn open(repo: &Repo) -> Result<Self, QueryError> {
+        let path = || repo.common_dir.display().to_string();
+        match open_bare(&repo.common_dir) {
+            Ok(git) => Ok(Self { git }),
+            Err(error) if is_unsupported(&error) => {
+                Err(QueryError::Unsupported { path: path(), why: error.message().to_owned() })
+            }
+            Err(source) => Err(QueryError::Open { path: path(), source }),
+        }
+    }
+
+    /// Whether settings make a checkout differ from what is committed, such as line endings or a sparse checkout.
+    pub fn has_checkout_settings(&self) -> bool {
+        let Ok(config) = self.git.config() else { return true };
+        let set = |name: &str| config.get_string(name).is_ok_and(|value| value != "false");
+        set("core.autocrlf") || set("core.eol") || set("core.sparsecheckout") || set("attr.tree")
+    }
+
+    /// Whether git may run this hook of the user's in a worktree of this repository.
+    pub fn has_hook(&self, name: &str) -> bool {
+        let Ok(config) = self.git.config() else { return true };
+        let dir = match config.get_path("core.hookspath") {
+            Ok(dir) if dir.is_absolute() => dir,
+            // In each worktree it means another directory.
+            Ok(_) => return true,
+            Err(_) => self.git.path().join("hooks"),
+        };
+        // Newer versions of git also have hooks that are settings.
+        dir.join(name).exists()
+            || config.entries(Some("^hook\\.")).is_ok_and(|mut found| found.next().is_some())
+    }
+
+    /// Where attributes stand that are not committed: those of the repository, and those of whoever runs git.
+    pub(super) fn attributes_of_user(&self) -> Vec<PathBuf> {
+        let configured = self.git.config().and_then(|config| config.get_path("core.attributesfile")).ok();
+        let below = |variable: &str, rest: &str| Some(PathBuf::from(std::env::var_os(variable)?).join(rest));
+        let own = configured
+            .or_else(|| below("XDG_CONFIG_HOME", "git/attributes"))
+            .or_else(|| below("HOME", ".config/git/attributes"));
+        own.into_iter().chain([self.git.path().join("info/attributes")]).collect()
+    }
+
+    /// How many files a commit has.
+    pub fn count_files(&self, commit: &CommitId) -> Result<usize, QueryError> {
+        let mut files = 0;
+        let walked = self.tree_object(commit)?.walk(git2::TreeWalkMode::PreOrder, |_, entry| {
+            files += usize::from(entry.kind() == Some(ObjectType::Blob));
+            git2::TreeWalkResult::Ok
+        });
+        walked.map_err(QueryError::read(format!("the tree of {commit}")))?;
+        Ok(files)
+    }
+
+    /// The name configured for this repository, or the fallback: read in-process, for commits that liza makes itself.
+    pub fn identity(&self) -> Identity {
+        let setting = |name: &str| self.setting(name).unwrap_or_default();
+        Identity::configured(&setting("user.name"), &setting("user.email"))
+    }
+
+    /// Keeps a commit from being collected, under a ref that is ours alone. Not flushed: whoever needs it to survive a
+    /// power cut syncs the file system before saying so.
+    pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {
+        let pinned = self.git.reference(refname, oid(commit)?, true, "liza: kept");
+        pinned.map(|_| ()).map_err(|source| QueryError::Pin { refname: refname.to_owned(), source })
+    }
+
+    pub fn head_of_branch(&self, name: &str) -> Result<Option<CommitId>, QueryError> {
+        self.ref_commit(&format!("refs/heads/{name}"))
+    }
+
+    pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
+        let found = self.git.find_reference(refname).and_then(|reference| reference.peel_to_commit());
+        id_of_found(found, refname)
+    }
+
+    /// The commit the main checkout is at; none before the first commit.
+    pub fn head_commit(&self) -> Result<Option<CommitId>, QueryError> {
+        self.ref_commit("HEAD")
+    }
+
+    /// The commit somebody means by a name, an abbreviation or an expression such as `main~2`.
+    pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>, QueryError> {
+        let found = self.git.revparse_single(rev).and_then(|object| object.peel_to_commit());
+        id_of_found(found, rev)
+    }
+
+    /// Whether the object is in the repository and is a commit.
+    pub fn has_commit(&self, commit: &CommitId) -> bool {
+        self.commit(commit).is_ok()
+    }
+
+    pub fn tree_of(&self, commit: &CommitId) -> Result<CommitId, QueryError> {
+        id_of(self.commit(commit)?.tree_id())
+    }
+
+    pub fn parents_of(&self, commit: &CommitId) -> Result<Vec<CommitId>, QueryError> {
+        self.commit(commit)?.parent_ids().map(id_of).collect()
+    }
+
+    /// Whether `descendant` contains `ancestor`; every commit contains itself.
+    pub fn is_ancestor(&self, ancestor: &CommitId, descendant: &CommitId) -> Result<bool, QueryError> {
+        if ancestor == descendant {
+            return Ok(self.has_commit(ancestor));
+        }
+        let (below, above) = (oid(descendant)?, oid(ancestor)?);
+        self.git
+            .graph_descendant_of(below, above)
+            .map_err(QueryError::read(format!("the history between {ancestor} and {descendant}")))
+    }
+
+    /// The best common ancestor; none for unrelated histories.
+    pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, QueryError> {
+        let base = absent_is_none(self.git.merge_base(oid(one)?, oid(other)?))
+            .map_err(QueryError::read(format!("the merge base of {one} and {other}")))?;
+        base.map(id_of).transpose()
+    }
+
+    /// The commits in `head` that are not in `base`, newest first.
+    pub fn commits_between(&self, base: &CommitId, head: &CommitId) -> Result<Vec<CommitInfo>, QueryError> {
+        let ids = self.walk(base, head, true, Sort::TOPOLOGICAL | Sort::TIME)?;
+        ids.iter().map(|id| self.commit_info(id)).collect()
+    }
+
+    /// The ids of the commits in `head` that are not in `base`.
+    pub fn ids_between(&self, base: &CommitId, head: &CommitId) -> Result<Vec<CommitId>, QueryError> {
+        // A base that is gone hides nothing.
+        self.walk(base, head, self.has_commit(base), Sort::NONE)
+    }
+
+    fn walk(
+        &self,
+        base: &CommitId,
+        head: &CommitId,
+        hides_base: bool,
+        order: Sort,
+    ) -> Result<Vec<CommitId>, QueryError> {
+        let ids = || -> Result<Vec<Oid>, git2::Error> {
+            let mut walk = self.git.revwalk()?;
+            walk.set_sorting(order)?;
+            walk.push(Oid::from_str(head.as_str())?)?;
+            if hides_base {
+                walk.hide(Oid::from_str(base.as_str())?)?;
+            }
+            walk.collect()
+        };
+        let ids = ids().map_err(QueryError::read(format!("the history between {base} and {head}")))?;
+        ids.into_iter().map(id_of).collect()
+    }
+
+    /// From `head` along the first parents, newest first, as far as they are not in `base`.
+    pub fn first_parents_until(&self, head: &CommitId, base: &CommitId) -> Result<Vec<CommitId>, QueryError> {
+        let new: HashSet<CommitId> = self.ids_between(base, head)?.into_iter().collect();
+        let mut line = Vec::new();
+        let mut at = Some(head.clone());
+        while let Some(id) = at.filter(|id| new.contains(id)) {
+            at = self.parents_of(&id)?.into_iter().next();
+            line.push(id);
+        }
+        Ok(line)
+    }
+
+    /// The full names of all refs below a prefix, whatever they lead to.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, QueryError> {
+        let names = || -> Result<Vec<String>, git2::Error> {
+            let mut found = Vec::new();
+            for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
+                found.push(name?.to_owned());
+            }
+            found.sort();
+            Ok(found)
+        };
+        names().map_err(QueryError::read(format!("the refs below {prefix}")))
+    }
+
+    /// Who last put a branch where it is and with which words, if git kept a note of it.
+    pub fn reflog_of(&self, branch: &str, at: Option<&CommitId>) -> Option<(Signature, String)> {
+        let log = self.git.reflog(&format!("refs/heads/{branch}")).ok()?;
+        let entry = log.iter().next()?;
+        if at.is_some_and(|at| entry.id_new().to_string() != at.as_str()) {
+            return None;
+        }
+        let message = lossy(entry.message_bytes().unwrap_or_default());
+        Some((signature(&entry.committer()), message))
+    }
+
+    pub fn commit_info(&self, id: &CommitId) -> Result<CommitInfo, QueryError> {
+        let commit = self.commit(id)?;
+        Ok(CommitInfo {
+            id: id.clone(),
+            parents: commit.parent_ids().map(id_of).collect::<Result<_, _>>()?,
+            author: signature(&commit.author()),
+            committer: signature(&commit.committer()),
+            subject: lossy(commit.summary_bytes().unwrap_or_default()),
+        })
+    }
+
+    /// The message of a commit with its trailers.
+    pub fn message_of(&self, id: &CommitId) -> Result<String, QueryError> {
+        Ok(lossy(self.commit(id)?.message_bytes()))
+    }
+
+    /// The bytes of a regular file as stored in a commit; none for a directory, a symlink or a submodule.
+    pub fn file_at(&self, commit: &CommitId, path: &str) -> Result<Option<Vec<u8>>, QueryError> {
+        if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+            return Ok(None);
+        }
+        let is_file = |entry: &TreeEntry<'_>| {
+            entry.kind() == Some(ObjectType::Blob) && EntryKind::of(entry.filemode()) != EntryKind::Symlink
+        };
+        let found = self.found_at(commit, path)?.filter(is_file);
+        found.map(|entry| self.blob(entry.id())).transpose()
+    }
+
+    /// A yes-or-no setting of the repository; no when it is not set.
+    pub(super) fn config_flag(&self, key: &str) -> bool {
+        let worktree = git2::Config::open(&self.git.path().join("config.worktree"));
+        let value = self.git.config().and_then(|config| config.get_bool(key));
+        value.or_else(|_| worktree.and_then(|config| config.get_bool(key))).unwrap_or(false)
+    }
+
+    /// A setting as git would see it in this repository.
+    pub fn setting(&self, key: &str) -> Option<String> {
+        self.git.config().and_then(|config| config.get_string(key)).ok()
+    }
+
+    pub fn has_path(&self, commit: &CommitId, path: &str) -> Result<bool, QueryError> {
+        Ok(self.found_at(commit, path)?.is_some())
+    }
+
+    pub(super) fn found_at(
+        &self,
+        commit: &CommitId,
+        path: &str,
+    ) -> Result<Option<TreeEntry<'static>>, QueryError> {
+        let found =
+            self.commit(commit)?.tree().and_then(|tree| absent_is_none(tree.get_path(Path::new(path))));
+        found.map_err(QueryError::read(format!("`{path}` at {commit}")))
+    }
+
+    pub(super) fn blob(&self, id: Oid) -> Result<Vec<u8>, QueryError> {
+        let blob = self.git.find_blob(id).map_err(QueryError::read(format!("blob {id}")))?;
+        Ok(blob.content().to_owned())
+    }
+
+    /// Writes the bytes of a file as an object; the same bytes always get the same id.
+    pub(super) fn write_blob(&self, bytes: &[u8]) -> Result<Oid, QueryError> {
+        self.git.blob(bytes).map_err(|source| QueryError::Write { source })
+    }
+
+    pub(super) fn tree_object(&self, commit: &CommitId) -> Result<git2::Tree<'_>, QueryError> {
+        self.commit(commit)?.tree().map_err(QueryError::read(format!("the tree of {commit}")))
+    }
+
+    pub(super) fn tree_by_id(&self, id: Oid) -> Result<git2::Tree<'_>, QueryError> {
+        self.git.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
+    }
+
+    pub(super) fn commit(&self, id: &CommitId) -> Result<git2::Commit<'_>, QueryError> {
+        self.git.find_commit(oid(id)?).map_err(QueryError::read(format!("commit {id}")))
+    }
+}
+
+/// The difference between two commits for people to read, renames shown as such.
+///
+/// The git program writes it: people know its layout. What somebody configured to run on a diff is left out.
+pub fn diff_text(repo: &Repo, from: &CommitId, to: &CommitId) -> Result<String, GitError> {
+    Ok(lossy(&diff(repo, from, to).run()?))
+}
+
+/// As [`diff_text`], and no more than so many bytes of it.
+pub fn start_of_diff(repo: &Repo, from: &CommitId, to: &CommitId, bytes: u64) -> Result<String, GitError> {
+    Ok(lossy(&diff(repo, from, to).run_start(bytes)?))
+}
+
+fn diff(repo: &Repo, from: &CommitId, to: &CommitId) -> Git {
+    Git::reading(&repo.root, "diff-tree")
+        .args(["-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-relative", "--color=never"])
+        .args(["--ignore-submodules=none", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])
+        .end_of_options()
+        .args([from.as_str(), to.as_str(), "--"])
+}
+
+/// Opens exactly what lies in this directory, as if bare.
+pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
+    let none: [&str; 0] = [];
+    Repository::open_ext(dir, flags, none)
+}
+
+/// libgit2 has no code of its own for an extension it does not know, only this wording.
+fn is_unsupported(error: &git2::Error) -> bool {
+    let text = error.message();
+    text.contains("extension") || text.contains("repository version") || text.contains("object format")
+}
+
+fn absent_is_none<T>(result: Result<T, git2::Error>) -> Result<Option<T>, git2::Error> {
+    result.map(Some).or_else(|error| match error.code() {
+        ErrorCode::NotFound | ErrorCode::UnbornBranch | ErrorCode::InvalidSpec | ErrorCode::Peel => Ok(None),
+        _ => Err(error),
+    })
+}
+
+fn id_of_found(
+    found: Result<git2::Commit<'_>, git2::Error>,
+    name: &str,
+) -> Result<Option<CommitId>, QueryError> {
+    let commit = absent_is_none(found).map_err(QueryError::read(format!("`{name}`")))?;
+    commit.map(|commit| id_of(commit.id())).transpose()
+}
+
+pub(super) fn oid(id: &CommitId) -> Result<Oid, QueryError> {
+    Oid::from_str(id.as_str()).map_err(QueryError::read(format!("the id {id}")))
+}
+
+pub(super) fn id_of(oid: Oid) -> Result<CommitId, QueryError> {
+    let not_full =
+        |_| QueryError::read(format!("the id {oid}"))(git2::Error::from_str("not a full object id"));
+    CommitId::new(&oid.to_string()).map_err(not_full)
+}
+
+fn signature(signature: &git2::Signature<'_>) -> Signature {
+    Signature {
+        identity: Identity { name: lossy(signature.name_bytes()), email: lossy(signature.email_bytes()) },
+        seconds: signature.when().seconds(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! Moving refs, only ever from a value that was named.
+//!
+//! The git program does it, so that the reference-transaction hook sees every move, ours included.
+
+use super::{locks::git_at_work, prelude::*};
+
+/// What a ref must be for a change to happen.
+#[derive(Debug, Clone, Copy)]
+pub enum Expected<'a> {
+    At(&'a CommitId),
+    /// The ref does not exist yet.
+    Absent,
+    /// Any value. Only for refs that are ours alone and repeat what is recorded elsewhere.
+    Any,
+}
+
+#[derive(Debug, Error)]
+pub enum RefError {
+    #[error("`{refname}` is not a valid ref name")]
+    BadName { refname: String },
+    #[error("`{refname}` is no longer where it was expected: {}", place(actual))]
+    Moved { refname: String, actual: Option<CommitId> },
+    #[error("`{refname}` exists already, at {at}")]
+    Taken { refname: String, at: CommitId },
+    #[error("`{refname}` cannot exist beside `{other}`: one name is a directory of the other")]
+    Clash { refname: String, other: String },
+    #[error("`{refname}` is locked by another git process, or one that died: `{}`", lock.display())]
+    Locked { refname: String, lock: PathBuf },
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+fn place(actual: &Option<CommitId>) -> String {
+    actual.as_ref().map_or_else(|| "it does not exist".to_owned(), |id| format!("it is at {id}"))
+}
+
+/// Whether git would take this as a full ref name below `refs/`.
+pub fn is_valid(refname: &str) -> bool {
+    refname.starts_with("refs/") && !refname.contains("/-") && git2::Reference::is_valid_name(refname)
+}
+
+/// The ref of a local branch, if the name can be one.
+pub fn of_branch(branch: &str) -> Result<String, RefError> {
+    let refname = format!("refs/heads/{branch}");
+    if is_valid(&refname) && branch != "HEAD" { Ok(refname) } else { Err(RefError::BadName { refname }) }
+}
+
+/// The object a ref is at, as the git program sees it.
+///
+/// Asked by listing: `rev-parse` would also take a branch that is itself called `refs/heads/x` for an answer.
+pub fn value(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
+    let found = list(repo, refname)?.into_iter().find(|(name, _)| name == refname);
+    Ok(found.map(|(_, id)| id))
+}
+
+/// Moves or creates a ref if it is as expected, flushed to disk.
+pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>) -> Result<(), RefError> {
+    check(refname)?;
+    let zero = "0".repeat(new.as_str().len());
+    let old = match expected {
+        Expected::At(old) => Some(old.as_str()),
+        Expected::Absent => Some(zero.as_str()),
+        Expected::Any => None,
+    };
+    let git = Git::acting(&repo.root, "update-ref").durable().arg("--create-reflog").end_of_options();
+    let output = git.args([refname, new.as_str()]).args(old).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    if output.status.code().is_none() {
+        // Killed in the middle: it will not take its lock away any more.
+        clear_dead_lock(repo, refname, new);
+    }
+    Err(diagnose(repo, refname, expected, failed("update-ref", &output)))
+}
+
+/// Takes away the lock that a dead git of ours left on a ref it was to move to `new`; otherwise nobody could move that
+/// ref again. Only where it can be told: the lock holds nothing or `new`, and no git works in this repository now.
+pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
+    let lock = repo.common_dir.join(format!("{refname}.lock"));
+    let Ok(text) = std::fs::read_to_string(&lock) else { return false };
+    let ours = new.as_str().starts_with(text.trim_end());
+    ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
+}
+
+/// Keeps a commit from being collected, under a ref that is ours alone.
+pub fn pin(repo: &Repo, refname: &str, commit: &CommitId) -> Result<(), RefError> {
+    update(repo, refname, commit, Expected::Any)
+}
+
+/// Keeps a commit under this name, or where another commit has it, under the next free one: `NAME-2`, `NAME-3`, …
+/// Never takes a name from a commit. Gives the name.
+pub fn keep(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, RefError> {
+    loop {
+        let name = kept_as(repo, refname, commit)?;
+        match update(repo, &name, commit, Expected::Absent) {
+            Err(RefError::Taken { at, .. }) if &at == commit => return Ok(name),
+            // Somebody was faster.
+            Err(RefError::Taken { .. }) => {}
+            other => return other.map(|()| name),
+        }
+    }
+}
+
+/// The name under which [`keep`] would keep a commit.
+pub fn kept_as(repo: &Repo, refname: &str, commit: &CommitId) -> Result<String, GitError> {
+    let mut name = refname.to_owned();
+    let mut number = 1_u64;
+    while value(repo, &name)?.is_some_and(|at| &at != commit) {
+        number += 1;
+        name = format!("{refname}-{number}");
+    }
+    Ok(name)
+}
+
+/// The commit that [`keep`] kept last under this name or one after it.
+pub fn last_kept(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
+    let number = |name: &str| match name.strip_prefix(refname)? {
+        "" => Some(1),
+        more => more.strip_prefix('-')?.parse::<u64>().ok(),
+    };
+    let (above, _) = refname.rsplit_once('/').unwrap_or_default();
+    let all = list(repo, above)?.into_iter().filter_map(|(name, at)| Some((number(&name)?, at)));
+    Ok(all.max_by_key(|(number, _)| *number).map(|(_, at)| at))
+}
+
+/// Deletes a ref if it is at `at`; one already gone is fine.
+pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
+    check(refname)?;
+    let git = Git::acting(&repo.root, "update-ref").durable().arg("-d").end_of_options();
+    let output = git.args([refname, at.as_str()]).output()?;
+    if output.status.success() || value(repo, refname)?.is_none() {
+        return Ok(());
+    }
+    Err(diagnose(repo, refname, Expected::At(at), failed("update-ref", &output)))
+}
+
+/// Deletes a local branch if it is at `at`. Whether it is checked out somewhere is for the caller to ask first.
+pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(), RefError> {
+    delete_if_at(repo, &of_branch(branch)?, at)
+}
+
+/// The refs below a prefix such as `refs/liza/attempts`, with where they are.
+pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
+    let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
+    let text = git.end_of_options().arg(prefix).run_line()?;
+    let entries = text.lines().filter_map(|line| line.split_once(' '));
+    entries.map(|(id, name)| Ok((name.to_owned(), parse_id("for-each-ref", id)?))).collect()
+}
+
+/// Whether some ref leads to this commit, so that git keeps it whatever becomes of worktrees.
+pub fn is_named(repo: &Repo, commit: &CommitId) -> Result<bool, GitError> {
+    let git = Git::reading(&repo.root, "for-each-ref").args(["--count=1", "--format=x"]);
+    let found = git.arg(format!("--contains={commit}")).run_line()?;
+    Ok(!found.is_empty())
+}
+
+/// Renames refs, all of them or none: each from the value it was seen at, to a name nobody has.
+pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(), RefError> {
+    let mut lines = String::new();
+    for (from, at, to) in moves {
+        check(from)?;
+        check(to)?;
+        lines.push_str(&format!("create {to} {at}\ndelete {from} {at}\n"));
+    }
+    Git::acting(&repo.root, "update-ref").durable().arg("--stdin").stdin(lines).run()?;
+    Ok(())
+}
+
+/// Writes what the kernel still holds for this file system to disk, so that a ref just moved survives a power loss.
+pub fn sync_filesystem(common_dir: &Path) -> io::Result<()> {
+    let dir = std::fs::File::open(common_dir)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&dir)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(dir);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
+fn check(refname: &str) -> Result<(), RefError> {
+    if is_valid(refname) { Ok(()) } else { Err(RefError::BadName { refname: refname.to_owned() }) }
+}
+
+/// Finds out why git refused by looking again: git's own text is for people and changes between versions.
+pub(super) fn diagnose(repo: &Repo, refname: &str, expected: Expected<'_>, error: GitError) -> RefError {
+    let Ok(actual) = value(repo, refname) else { return error.into() };
+    let refname = refname.to_owned();
+    match (expected, actual) {
+        (Expected::At(old), actual) if actual.as_ref() != Some(old) => {
+            return RefError::Moved { refname, actual };
+        }
+        (Expected::Absent, Some(at)) => return RefError::Taken { refname, at },
+        _ => {}
+    }
+    if let Some(other) = clashing(repo, &refname) {
+        return RefError::Clash { refname, other };
+    }
+    let locks = [format!("{refname}.lock"), "packed-refs.lock".to_owned()];
+    match locks.map(|lock| repo.common_dir.join(lock)).into_iter().find(|lock| lock.exists()) {
+        Some(lock) => RefError::Locked { refname, lock },
+        None => error.into(),
+    }
+}
+
+/// A ref of which this name would be a directory, or the reverse.
+fn clashing(repo: &Repo, refname: &str) -> Option<String> {
+    let below = list(repo, refname).ok()?.into_iter().map(|(name, _)| name).find(|name| name != refname);
+    let is_ref = |name: &&str| is_valid(name) && matches!(value(repo, name), Ok(Some(_)));
+    let mut above = refname.rmatch_indices('/').map(|(end, _)| &refname[..end]);
+    below.or_else(|| above.find(is_ref).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, make_executable};
+    use super::*;
+
+    #[test]
+    fn a_ref_moves_only_from_the_value_named() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let base = fixture.head();
+        let one = fixture.branch("one", &base, &[("a", "1")]);
+        let two = fixture.branch("two", &base, &[("a", "2")]);
+        let name = "refs/heads/integration";
+        update(&repo, name, &base, Expected::Absent).unwrap();
+        let error = update(&repo, name, &one, Expected::Absent).unwrap_err();
+        assert!(matches!(&error, RefError::Taken { at, .. } if *at == base), "{error:?}");
+        update(&repo, name, &one, Expected::At(&base)).unwrap();
+        fixture.git(&["branch", "refs/heads/gone", "main"]);
+        let error = update(&repo, name, &two, Expected::At(&base)).unwrap_err();
+        assert!(matches!(&error, RefError::Moved { actual: Some(at), .. } if *at == one), "{error:?}");
+        assert_eq!(value(&repo, name).unwrap(), Some(one.clone()));
+        let error = update(&repo, "refs/heads/gone", &two, Expected::At(&base)).unwrap_err();
+        assert!(matches!(error, RefError::Moved { actual: None, .. }), "{error:?}");
+        sync_filesystem(&repo.common_dir).unwrap();
+    }
+
+    #[test]
+    fn a_branch_is_deleted_only_where_it_was_seen() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let base = fixture.head();
+        let one = fixture.branch("one", &base, &[("a", "1")]);
+        assert!(matches!(delete_branch_if_at(&repo, "one", &base), Err(RefError::Moved { .. })));
+        delete_branch_if_at(&repo, "one", &one).unwrap();
+        delete_branch_if_at(&repo, "one", &one).unwrap();
+        assert_eq!(value(&repo, "refs/heads/one").unwrap(), None);
+    }
+
+    #[test]
+    fn names_that_git_would_misread_are_refused() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        for name in [
+            "",
+            "main",
+            "HEAD",
+            "refs/heads/",
+            "refs/heads/a..b",
+            "refs/heads/-x",
+            "refs/heads/a.lock",
+            "refs/heads/a b",
+            "--stdin",
+            "refs/heads/a\n",
+        ] {
+            let error = update(&repo, name, &head, Expected::Any).unwrap_err();
+            assert!(matches!(error, RefError::BadName { .. }), "{name:?}: {error:?}");
+        }
+        assert!(of_branch("HEAD").is_err() && of_branch("-d").is_err() && of_branch("task/t1.2").is_ok());
+    }
+
+    #[test]
+    fn a_name_that_is_a_directory_of_another_is_explained() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        pin(&repo, "refs/heads/task", &head).unwrap();
+        let error = update(&repo, "refs/heads/task/t1", &head, Expected::Absent).unwrap_err();
+        assert!(matches!(&error, RefError::Clash { other, .. } if other == "refs/heads/task"), "{error:?}");
+        pin(&repo, "refs/heads/deep/er", &head).unwrap();
+        fixture.git(&["pack-refs", "--all"]);
+        let error = update(&repo, "refs/heads/deep", &head, Expected::Absent).unwrap_err();
+        assert!(
+            matches!(&error, RefError::Clash { other, .. } if other == "refs/heads/deep/er"),
+            "{error:?}"
+        );
+    }
+
+    #[test]
+    fn a_lock_left_behind_is_named() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let lock = repo.common_dir.join("refs/heads/main.lock");
+        std::fs::write(&lock, "").unwrap();
+        let head = fixture.head();
+        let error = update(&repo, "refs/heads/main", &head, Expected::At(&head)).unwrap_err();
+        assert!(matches!(&error, RefError::Locked { lock: named, .. } if *named == lock), "{error:?}");
+    }
+
+    #[test]
+    fn only_a_dead_lock_of_ours_is_taken_away() {
+        let fixture = Fixture::new();
+        let (repo, head) = (fixture.repo(), fixture.head());
+        let lock = repo.common_dir.join("refs/heads/main.lock");
+        for (text, ours) in [
+            (String::new(), true),
+            (format!("{head}\n"), true),
+            (head.as_str()[..20].to_owned(), true),
+            (format!("{}\n", "1".repeat(40)), false),
+            ("ref: refs/heads/other\n".to_owned(), false),
+        ] {
+            std::fs::write(&lock, &text).unwrap();
+            assert_eq!(
+                clear_dead_lock(&repo, "refs/heads/main", &head),
+                ours && cfg!(target_os = "linux"),
+                "{text:?}"
+            );
+            assert_eq!(lock.exists(), !(ours && cfg!(target_os = "linux")));
+            let _ = std::fs::remove_file(&lock);
+        }
+        assert!(!clear_dead_lock(&repo, "refs/heads/main", &head), "there is none");
+        // While some git works here, the lock may be its.
+        let mut git = std::process::Command::new("git");
+        git.args(["cat-file", "--batch"]).current_dir(&fixture.root);
+        git.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+        let mut alive = crate::testing::start(&mut git);
+        while !git_at_work(&repo) {
+            std::thread::yield_now();
+        }
+        std::fs::write(&lock, "").unwrap();
+        assert!(!clear_dead_lock(&repo, "refs/heads/main", &head));
+        drop(alive.stdin.take());
+        alive.wait().unwrap();
+        assert_eq!(clear_dead_lock(&repo, "refs/heads/main", &head), cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    fn hooks_see_our_own_moves() {
+        let fixture = Fixture::new();
+        let hook = fixture.root.join(".git/hooks/reference-transaction");
+        std::fs::write(&hook, "#!/bin/sh\necho 'the hook says no' >&2\nexit 1\n").unwrap();
+        make_executable(&hook);
+        let error = pin(&fixture.repo(), "refs/liza/x", &fixture.head()).unwrap_err();
+        assert!(error.to_string().contains("the hook says no"), "{error}");
+    }
+
+    #[test]
+    fn refs_below_a_prefix_are_listed() {
+        let fixture = Fixture::new();
+        let repo = fixture.repo();
+        let head = fixture.head();
+        pin(&repo, "refs/liza/attempts/t1/1", &head).unwrap();
+        pin(&repo, "refs/liza/attempts/t1/2", &head).unwrap();
+        let names: Vec<_> =
+            list(&repo, "refs/liza/attempts").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["refs/liza/attempts/t1/1", "refs/liza/attempts/t1/2"]);
+        assert!(list(&repo, "refs/none").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,461 @@
+//! Making and removing worktrees. The caller holds the worktree lock: two of these at once would race. Only the files of a
+//! new worktree are written without it (`check_out`), as that may take long.
+
+use std::time::Duration;
+
+use super::checkouts::{self, Checkout};
+use super::prelude::*;
+use super::refs::{self, Expected, RefError};
+
+/// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
+const LOCK_MARK: &str = "liza: ";
+
+/// The file in the trash that says where a worktree was.
+const ORIGIN: &str = "origin";
+const TREE: &str = "tree";
+
+/// How long git may write files before that is said.
+const SILENCE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Error)]
+pub enum WorktreeError {
+    #[error("`{}` exists already", path.display())]
+    PathTaken { path: PathBuf },
+    #[error("git has no whole record of a worktree at `{}`", path.display())]
+    NoRecord { path: PathBuf },
+    #[error("it cannot be a worktree again: {why}")]
+    NotRestorable { why: String },
+    #[error(transparent)]
+    Branch(#[from] RefError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Query(#[from] QueryError),
+}
+
+/// Makes and removes the worktrees of one repository. Nothing is deleted: removal is a rename into the trash.
+#[derive(Debug, Clone, Copy)]
+pub struct Worktrees<'a> {
+    repo: &'a Repo,
+    /// The directory all our worktrees are in.
+    home: &'a Path,
+    trash: &'a Path,
+}
+
+impl<'a> Worktrees<'a> {
+    pub fn new(repo: &'a Repo, home: &'a Path, trash: &'a Path) -> Self {
+        Self { repo, home, trash }
+    }
+
+    /// Registers a worktree on a new branch at `start`, locked with who it is for, and heals first. Its files are written by
+    /// [`Worktrees::check_out`].
+    pub fn add(&self, path: &Path, branch: &str, start: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        let refname = refs::of_branch(branch)?;
+        self.heal()?;
+        // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
+        if let Some(at) = Query::open(self.repo)?.ref_commit(&refname)? {
+            return Err(RefError::Taken { refname, at }.into());
+        }
+        let how = ["--no-track", "--no-checkout", "-b", branch];
+        self.add_by(self.git(), path, &how, start, owner).map_err(|error| match error {
+            WorktreeError::Git(error) => match refs::diagnose(self.repo, &refname, Expected::Any, error) {
+                RefError::Git(error) => WorktreeError::Git(error),
+                named => WorktreeError::Branch(named),
+            },
+            other => other,
+        })
+    }
+
+    /// Registers a worktree of exactly this commit, on no branch, and heals first. Its files are written by
+    /// [`Worktrees::check_out`].
+    pub fn add_detached(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
+        self.heal()?;
+        self.add_by(self.git(), path, &["--detach", "--no-checkout"], commit, owner)
+    }
+
+    /// Writes the files of a worktree that was just registered at `commit`, as `git worktree add` does it: a hard reset, then
+    /// the user's hook `post-checkout` if there is one. Needs no lock: only the process that registered it uses it yet. One
+    /// that dies here leaves a worktree that is dirty, as git writes the index last. If it takes long, `say` is called once.
+    pub fn check_out(&self, path: &Path, commit: &CommitId, say: impl FnOnce()) -> Result<(), WorktreeError> {
+        let git = Git::acting(path, "reset").args(["--hard", "--quiet", "--no-recurse-submodules"]);
+        git.run_saying(SILENCE, say)?;
+        if Query::open(self.repo)?.has_hook("post-checkout") {
+            let nothing = "0".repeat(commit.as_str().len());
+            let git = Git::acting(path, "hook").args(["run", "--ignore-missing", "post-checkout", "--"]);
+            git.args([nothing.as_str(), commit.as_str(), "1"]).run()?;
+        }
+        Ok(())
+    }
+
+    /// The same for a place where no hook and no setting of the user's has a say, and heals first. Nothing is checked out
+    /// yet. Nothing git starts may act on this board.
+    pub fn add_private(
+        &self,
+        path: &Path,
+        commit: &CommitId,
+        owner: &str,
+        board: &Path,
+    ) -> Result<(), WorktreeError> {
+        self.heal()?;
+        let git = super::private::settled(self.git()).held_for_gate(board);
+        self.add_by(git, path, &["--detach", "--no-checkout"], commit, owner)
+    }
+
+    fn git(&self) -> Git {
+        Git::acting(&self.repo.root, "worktree")
+    }
+
+    fn add_by(
+        &self,
+        git: Git,
+        path: &Path,
+        how: &[&str],
+        start: &CommitId,
+        owner: &str,
+    ) -> Result<(), WorktreeError> {
+        // Git would go on in an empty directory that is there; a half-made worktree must never be used again.
+        if path.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathTaken { path: path.to_owned() });
+        }
+        let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
+        let git = git.arg("add").args(how).args(["--quiet", "--lock"]);
+        let git = git.arg(format!("--reason={LOCK_MARK}{reason}")).end_of_options();
+        git.arg(path).arg(start.as_str()).run()?;
+        Ok(())
+    }
+
+    /// Puts half-made records of our worktrees into the trash, and gives where they are now.
+    ///
+    /// Only ours: one of the user's may be in the making this very moment. A record that is still quite empty cannot be
+    /// told apart, and stays; git takes no offence at it.
+    pub fn heal(&self) -> Result<Vec<PathBuf>, GitError> {
+        let mut healed = Vec::new();
+        let records = checkouts::list(self.repo)?.into_iter();
+        for record in records.filter(|record| record.is_half_made() && self.is_ours(record)) {
+            let kept_at = self.bin(&record.name)?.join("record");
+            rename(&record.admin_dir, &kept_at)?;
+            healed.push(kept_at);
+        }
+        Ok(healed)
+    }
+
+    /// Whether this record is of a worktree that liza made. One that somebody else locked is not; but while git makes
+    /// one it locks it itself, with a reason of its own.
+    pub fn is_ours(&self, record: &Checkout) -> bool {
+        match (&record.locked, &record.path) {
+            (Some(reason), _) if Self::is_own_lock(reason) => true,
+            (Some(_), _) if !record.is_half_made() => false,
+            (_, Some(path)) => path.starts_with(self.home),
+            (_, None) => self.home.join(&record.name).exists(),
+        }
+    }
+
+    /// Moves a worktree and git's record of it into the trash; gives where, or none if nothing was left to move.
+    ///
+    /// First the directory, then the record: a crash between leaves a record that leads nowhere, which the next call
+    /// finds by its path. Commits only HEAD of a detached worktree led to are no longer kept by git: pin them first.
+    pub fn remove_to_trash(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
+        let records = checkouts::recorded_at(self.repo, path)?;
+        let present = path.symlink_metadata().is_ok();
+        if !present && records.is_empty() {
+            return Ok(None);
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // `.review/t1` is another thing than `t1`.
+        let kind = path.parent().and_then(|home| home.file_name()?.to_str()?.strip_prefix('.'));
+        let below_home = path.parent() != Some(self.home);
+        let kind = kind.filter(|_| below_home).map_or(String::new(), |kind| format!("{kind}-"));
+        let bin = self.bin_of(&format!("{kind}{name}"), path)?;
+        if present {
+            rename(path, &bin.join(TREE))?;
+        }
+        for (index, record) in records.iter().enumerate() {
+            let kept_as = if index == 0 { "record".to_owned() } else { format!("record.{index}") };
+            rename(&record.admin_dir, &bin.join(kept_as))?;
+        }
+        Ok(Some(bin))
+    }
+
+    /// Gives a worktree that lost its `.git` file a new one, where git's record of it is still there and whole. What
+    /// is in the directory stays as it is.
+    pub fn reconnect(&self, path: &Path) -> Result<(), WorktreeError> {
+        let records = checkouts::recorded_at(self.repo, path)?;
+        let dot_git = path.join(".git");
+        let [record] = records.as_slice() else {
+            return Err(WorktreeError::NoRecord { path: path.to_owned() });
+        };
+        if record.is_half_made() {
+            return Err(WorktreeError::NoRecord { path: path.to_owned() });
+        }
+        if !checkouts::has_lost_git_file(record, path) {
+            return Err(WorktreeError::PathTaken { path: dot_git });
+        }
+        Ok(fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?)
+    }
+
+    /// Moves one file or directory into the trash, as it is; gives where.
+    pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
+        let bin = self.bin_of(&path.file_name().unwrap_or_default().to_string_lossy(), path)?;
+        rename(path, &bin.join(TREE))?;
+        Ok(bin)
+    }
+
+    /// Puts a worktree from the trash back to where it was, with git's record of it. What died halfway is finished.
+    pub fn restore(&self, bin: &Path, to: &Path) -> Result<(), WorktreeError> {
+        let (tree, record) = (bin.join("tree"), bin.join("record"));
+        let present = tree.symlink_metadata().is_ok();
+        if present && to.symlink_metadata().is_ok() {
+            return Err(WorktreeError::PathTaken { path: to.to_owned() });
+        }
+        let dot_git = if present { tree.join(".git") } else { to.join(".git") };
+        let admin = read_git_file(&dot_git).ok_or_else(|| not_restorable("it has lost its `.git` file"))?;
+        if admin.parent() != Some(self.repo.common_dir.join("worktrees").as_path()) {
+            return Err(not_restorable(format!("its record was in `{}`", admin.display())));
+        }
+        if record.symlink_metadata().is_ok() {
+            if admin.symlink_metadata().is_ok() {
+                let why = format!("git has another worktree on record as `{}`", admin.display());
+                return Err(not_restorable(why));
+            }
+            self.free_to_return(&record)?;
+        }
+        if present {
+            if let Some(above) = to.parent() {
+                fs::create_dir_all(above).map_err(GitError::io(above))?;
+            }
+            rename(&tree, to)?;
+        }
+        rename(&record, &admin)?;
+        self.git().arg("repair").end_of_options().arg(to).run()?;
+        let _ = fs::remove_file(bin.join(ORIGIN));
+        let _ = fs::remove_dir(bin);
+        checkouts::check_sound(self.repo, to).map_err(|fault| not_restorable(fault.to_string()))
+    }
+
+    /// Whether the branch a removed worktree was on is there and nobody else's.
+    fn free_to_return(&self, record: &Path) -> Result<(), WorktreeError> {
+        let head = fs::read_to_string(record.join("HEAD")).map_err(GitError::io(record))?;
+        let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") else { return Ok(()) };
+        if Query::open(self.repo)?.head_of_branch(branch)?.is_none() {
+            return Err(not_restorable(format!("its branch `{branch}` is gone")));
+        }
+        checkouts::branch_checked_out_at(self.repo, branch)?.map_or(Ok(()), |path| {
+            Err(not_restorable(format!("its branch `{branch}` is checked out in `{}`", path.display())))
+        })
+    }
+
+    pub fn is_own_lock(reason: &str) -> bool {
+        reason.starts_with(LOCK_MARK.trim_end())
+    }
+
+    /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
+    fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
+        fs::create_dir_all(self.trash).map_err(GitError::io(self.trash))?;
+        let mut bin = self.trash.join(name);
+        let mut number = 0_u64;
+        while let Err(error) = fs::create_dir(&bin) {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(GitError::io(&bin)(error));
+            }
+            number += 1;
+            bin = self.trash.join(format!("{name}~{number}"));
+        }
+        Ok(bin)
+    }
+
+    /// The same, with a note of where it was for whoever wants it back.
+    fn bin_of(&self, name: &str, path: &Path) -> Result<PathBuf, GitError> {
+        let bin = self.bin(name)?;
+        let origin = bin.join(ORIGIN);
+        fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
+        Ok(bin)
+    }
+}
+
+fn not_restorable(why: impl Into<String>) -> WorktreeError {
+    WorktreeError::NotRestorable { why: why.into() }
+}
+
+/// Renames; that the source is gone already is fine, somebody was faster.
+fn rename(from: &Path, to: &Path) -> Result<(), GitError> {
+    GitError::if_there(from, fs::rename(from, to)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, commit_in, write_in};
+    use super::*;
+
+    struct Place {
+        fixture: Fixture,
+        repo: Repo,
+        home: PathBuf,
+        trash: PathBuf,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let fixture = Fixture::new();
+            let (repo, home) = (fixture.repo(), fixture.root.join(".worktrees"));
+            let trash = fixture.root.join(".liza/trash");
+            Self { fixture, repo, home, trash }
+        }
+
+        fn worktrees(&self) -> Worktrees<'_> {
+            Worktrees::new(&self.repo, &self.home, &self.trash)
+        }
+
+        /// A worktree with its files.
+        fn make(&self, path: &Path, branch: &str) {
+            let head = self.fixture.head();
+            self.worktrees().add(path, branch, &head, "c").unwrap();
+            self.worktrees().check_out(path, &head, || ()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_worktree_is_made_locked_on_its_branch() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let path = place.home.join("t 1é");
+        place.worktrees().add(&path, "task/t1", &head, "coder-1\nx").unwrap();
+        checkouts::check_sound(&place.repo, &path).unwrap();
+        let found = &checkouts::list(&place.repo).unwrap()[0];
+        assert_eq!(found.branch.as_deref(), Some("task/t1"));
+        assert_eq!(found.locked.as_deref(), Some("liza: coder-1 x"));
+        assert!(!place.fixture.git(&["config", "--list"]).contains("branch.task"), "no tracking was set up");
+
+        assert!(place.worktrees().is_ours(found));
+        let somebodys = Checkout { locked: Some("mine".to_owned()), ..found.clone() };
+        assert!(!place.worktrees().is_ours(&somebodys), "whoever locks it decides");
+
+        let detached = place.home.join(".review/t1");
+        place.worktrees().add_detached(&detached, &head, "reviewer").unwrap();
+        assert_eq!(checkouts::list(&place.repo).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_taken_is_named() {
+        let place = Place::new();
+        let base = place.fixture.head();
+        let elsewhere = place.fixture.branch("task/t1", &base, &[("a", "b")]);
+        let error = place.worktrees().add(&place.home.join("t1"), "task/t1", &base, "c").unwrap_err();
+        assert!(
+            matches!(&error, WorktreeError::Branch(RefError::Taken { at, .. }) if *at == elsewhere),
+            "{error:?}"
+        );
+        place.fixture.git(&["branch", "tasks", "main"]);
+        let error = place.worktrees().add(&place.home.join("t1"), "tasks/t1", &base, "c").unwrap_err();
+        assert!(matches!(&error, WorktreeError::Branch(RefError::Clash { .. })), "{error:?}");
+        assert!(matches!(
+            place.worktrees().add(&place.home.join("t1"), "-x", &base, "c"),
+            Err(WorktreeError::Branch(RefError::BadName { .. }))
+        ));
+        fs::create_dir_all(place.home.join("t2")).unwrap();
+        let error = place.worktrees().add(&place.home.join("t2"), "task/t2", &base, "c").unwrap_err();
+        assert!(matches!(error, WorktreeError::PathTaken { .. }));
+        assert_eq!(refs::value(&place.repo, "refs/heads/task/t2").unwrap(), None, "nothing was begun");
+    }
+
+    #[test]
+    fn removal_keeps_everything_and_can_be_repeated() {
+        let place = Place::new();
+        let path = place.home.join("t1");
+        place.make(&path, "task/t1");
+        write_in(&path, "precious", "work");
+        let bin = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
+        assert_eq!(fs::read(bin.join("tree/precious")).unwrap(), b"work");
+        assert!(bin.join("record/HEAD").exists() && !path.exists());
+        assert!(checkouts::list(&place.repo).unwrap().is_empty());
+        assert_eq!(place.worktrees().remove_to_trash(&path).unwrap(), None);
+
+        // The branch is free again, and the second removal does not fall on the first.
+        place.make(&path, "task/t1.2");
+        let second = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
+        assert_ne!(second, bin);
+        place.fixture.git(&["worktree", "list"]);
+    }
+
+    #[test]
+    fn a_lost_git_file_is_written_again_and_nothing_else() {
+        let place = Place::new();
+        let path = place.home.join("t1");
+        place.make(&path, "task/t1");
+        write_in(&path, "precious", "work");
+        fs::remove_file(path.join(".git")).unwrap();
+        place.worktrees().reconnect(&path).unwrap();
+        checkouts::check_sound(&place.repo, &path).unwrap();
+        assert_eq!(fs::read(path.join("precious")).unwrap(), b"work");
+        assert!(place.worktrees().reconnect(&path).is_err(), "never over one that is there");
+        fs::remove_file(path.join(".git")).unwrap();
+        fs::remove_dir_all(place.repo.common_dir.join("worktrees/t1")).unwrap();
+        assert!(matches!(place.worktrees().reconnect(&path), Err(WorktreeError::NoRecord { .. })));
+    }
+
+    #[test]
+    fn removal_finishes_what_a_crash_left() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let (one, two) = (place.home.join("one"), place.home.join("two"));
+        place.worktrees().add(&one, "one", &head, "c").unwrap();
+        place.worktrees().add(&two, "two", &head, "c").unwrap();
+        fs::rename(&one, place.fixture.outside("moved")).unwrap();
+        assert!(place.worktrees().remove_to_trash(&one).unwrap().is_some(), "only the record was left");
+        fs::remove_dir_all(place.repo.common_dir.join("worktrees/two")).unwrap();
+        assert!(place.worktrees().remove_to_trash(&two).unwrap().is_some(), "only the directory was left");
+        assert!(checkouts::list(&place.repo).unwrap().is_empty() && !two.exists());
+    }
+
+    #[test]
+    fn half_made_records_of_ours_are_healed_and_only_ours() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let records = place.repo.common_dir.join("worktrees");
+        let broken = |name: &str, gitdir: &str, locked: Option<&str>| {
+            let dir = records.join(name);
+            fs::create_dir_all(&dir).unwrap();
+            fs::write(dir.join("gitdir"), gitdir).unwrap();
+            fs::write(dir.join("HEAD"), format!("{head}\n")).unwrap();
+            fs::write(dir.join("commondir"), "").unwrap();
+            if let Some(reason) = locked {
+                fs::write(dir.join("locked"), reason).unwrap();
+            }
+        };
+        broken("t1", &format!("{}\n", place.home.join("t1/.git").display()), None);
+        broken("t2", "", Some("liza: coder-2"));
+        broken("users", &format!("{}\n", place.fixture.outside("users/.git").display()), None);
+        broken("theirs", "", Some("initializing"));
+        let healed = place.worktrees().heal().unwrap();
+        assert_eq!(healed, ["t1/record", "t2/record"].map(|at| place.trash.join(at)));
+        assert!(healed.iter().all(|kept_at| kept_at.join("commondir").exists()));
+        assert!(records.join("users").exists() && records.join("theirs").exists());
+        assert!(place.worktrees().heal().unwrap().is_empty());
+    }
+
+    #[test]
+    fn adding_heals_what_would_stop_it() {
+        let place = Place::new();
+        let head = place.fixture.head();
+        let first = place.home.join("t1");
+        place.worktrees().add(&first, "task/t1", &head, "c").unwrap();
+        fs::write(place.repo.common_dir.join("worktrees/t1/commondir"), "").unwrap();
+        assert!(Git::reading(&place.fixture.root, "branch").run().is_err(), "this is what breaks git");
+        place.worktrees().add(&place.home.join("t1.2"), "task/t1.2", &head, "c").unwrap();
+        place.fixture.git(&["branch"]);
+        place.fixture.git(&["fsck"]);
+    }
+
+    #[test]
+    fn the_users_checkout_is_not_touched() {
+        let place = Place::new();
+        place.fixture.write("base.txt", "dirty\n");
+        let index = fs::read(place.repo.common_dir.join("index")).unwrap();
+        let path = place.home.join("t1");
+        place.make(&path, "task/t1");
+        write_in(&path, "x", "y");
+        commit_in(&path, "x");
+        place.worktrees().remove_to_trash(&path).unwrap();
+        assert_eq!(fs::read(place.repo.common_dir.join("index")).unwrap(), index);
+        assert_eq!(fs::read(place.fixture.root.join("base.txt")).unwrap(), b"dirty\n");
+    }
+}

@@ -1,0 +1,61 @@
+//! The time, read once per command.
+
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::board::{Stamp, Wall};
+
+/// This moment. In debug builds tests may shift it; a release binary must not let anybody expire leases.
+pub fn now() -> Stamp {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let wall = Wall(i64::try_from(wall).unwrap_or(i64::MAX));
+    shifted(Stamp { wall, monotonic: monotonic(), boot: boot_id().to_owned() })
+}
+
+fn monotonic() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Names this boot. Where the kernel does not say, every process is of one boot that never ends.
+pub(super) fn boot_id() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        read.map_or("unknown".to_owned(), |text| text.trim().to_owned())
+    })
+}
+
+/// How long something is waited for. In debug builds a test may set another time, in milliseconds.
+#[cfg(debug_assertions)]
+pub fn waiting_time(variable: &str, usual: Duration) -> Duration {
+    let set = std::env::var(variable).ok().and_then(|text| text.parse().ok());
+    set.map_or(usual, Duration::from_millis)
+}
+
+#[cfg(not(debug_assertions))]
+pub fn waiting_time(_: &str, usual: Duration) -> Duration {
+    usual
+}
+
+#[cfg(debug_assertions)]
+fn shifted(mut stamp: Stamp) -> Stamp {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<i64>().ok());
+    if let Some(seconds) = number("LIZA_TEST_ADVANCE") {
+        stamp.wall = Wall(stamp.wall.0 + seconds);
+        stamp.monotonic = stamp.monotonic.saturating_add_signed(seconds.saturating_mul(1_000_000_000));
+    }
+    if let Some(seconds) = number("LIZA_TEST_WALL_SHIFT") {
+        stamp.wall = Wall(stamp.wall.0 + seconds);
+    }
+    if let Ok(boot) = std::env::var("LIZA_TEST_BOOT") {
+        stamp.boot = boot;
+    }
+    stamp
+}
+
+#[cfg(not(debug_assertions))]
+fn shifted(stamp: Stamp) -> Stamp {
+    stamp
+}

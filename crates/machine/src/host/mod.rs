@@ -1,0 +1,23 @@
+//! THE MACHINE: clock, processes, randomness, and the places where tests let a process die.
+
+#![expect(clippy::disallowed_methods, reason = "the machine is this room")]
+
+mod clock;
+pub mod crash;
+mod filesystem;
+mod parallel;
+mod process;
+mod random;
+mod spawn;
+
+pub use clock::{now, waiting_time};
+pub use filesystem::{network_file_system, room, unwritten};
+pub use parallel::for_each;
+pub use process::{
+    Ancestry, Burden, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,
+    descendants_of, end_descendants_except, environment_of, has_children, has_orphaned_holder,
+    is_in_group_of, is_program, is_runner, is_running_liza, lives, process, program, show_as_holder,
+    this_process, this_program,
+};
+pub use random::secret;
+pub use spawn::{Child, HOLDER_PATIENCE, Program, Streams};

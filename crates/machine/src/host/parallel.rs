@@ -1,0 +1,42 @@
+//! Doing the same to many things at once.
+
+use std::sync::{Mutex, PoisonError};
+
+/// More threads than this gain nothing: what is done waits for the disk and for other programs.
+const MOST_THREADS: usize = 8;
+
+/// Does something to every item, several at a time, in no particular order. This thread takes part, so that all is done even
+/// where no further thread can be started.
+pub fn for_each<T: Send>(items: &mut [T], act: impl Fn(&mut T) + Sync) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let helpers = cores.min(MOST_THREADS).min(items.len()).saturating_sub(1);
+    let queue = Mutex::new(items.iter_mut());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some(item) = next() {
+            act(item);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_done_once() {
+        for count in [0, 1, 2, 1000] {
+            let mut items = vec![0; count];
+            for_each(&mut items, |item| *item += 1);
+            assert_eq!(items, vec![1; count]);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Starting another program: git, agents, their runners, gates and liza itself are all started here.
+//!
+//! A starter says what differs: the environment, what the program reads, where its words go, whether it has a process
+//! group of its own. One that must not outlive this process is *held*: `liza __hold` stands in between and ends it, and all
+//! it started, when this process dies. The holder is a child like any other and starts what it holds from here, too.
+//! What is done with the words (kept, cut, searched, counted) and how long is waited is the starter's business.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+
+use crate::board::Process;
+
+use super::process::{HOLD, HOLD_GATE, descendants_of, pid_of, process, this_program};
+
+/// How long a holder may take to end what it holds.
+pub const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the words of a program go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// Where those of this process go; it also reads what this process reads.
+    Inherited,
+    /// Each through a pipe of its own.
+    Apart,
+    /// Both through one pipe, which is read as standard output.
+    Together,
+    /// Standard output through a pipe; complaints are dropped.
+    OutputOnly,
+}
+
+/// A program to be started.
+#[derive(Debug)]
+pub struct Program {
+    command: Command,
+    streams: Streams,
+    stdin: Option<Vec<u8>>,
+    keeps_stdin: bool,
+    for_gate: bool,
+}
+
+impl Program {
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        let command = Command::new(program);
+        Self { command, streams: Streams::Inherited, stdin: None, keeps_stdin: false, for_gate: false }
+    }
+
+    /// One that dies with this process. What it leaves when it ends by itself comes to this process, if that adopts orphans.
+    pub fn held(program: impl AsRef<OsStr>) -> Self {
+        Self::new(this_program()).arg(HOLD).arg(std::process::id().to_string()).arg("--").arg(program)
+    }
+
+    /// One that dies with this process, of which nothing outlives it, and nothing can act on this board.
+    pub fn held_for_gate(board: &Path, program: impl AsRef<OsStr>) -> Self {
+        let holder = Self::new(this_program()).args([HOLD, HOLD_GATE]).arg(board);
+        let held = holder.arg(std::process::id().to_string()).arg("--").arg(program);
+        Self { for_gate: true, ..held }
+    }
+
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn dir(mut self, dir: &Path) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Gives it this environment and nothing of this process's own.
+    pub fn only_env(mut self, env: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.command.env_clear().envs(env);
+        self
+    }
+
+    /// Keeps these variables of this process from it.
+    pub fn without_env(mut self, is_kept_back: impl Fn(&str) -> bool) -> Self {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_kept_back(&name.to_string_lossy())) {
+            self.command.env_remove(name);
+        }
+        self
+    }
+
+    /// Signals for this process's group, as by Ctrl-C, do not reach it; its own group can be ended as a whole.
+    pub fn own_group(mut self) -> Self {
+        self.command.process_group(0);
+        self
+    }
+
+    pub fn streams(mut self, streams: Streams) -> Self {
+        self.streams = streams;
+        self
+    }
+
+    /// What it reads. Without this it reads nothing, unless its streams are inherited.
+    pub fn stdin(mut self, bytes: Option<Vec<u8>>) -> Self {
+        self.stdin = bytes;
+        self
+    }
+
+    /// What it reads is written to it while it runs.
+    pub fn keeping_stdin(mut self) -> Self {
+        self.keeps_stdin = true;
+        self
+    }
+
+    pub fn start(self) -> io::Result<Child> {
+        let Self { mut command, streams, stdin, keeps_stdin, for_gate } = self;
+        let mut together = None;
+        match streams {
+            Streams::Inherited => &mut command,
+            Streams::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+            Streams::OutputOnly => command.stdout(Stdio::piped()).stderr(Stdio::null()),
+            Streams::Together => {
+                let (reader, writer) = io::pipe()?;
+                together = Some(reader);
+                command.stdout(writer.try_clone()?).stderr(writer)
+            }
+        };
+        if stdin.is_some() || keeps_stdin {
+            command.stdin(Stdio::piped());
+        } else if streams != Streams::Inherited {
+            command.stdin(Stdio::null());
+        }
+        let mut child = command.spawn()?;
+        // Our copies of the pipe's end must go, or its reader never sees the end.
+        drop(command);
+        let pid = pid_of(child.id()).ok_or_else(|| io::Error::other("the new process has no number"))?;
+        // A thread feeds it while we read: with both pipes full neither side would ever go on.
+        let kept = if keeps_stdin { child.stdin.take() } else { None };
+        let feeder = child.stdin.take().zip(stdin).map(|(mut pipe, bytes)| {
+            std::thread::spawn(move || {
+                // It may stop reading early; its exit status then says why.
+                let _ = pipe.write_all(&bytes);
+            })
+        });
+        let stdout = together.map(|pipe| ChildStdout::from(OwnedFd::from(pipe))).or(child.stdout.take());
+        let stderr = child.stderr.take();
+        Ok(Child { child, pid, feeder, for_gate, stdin: kept, stdout, stderr })
+    }
+
+    /// Runs it to its end, however long that takes, and gives all it said.
+    pub fn output(self) -> io::Result<Output> {
+        self.streams(Streams::Apart).start()?.output()
+    }
+}
+
+/// A program that was started.
+#[derive(Debug)]
+pub struct Child {
+    child: std::process::Child,
+    pid: Pid,
+    feeder: Option<JoinHandle<()>>,
+    for_gate: bool,
+    /// Where it was kept.
+    pub stdin: Option<ChildStdin>,
+    pub stdout: Option<ChildStdout>,
+    pub stderr: Option<ChildStderr>,
+}
+
+impl Child {
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn process(&self) -> Process {
+        process(self.child.id())
+    }
+
+    /// Calls back when it has ended: the end of its words proves nothing, as others may hold the pipe. It is not reaped by
+    /// that: until `wait` nobody else can get its number.
+    pub fn on_exit(&self, tell: impl FnOnce() + Send + 'static) {
+        let pid = self.pid;
+        std::thread::spawn(move || {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+            tell();
+        });
+    }
+
+    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        self.child.try_wait()
+    }
+
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait()
+    }
+
+    /// Waits for its end and gives all it said.
+    pub fn output(mut self) -> io::Result<Output> {
+        self.child.stdout = self.stdout;
+        self.child.stderr = self.stderr;
+        let output = self.child.wait_with_output()?;
+        if let Some(feeder) = self.feeder {
+            let _ = feeder.join();
+        }
+        Ok(output)
+    }
+
+    /// To be called before it is reaped.
+    pub fn signal(&self, signal: Signal) {
+        let _ = rustix::process::kill_process(self.pid, signal);
+    }
+
+    /// Reaches everything it started in its group, also what it left in the background.
+    pub fn signal_group(&self, signal: Signal) {
+        let _ = rustix::process::kill_process_group(self.pid, signal);
+    }
+
+    /// Ends it and its group, with all that it holds for a gate, and waits for it.
+    pub fn end(&mut self) {
+        if self.for_gate {
+            self.end_held();
+        }
+        self.signal_group(Signal::KILL);
+        let _ = self.child.wait();
+    }
+
+    /// Has the holder end what it holds, and does it itself where the holder cannot: it may be stopped.
+    fn end_held(&mut self) {
+        self.signal(Signal::USR1);
+        // It may have been stopped by what it holds.
+        self.signal(Signal::CONT);
+        let deadline = Instant::now() + HOLDER_PATIENCE;
+        while Instant::now() < deadline {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                _ => return,
+            }
+        }
+        for pid in descendants_of(self.id()).into_iter().filter_map(pid_of) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}

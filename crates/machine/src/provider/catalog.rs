@@ -1,0 +1,268 @@
+//! Every agent command there is: the built-in ones, and what the project adds to them or changes.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+use crate::policy::{ProjectConfig, provider::ProviderEntry};
+use crate::text::{list_words, shown_line};
+use crate::wire::{ForeignError, Limits, read_foreign};
+
+const BUILT_IN: &str = include_str!("../../../../templates/providers.yaml");
+
+type Entries = BTreeMap<String, ProviderEntry>;
+
+/// Why no agent can be started by this name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct Unusable {
+    pub message: String,
+    pub hint: String,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    entries: BTreeMap<String, Result<ProviderEntry, Unusable>>,
+}
+
+impl Catalog {
+    /// What is wrong with one entry of the project is told when somebody asks for that entry.
+    pub fn new(config: &ProjectConfig) -> Self {
+        let mut entries: BTreeMap<_, _> =
+            built_in().iter().map(|(name, entry)| (name.clone(), Ok(entry.clone()))).collect();
+        for name in config.providers.keys() {
+            entries.insert(name.clone(), settle(name, &config.providers, &mut Vec::new()));
+        }
+        for (name, entry) in &mut entries {
+            if let Ok(settled) = entry
+                && let Err(unusable) = check(name, settled)
+            {
+                *entry = Err(unusable);
+            }
+        }
+        Self { entries }
+    }
+
+    pub fn entry(&self, name: &str) -> Result<&ProviderEntry, Unusable> {
+        match self.entries.get(name) {
+            Some(entry) => entry.as_ref().map_err(Clone::clone),
+            None => Err(Unusable {
+                message: format!("there is no provider `{}`", shown_line(name)),
+                hint: format!(
+                    "choose one of {}, or describe it under `providers:` in liza.yaml",
+                    list_words(self.usable().map(|(name, _)| name))
+                ),
+            }),
+        }
+    }
+
+    /// Every name, also of entries that cannot be used.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
+    pub fn usable(&self) -> impl Iterator<Item = (&str, &ProviderEntry)> {
+        self.entries.iter().filter_map(|(name, entry)| Some((name.as_str(), entry.as_ref().ok()?)))
+    }
+}
+
+fn read_built_in() -> Result<Entries, ForeignError> {
+    read_foreign(BUILT_IN.as_bytes(), Limits::default())
+}
+
+/// A test reads the same text, so it can be read.
+fn built_in() -> &'static Entries {
+    static READ: OnceLock<Entries> = OnceLock::new();
+    READ.get_or_init(|| read_built_in().unwrap_or_default())
+}
+
+/// The project's entry upon its base, which may itself be the project's.
+fn settle(name: &str, own: &Entries, seen: &mut Vec<String>) -> Result<ProviderEntry, Unusable> {
+    if seen.iter().any(|before| before == name) {
+        seen.push(name.to_owned());
+        return Err(Unusable {
+            message: format!("the providers {} are each like the next", seen.join(" -> ")),
+            hint: "let one of them name its command instead of a `base` in liza.yaml".to_owned(),
+        });
+    }
+    seen.push(name.to_owned());
+    let Some(entry) = own.get(name) else {
+        return built_in().get(name).cloned().ok_or_else(|| {
+            let known: Vec<&str> = own.keys().chain(built_in().keys()).map(String::as_str).collect();
+            Unusable {
+                message: format!("there is no provider `{}` to be a base", shown_line(name)),
+                hint: format!("in liza.yaml, let `base` be one of {}", list_words(known)),
+            }
+        });
+    };
+    let base = match entry.base.as_deref() {
+        // An entry that changes a built-in one is like that.
+        Some(base) if base == name => match built_in().get(name) {
+            Some(base) => base.clone(),
+            None => return settle(base, own, seen),
+        },
+        Some(base) => settle(base, own, seen)?,
+        None => built_in().get(name).cloned().unwrap_or_default(),
+    };
+    Ok(entry.over(&base))
+}
+
+fn check(name: &str, entry: &ProviderEntry) -> Result<(), Unusable> {
+    let unusable = |what: String, hint: &str| {
+        Err(Unusable {
+            message: format!("the provider `{}` {what}", shown_line(name)),
+            hint: hint.to_owned(),
+        })
+    };
+    if entry.program().is_empty() {
+        let example = format!(
+            "in liza.yaml: `providers:`, `{}:`, `command: [my-agent, --file, \"{{prompt_file}}\"]`",
+            shown_line(name)
+        );
+        return unusable("has no command".to_owned(), &example);
+    }
+    let ours = |variable: &str| variable.starts_with("LIZA_");
+    for variable in &entry.env {
+        if ours(variable) || variable.starts_with("GIT_") {
+            return unusable(
+                format!("asks for {}, which no agent inherits", shown_line(variable)),
+                "take it out of `env`; liza itself sets what an agent needs to know",
+            );
+        }
+        if variable.trim_end_matches('*').is_empty() {
+            return unusable(
+                "asks for every variable there is".to_owned(),
+                "name in `env` what it needs; `AWS_*` stands for all that begin so",
+            );
+        }
+    }
+    if let Some(variable) = entry.set.keys().find(|variable| ours(variable)) {
+        return unusable(
+            format!("sets {}, which is liza's to set", shown_line(variable)),
+            "take it out of `set`",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::provider::{OutputFormat, PromptBy, Words};
+
+    fn project(yaml: &str) -> Catalog {
+        let config: ProjectConfig = read_foreign(yaml.as_bytes(), Limits::default()).expect("liza.yaml");
+        Catalog::new(&config)
+    }
+
+    fn words(entry: &ProviderEntry) -> Vec<&str> {
+        entry.command.iter().flat_map(Words::as_slice).map(String::as_str).collect()
+    }
+
+    #[test]
+    fn every_built_in_entry_can_be_read() {
+        let entries = read_built_in().expect("the built-in catalog");
+        let names: Vec<&str> = entries.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["aider", "claude", "codex", "command", "copilot", "gemini", "kimi", "opencode", "qwen"]
+        );
+        let catalog = Catalog::new(&ProjectConfig::default());
+        for name in names.into_iter().filter(|name| *name != "command") {
+            let entry = catalog.entry(name).expect("an entry");
+            assert_eq!(entry.program(), name);
+            assert!(!entry.help.is_empty() && !entry.options().is_empty(), "{name}");
+            let prompt = entry.prompt.unwrap_or_default();
+            assert_eq!(words(entry).contains(&"{prompt}"), prompt == PromptBy::Argument, "{name}");
+            assert_eq!(words(entry).contains(&"{prompt_file}"), prompt == PromptBy::File, "{name}");
+            assert!(words(entry).contains(&"{permissions}") && words(entry).contains(&"{args}"), "{name}");
+            assert_ne!(entry.output.unwrap_or_default(), OutputFormat::Text, "{name}");
+        }
+    }
+
+    /// Taking the hashes away is all it takes.
+    #[test]
+    fn the_example_in_the_template_of_liza_yaml_is_one() {
+        let template = include_str!("../../../../templates/liza.yaml");
+        let (_, section) = template.split_once("# Who works").expect("the section on the team");
+        let example: String = section
+            .lines()
+            .filter_map(|line| line.strip_prefix("#   "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let config: ProjectConfig = read_foreign(example.as_bytes(), Limits::default()).expect("liza.yaml");
+        assert_eq!(config.team.iter().map(|member| member.count).collect::<Vec<_>>(), [1, 2, 1]);
+        let catalog = Catalog::new(&config);
+        for name in config.providers_in_use().into_iter().chain(config.providers.keys().map(String::as_str)) {
+            assert!(catalog.entry(name).is_ok(), "{name}");
+        }
+        assert!(config.providers.len() >= 2 && config.watch.notify.is_some());
+    }
+
+    #[test]
+    fn a_command_of_ones_own_must_be_said() {
+        let catalog = Catalog::new(&ProjectConfig::default());
+        let why = catalog.entry("command").expect_err("no command");
+        assert!(why.message.contains("has no command") && why.hint.contains("command: ["), "{why:?}");
+        let catalog = project("providers: {command: {command: [mine, '{prompt_file}']}}");
+        assert_eq!(words(catalog.entry("command").expect("an entry")), ["mine", "{prompt_file}"]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let why = project("providers: {mine: {command: [x]}}").entry("cluade").expect_err("no such provider");
+        assert_eq!(why.message, "there is no provider `cluade`");
+        for name in ["claude", "mine", "codex"] {
+            assert!(why.hint.contains(name), "{}", why.hint);
+        }
+        assert!(!why.hint.contains("command,"), "{}", why.hint);
+    }
+
+    #[test]
+    fn single_fields_of_a_built_in_entry_are_changed_under_its_name_or_another() {
+        let catalog = project(
+            "providers:\n  claude: {permissions: [--dangerously-skip-permissions]}\n  careful: {base: claude, env: [AWS_*]}\n",
+        );
+        let claude = catalog.entry("claude").expect("an entry");
+        assert_eq!(claude.permissions, Some(vec!["--dangerously-skip-permissions".into()]));
+        assert_eq!(claude.output, Some(OutputFormat::ClaudeStream));
+        let careful = catalog.entry("careful").expect("an entry");
+        assert_eq!(careful.permissions, claude.permissions, "a base is what the project made of it");
+        assert!(careful.env.contains(&"AWS_*".to_owned()) && careful.env.len() > 1);
+        assert_eq!(
+            project("providers: {codex: {base: codex}}").entry("codex").expect("same").program(),
+            "codex"
+        );
+    }
+
+    #[test]
+    fn cycles_and_missing_bases_are_named_and_harm_nobody_else() {
+        let catalog =
+            project("providers: {a: {base: b}, b: {base: c}, c: {base: a}, d: {base: nobody}, e: {base: e}}");
+        for name in ["a", "b", "c", "e"] {
+            assert!(
+                catalog.entry(name).expect_err("a cycle").message.contains("each like the next"),
+                "{name}"
+            );
+        }
+        let why = catalog.entry("d").expect_err("no base");
+        assert!(why.message.contains("`nobody`") && why.hint.contains("claude"), "{why:?}");
+        assert!(catalog.entry("claude").is_ok());
+        assert_eq!(catalog.names().count(), 14);
+    }
+
+    #[test]
+    fn identity_and_gits_settings_are_not_for_entries_to_hand_on() {
+        for (field, word) in [
+            ("env: [LIZA_AGENT_TOKEN]", "LIZA_AGENT_TOKEN"),
+            ("env: [GIT_DIR]", "GIT_DIR"),
+            ("env: ['LIZA_*']", "LIZA_*"),
+            ("env: ['*']", "every variable"),
+            ("set: {LIZA_AGENT_ID: human}", "LIZA_AGENT_ID"),
+        ] {
+            let catalog = project(&format!("providers: {{mine: {{command: [x], {field}}}}}"));
+            assert!(catalog.entry("mine").expect_err("refused").message.contains(word), "{field}");
+        }
+    }
+}

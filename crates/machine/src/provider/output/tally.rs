@@ -1,0 +1,112 @@
+//! Counting things that are reported more than once.
+
+use std::collections::VecDeque;
+
+use super::super::usage::Usage;
+
+/// Reports of one thing come close together; so many things are remembered.
+const REMEMBERED: usize = 128;
+
+/// Which ids came lately.
+#[derive(Debug, Default)]
+pub struct Seen {
+    ids: VecDeque<String>,
+}
+
+impl Seen {
+    /// Whether this one is new. One without an id always is.
+    pub fn first(&mut self, id: Option<&str>) -> bool {
+        let Some(id) = id else { return true };
+        if self.ids.iter().any(|known| known == id) {
+            return false;
+        }
+        if self.ids.len() == REMEMBERED {
+            self.ids.pop_front();
+        }
+        self.ids.push_back(id.to_owned());
+        true
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    pub cached: u64,
+}
+
+impl Tokens {
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+
+    pub fn add_to(self, usage: &mut Usage) {
+        usage.input_tokens += self.input;
+        usage.output_tokens += self.output;
+        usage.cached_tokens += self.cached;
+    }
+
+    /// For counters that grow: a later one stands for all before, if it says anything.
+    pub fn replace(self, usage: &mut Usage) {
+        if !self.is_none() {
+            usage.input_tokens = self.input;
+            usage.output_tokens = self.output;
+            usage.cached_tokens = self.cached;
+        }
+    }
+}
+
+/// Messages whose tokens are told again with every part of them.
+#[derive(Debug, Default)]
+pub struct Messages {
+    known: VecDeque<(String, Tokens)>,
+}
+
+impl Messages {
+    /// Adds what is new; says whether the message is.
+    pub fn told(&mut self, id: Option<&str>, tokens: Tokens, usage: &mut Usage) -> bool {
+        let Some(id) = id else {
+            tokens.add_to(usage);
+            return true;
+        };
+        if let Some((_, before)) = self.known.iter_mut().find(|(known, _)| known == id) {
+            let grown = |now: u64, before: &mut u64| {
+                let more = now.saturating_sub(*before);
+                *before += more;
+                more
+            };
+            Tokens {
+                input: grown(tokens.input, &mut before.input),
+                output: grown(tokens.output, &mut before.output),
+                cached: grown(tokens.cached, &mut before.cached),
+            }
+            .add_to(usage);
+            return false;
+        }
+        if self.known.len() == REMEMBERED {
+            self.known.pop_front();
+        }
+        self.known.push_back((id.to_owned(), tokens));
+        tokens.add_to(usage);
+        true
+    }
+}
+
+/// Whether the model is answering: what it says and calls until a tool answers it is one turn.
+#[derive(Debug, Default)]
+pub struct Turns {
+    answering: bool,
+}
+
+impl Turns {
+    pub fn model(&mut self, usage: &mut Usage) {
+        if !self.answering {
+            usage.turns += 1;
+        }
+        self.answering = true;
+    }
+
+    pub fn tool_answered(&mut self) {
+        self.answering = false;
+    }
+}

@@ -1,0 +1,494 @@
+//! The commit: how a change becomes true.
+//!
+//! Definitions. *Published*: `state.yaml` says it. *Mark*: the highest revision ever published, kept in the lock file.
+//!
+//! Steps, in this order, and why:
+//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file others would lock;
+//!  2  read the state under the lock, because nothing read before it may decide a write; settle the log: a record that
+//!     was appended but never published is set aside, visibly;
+//!  3  who is it, was this request answered before, does the rule allow it (a refusal ends here, nothing written);
+//!  4  change, and check that no invariant is newly broken;
+//!  5  append the record to the log and sync it: no board without its record;
+//!  6  write the new state beside the old one and sync it; keep the old one as an image;
+//!  7  check that the state is still what step 2 read, and rename: **the commit point**;
+//!  8  sync the directory, raise the mark;
+//!  9  unlock.
+//!
+//! An error before 7 changes nothing; after 7 the change is made and at worst its durability is unknown.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::board::intent::RequestKey;
+use crate::board::rules::RecordViolation;
+use crate::board::state::JournalMark;
+use crate::board::verb::Verb;
+use crate::board::{
+    Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply,
+    bodies_needed, permitted, violations,
+};
+use crate::host::crash;
+use crate::wire::content::NewState;
+use crate::wire::log::Record;
+use crate::wire::state::{Decoded, StateError};
+
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, beside, check_private, write_new, write_new_pieces};
+use super::handle::Store;
+use super::lock::BoardLock;
+use super::log_file::LogFile;
+use super::read::{Found, invalid};
+
+/// How many former boards are kept, as long as they are small.
+pub const IMAGES_KEPT: u64 = 64;
+/// How much they may take together; the last few are kept whatever they take.
+const IMAGE_BYTES: u64 = 64 * 1024 * 1024;
+const IMAGES_AT_LEAST: u64 = 4;
+
+/// What somebody wants to happen.
+pub struct Proposal<'a> {
+    pub credentials: &'a Credentials,
+    pub what: Transition,
+    pub request: Option<RequestKey>,
+}
+
+/// What came of it.
+pub struct Committed<O> {
+    pub board: Board,
+    pub outcome: O,
+    /// The same request was answered before; nothing was changed now.
+    pub repeated: bool,
+    /// What the caller should be told beside the outcome.
+    pub warnings: Vec<String>,
+}
+
+/// What a change left on disk.
+pub(super) enum Written {
+    Published(Box<NewState>),
+    /// The board is as it was.
+    Nothing,
+    /// The request was answered before.
+    Before,
+}
+
+/// A locked board: between steps 2 and 9.
+pub(super) struct Locked {
+    pub lock: BoardLock,
+    pub log: LogFile,
+    pub decoded: Decoded,
+    pub identity: FileIdentity,
+    /// The text of the superseded board, where the file itself is not fit to be kept as its image.
+    pub image_text: Option<String>,
+    pub warnings: Vec<String>,
+}
+
+impl<O> Committed<O> {
+    /// The outcome, and the revision since which it is so.
+    pub fn done(self) -> (O, u64) {
+        (self.outcome, self.board.revision)
+    }
+}
+
+impl Committed<Applied> {
+    /// The same with the outcome that its verb has.
+    pub fn typed<O: DeserializeOwned + 'static>(self) -> Result<Committed<O>, StoreError> {
+        let Self { board, outcome, repeated, warnings } = self;
+        Ok(Committed { board, outcome: outcome.typed()?, repeated, warnings })
+    }
+}
+
+impl Store {
+    /// Makes one change, or says why not.
+    pub fn commit<V: Verb + Into<Transition>>(
+        &self,
+        credentials: &Credentials,
+        verb: V,
+        request: Option<RequestKey>,
+        now: &Stamp,
+    ) -> Result<Committed<V::Outcome>, StoreError> {
+        self.commit_any(Proposal { credentials, what: verb.into(), request }, now)?.typed()
+    }
+
+    /// Makes one change of a kind that the caller knows. Compiled once, not once per verb.
+    pub fn commit_any(&self, proposal: Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
+        let actor = locked.decoded.board.identify(proposal.credentials)?;
+        let switches = self.switches()?;
+        match self.change(&mut locked, &actor, &proposal, switches.clone(), now) {
+            Ok((outcome, written)) => Ok(Committed {
+                board: locked.decoded.into_board(),
+                outcome,
+                repeated: matches!(written, Written::Before),
+                warnings: locked.warnings,
+            }),
+            Err(StoreError::Refused(refusal)) => {
+                self.record_breach(&mut locked, &actor, &proposal, &refusal, switches, now);
+                Err(StoreError::Refused(refusal))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the change would be made now. Asks under the lock, as `commit` does, and changes nothing but the record of a
+    /// rule breach.
+    pub fn ask(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<(), StoreError> {
+        let mut locked = self.lock_and_read(proposal.credentials, now)?;
+        let actor = locked.decoded.board.identify(proposal.credentials)?;
+        let switches = self.switches()?;
+        let world = self.load_for(&mut locked, &actor, &proposal.what, switches.clone())?;
+        match permitted(&locked.decoded.board, proposal.what.verb(), &Call::new(actor.clone(), now, &world)) {
+            Ok(()) => Ok(()),
+            Err(refusal) => {
+                self.record_breach(&mut locked, &actor, proposal, &refusal, switches, now);
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Puts a rule breach (Tier 0) on record. The refusal stands whether or not that could be written.
+    fn record_breach(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        refusal: &Refusal,
+        switches: Switches,
+        now: &Stamp,
+    ) {
+        if !refusal.code.is_tier0() {
+            return;
+        }
+        let note =
+            RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
+        let record = Proposal { credentials: proposal.credentials, what: note.into(), request: None };
+        let _ = self.change(locked, actor, &record, switches, now);
+    }
+
+    /// Loads what checking and applying `what` reads.
+    fn load_for(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        what: &Transition,
+        switches: Switches,
+    ) -> Result<World, StoreError> {
+        let needs = bodies_needed(&locked.decoded.board, what, actor);
+        locked.decoded.load(&needs).map_err(|why| invalid(&why))?;
+        let asked = what.verb().asks_archive(&locked.decoded.board);
+        let archived = self.archived_among(&locked.decoded.board, asked)?;
+        Ok(World { switches, archived })
+    }
+
+    /// Steps 1 and 2.
+    pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
+        if !self.dir().is_dir() {
+            return Err(StoreError::Missing(self.dir().to_owned()));
+        }
+        check_private(self.dir())?;
+        let lock = self.lock(now)?;
+        crash::point("commit.1");
+        let (found, identity) = self.load_state()?;
+        // A board of another version is not touched, and neither is what stands beside it.
+        if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
+            lock.withdraw();
+            return Err(invalid(why));
+        }
+        let log = LogFile::open(self)?;
+        let mut locked = match found {
+            Found::Good(decoded) if decoded.board.revision < lock.mark() => {
+                return Err(self.undo_rollback(&decoded, lock.mark(), now));
+            }
+            Found::Good(decoded) => {
+                Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
+            }
+            Found::Bad { bytes, why: StateError::Edited } => {
+                self.take_edit(lock, log, &bytes, identity, who, now)?
+            }
+            Found::Bad { why, .. } => return Err(invalid(&why)),
+        };
+        if let Some(aside) = locked.log.settle(self, &locked.decoded.board, locked.lock.mark())? {
+            locked.warnings.push(format!(
+                "the log held a record that was never published (a command died before it finished); it was set aside as {}",
+                aside.display()
+            ));
+        }
+        crash::point("commit.2");
+        Ok(locked)
+    }
+
+    /// Steps 3 to 8. Afterwards the board of `locked` is the published one, without the text it was read from.
+    pub(super) fn change(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        switches: Switches,
+        now: &Stamp,
+    ) -> Result<(Applied, Written), StoreError> {
+        let needs = bodies_needed(&locked.decoded.board, &proposal.what, actor);
+        let world = self.load_for(locked, actor, &proposal.what, switches)?;
+        let call = Call::new(actor.clone(), now, &world);
+        // 3 and the first half of 4. A refusal leaves the board as it was.
+        let outcome =
+            match apply(&mut locked.decoded.board, &proposal.what, &call, proposal.request.as_ref())? {
+                before @ Applied::Repeated(_) => return Ok((before, Written::Before)),
+                changed @ Applied::Changed(_) => changed,
+            };
+        // 4
+        let broken = violations(&locked.decoded.board);
+        if !broken.is_empty() {
+            // Rare, so the former board is read once more rather than kept beside every change.
+            let mut former =
+                Decoded::new(locked.decoded.text().as_bytes().to_vec()).map_err(|why| invalid(&why))?;
+            former.load(&needs).map_err(|why| invalid(&why))?;
+            let before = violations(&former.board);
+            let added: Vec<_> = broken.into_iter().filter(|violation| !before.contains(violation)).collect();
+            if !added.is_empty() {
+                return Err(StoreError::Bug(added));
+            }
+        }
+        crash::point("commit.4");
+        // Switches stopped nothing, or we would not be here: a replay needs only the archive.
+        let world = World { switches: Switches::default(), archived: world.archived };
+        let written = self.publish(locked, actor, proposal, world, now)?;
+        Ok((outcome, written))
+    }
+
+    /// Steps 5 to 8. A change that changes nothing is not written.
+    fn publish(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        proposal: &Proposal<'_>,
+        world: World,
+        now: &Stamp,
+    ) -> Result<Written, StoreError> {
+        let content = locked.decoded.content().map_err(cannot_write)?;
+        let unchanged = content.hash == locked.decoded.board_hash();
+        let board = &mut locked.decoded.board;
+        if unchanged {
+            board.revision -= 1;
+            return Ok(Written::Nothing);
+        }
+        let record = Record {
+            revision: board.revision,
+            prev: board.journal.hash.clone(),
+            by: actor.clone(),
+            at: now.clone(),
+            world,
+            request: proposal.request.clone(),
+            what: proposal.what.clone(),
+            board: content.hash.clone(),
+        };
+        let (line, hash) = record.line();
+        let revision = board.revision;
+        board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash };
+        let state = content.under(revision, &board.journal).map_err(cannot_write)?;
+        // 5. Whoever removed the lock file let others in: their records must not be written over.
+        self.check_unchanged(locked, &self.layout().state())?;
+        locked.log.append(&line)?;
+        crash::point("commit.5");
+        if let Err(error) = self.replace_state(locked, &state, revision - 1) {
+            locked.log.undo(&line);
+            return Err(error);
+        }
+        crash::point("commit.7");
+        // 8
+        let synced = super::files::sync_dir(self.dir());
+        locked.lock.raise_mark(revision);
+        crash::point("commit.8");
+        match synced {
+            Ok(()) => Ok(Written::Published(Box::new(state))),
+            Err(source) => {
+                Err(StoreError::DurabilityUnknown { revision, path: self.dir().to_owned(), source })
+            }
+        }
+    }
+
+    /// Steps 6 and 7.
+    fn replace_state(&self, locked: &mut Locked, new: &NewState, former: u64) -> Result<(), StoreError> {
+        let state = self.layout().state();
+        let temp = beside(&state);
+        let _ = fs::remove_file(&temp);
+        write_new_pieces(&temp, new.pieces())?;
+        crash::point("commit.6-written");
+        let result = self
+            .keep_image(locked, &state, former)
+            .and_then(|()| self.check_unchanged(locked, &state))
+            .and_then(|()| {
+                crash::point("commit.6");
+                fs::rename(&temp, &state).doing("replace", &state)
+            });
+        if result.is_err() {
+            let _ = fs::remove_file(&temp);
+        }
+        result
+    }
+
+    fn check_unchanged(&self, locked: &Locked, state: &Path) -> Result<(), StoreError> {
+        let now = FileIdentity::at(state).doing("look at", state)?;
+        if now == locked.identity && locked.lock.still_counts() {
+            return Ok(());
+        }
+        Err(StoreError::Invalid {
+            message: "state.yaml or its lock was changed by another program while this command ran"
+                .to_owned(),
+            hint: "nothing was changed; run the command again".to_owned(),
+        })
+    }
+
+    /// The superseded board stays as an image; the oldest one goes.
+    fn keep_image(&self, locked: &Locked, state: &Path, former: u64) -> Result<(), StoreError> {
+        let images = self.layout().images();
+        super::files::make_private_dir(&images)?;
+        let image = self.layout().image(former);
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
+        let linked = locked.image_text.is_none() && fs::hard_link(state, &image).is_ok();
+        if linked {
+            // The state may have been replaced since it was read, and then this is not the board of that revision.
+            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
+                let _ = fs::remove_file(&image);
+            }
+        } else if super::files::read_whole(&image, super::read::LARGEST_STATE)
+            .ok()
+            .is_none_or(|(kept, _)| kept != text.as_bytes())
+        {
+            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
+            // edited in place, or links are not to be had here: a copy serves.
+            super::files::replace(&image, text.as_bytes())?;
+        }
+        self.drop_images(former, text.len() as u64, IMAGE_BYTES);
+        Ok(())
+    }
+
+    /// Removes images that are too old, or too much beside the newest ones, of which `former` has `size` bytes.
+    fn drop_images(&self, former: u64, size: u64, most: u64) {
+        if let Some(old) = former.checked_sub(IMAGES_KEPT) {
+            let _ = fs::remove_file(self.layout().image(old));
+        }
+        if size.saturating_mul(IMAGES_KEPT) <= most {
+            return;
+        }
+        let mut bytes = 0;
+        for age in 0..IMAGES_KEPT.min(former) {
+            let image = self.layout().image(former - age);
+            bytes += fs::symlink_metadata(&image).map_or(0, |meta| meta.len());
+            if age >= IMAGES_AT_LEAST && bytes > most {
+                let _ = fs::remove_file(image);
+            }
+        }
+    }
+
+    /// Writes the very first board. The caller has made the directories and holds no lock.
+    pub fn create(&self, init: Transition, now: &Stamp) -> Result<Board, StoreError> {
+        let mut lock = self.lock(now)?;
+        if fs::symlink_metadata(self.layout().state()).is_ok()
+            || (fs::symlink_metadata(self.layout().log()).is_ok() && !self.is_unfinished())
+        {
+            return Err(Refusal::new(crate::board::Code::BoardExists, "there is a board already").into());
+        }
+        let board = self.write_first(init, now, ["init.image", "init.log", "init.state"], || Ok(()))?;
+        lock.raise_mark(board.revision);
+        Ok(board)
+    }
+
+    /// The first record, its image and its board. `ready` is asked before anything that
+    /// stands there is replaced.
+    pub(super) fn write_first(
+        &self,
+        init: Transition,
+        now: &Stamp,
+        [image_kept, logged, published]: [&str; 3],
+        ready: impl Fn() -> Result<(), StoreError>,
+    ) -> Result<Board, StoreError> {
+        let mut board = Board::nothing();
+        let world = World::default();
+        let call = Call::new(Actor::Human, now, &world);
+        apply(&mut board, &init, &call, None)?;
+        let mut decoded = Decoded::unwritten(board);
+        let content = decoded.content().map_err(cannot_write)?;
+        let board = &mut decoded.board;
+        let record = Record {
+            revision: board.revision,
+            prev: String::new(),
+            by: Actor::Human,
+            at: now.clone(),
+            world: World::default(),
+            request: None,
+            what: init,
+            board: content.hash.clone(),
+        };
+        let (line, hash) = record.line();
+        board.journal = JournalMark { length: line.len() as u64, hash };
+        let text = content.under(board.revision, &board.journal).map_err(cannot_write)?.text();
+        // The state comes last: as long as it is missing there is no board, and `init` may be repeated.
+        let image: PathBuf = self.layout().image(board.revision);
+        let _ = fs::remove_file(&image);
+        write_new(&image, text.as_bytes())?;
+        super::files::sync_parent(&image)?;
+        crash::point(image_kept);
+        ready()?;
+        let log = self.layout().log();
+        super::files::replace(&log, line.as_bytes())?;
+        // The directory itself, in the one above it.
+        super::files::sync_parent(self.dir())?;
+        crash::point(logged);
+        ready()?;
+        super::files::replace(&self.layout().state(), text.as_bytes())?;
+        crash::point(published);
+        Ok(decoded.into_board())
+    }
+
+    /// Whether an `init` died here before it made a board: no state, nothing ever published, and in log and images
+    /// nothing beyond the first record.
+    pub fn is_unfinished(&self) -> bool {
+        let layout = self.layout();
+        let gone = |path: PathBuf| matches!(fs::symlink_metadata(path), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
+        let first_record_only = match super::files::read_whole(&layout.log(), 16 * 1024 * 1024) {
+            Ok((bytes, _)) => bytes.iter().filter(|byte| **byte == b'\n').count() <= 1,
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        };
+        // Whoever began has taken the lock; without it these are remains of something else.
+        gone(layout.state())
+            && !gone(layout.lock())
+            && super::lock::LockNote::read(&layout.lock()).revision == 0
+            && first_record_only
+            && self.image_revisions().iter().all(|revision| *revision <= 1)
+    }
+}
+
+pub(super) fn cannot_write(error: crate::wire::EmitError) -> StoreError {
+    StoreError::Invalid {
+        message: format!("the board cannot be written: {error}"),
+        hint: "nothing was changed; please report this".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The images that stay of 100 whose sizes are these, newest last, if they may take 1,000 bytes.
+    fn kept(size: impl Fn(u64) -> u64) -> Vec<u64> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::new(dir.path());
+        fs::create_dir(store.layout().images()).expect("a directory");
+        for revision in 1..=100 {
+            let file = fs::File::create(store.layout().image(revision)).expect("a file");
+            file.set_len(size(revision)).expect("a size");
+            store.drop_images(revision, size(revision), 1_000);
+        }
+        store.image_revisions()
+    }
+
+    #[test]
+    fn images_are_bounded_in_number_and_bytes() {
+        assert_eq!(kept(|_| 10), (37..=100).collect::<Vec<_>>());
+        assert_eq!(kept(|_| 100), (91..=100).collect::<Vec<_>>());
+        assert_eq!(kept(|_| 10_000), [97, 98, 99, 100]);
+        // What was small before the board grew stays as long as there is room.
+        assert_eq!(kept(|revision| if revision < 98 { 10 } else { 200 }), (58..=100).collect::<Vec<_>>());
+    }
+}

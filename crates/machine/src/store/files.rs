@@ -1,0 +1,288 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::error::{IoContext, StoreError};
+use super::lock::open_no_follow;
+
+/// Makes a directory only its owner may enter; one that is there is left alone.
+pub fn make_private_dir(path: &Path) -> Result<(), StoreError> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other.doing("make the directory", path),
+    }
+}
+
+/// Makes a directory and those above it.
+pub fn make_private_dirs(path: &Path) -> Result<(), StoreError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).doing("make the directory", path)
+}
+
+/// A new file beside the place it is meant for, written and synced. Removed again if that fails.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_all_new(path, [bytes])
+}
+
+/// As [`write_new`], of a text that is nowhere in one piece.
+pub fn write_new_pieces<'t>(path: &Path, pieces: impl Iterator<Item = &'t str>) -> Result<(), StoreError> {
+    write_all_new(path, pieces.map(str::as_bytes))
+}
+
+fn write_all_new<'b>(path: &Path, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<(), StoreError> {
+    let file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    // Gathers small pieces; large ones pass through.
+    let mut writer = BufWriter::new(file);
+    let written = pieces
+        .into_iter()
+        .try_for_each(|piece| writer.write_all(piece))
+        .and_then(|()| writer.flush())
+        .doing("write", path)
+        .and_then(|()| writer.get_ref().sync_all().doing("sync", path));
+    if written.is_err() {
+        // A descriptor whose sync failed may lie the second time; the file is thrown away, never synced again.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+/// Puts a file where there is none, whole from the first moment anybody sees it. False, and nothing done, if something
+/// is there already.
+pub fn publish_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_new(&temp, bytes)?;
+    let linked = fs::hard_link(&temp, path);
+    let _ = fs::remove_file(&temp);
+    let made = match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            // A file system without links: for a moment it is there without its text.
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+                Ok(mut file) => {
+                    file.write_all(bytes).and_then(|()| file.sync_all()).doing("write", path).map(|()| true)
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error).doing("create", path),
+            }
+        }
+        other => Ok(other.is_ok()),
+    }?;
+    if made {
+        sync_parent(path)?;
+    }
+    Ok(made)
+}
+
+/// The name of a temporary file beside `path`; one of this process only.
+pub fn beside(path: &Path) -> std::path::PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Puts `bytes` at `path`: the old file or the new one, never half of either.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_new(&temp, bytes)?;
+    if let Err(error) = fs::rename(&temp, path) {
+        let _ = fs::remove_file(&temp);
+        return Err(error).doing("replace", path);
+    }
+    sync_parent(path)
+}
+
+/// As [`replace`], for a file that can be made again at any time: whole whenever it is read, but perhaps gone after a crash.
+pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    write_unsynced(&temp, bytes)?;
+    fs::rename(&temp, path).doing("replace", path).inspect_err(|_| {
+        let _ = fs::remove_file(&temp);
+    })
+}
+
+/// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
+pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let rights = fs::metadata(path).map(|meta| meta.permissions());
+    replace(path, bytes)?;
+    let rights = rights.unwrap_or_else(|_| std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    fs::set_permissions(path, rights).doing("set the rights of", path)
+}
+
+pub fn sync_dir(path: &Path) -> std::io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+pub fn sync_parent(path: &Path) -> Result<(), StoreError> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    sync_dir(parent).doing("sync", parent)
+}
+
+/// Which bytes a path stood for when it was read; renames, edits and replacements change it.
+#[derive(Debug, Clone)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    /// Of anything about it; unlike `modified`, no program can set it.
+    changed: (i64, i64),
+}
+
+/// A link to the file changes only the time of change, which is left out for that reason.
+impl PartialEq for FileIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |one: &Self| (one.device, one.inode, one.size, one.modified);
+        of(self) == of(other)
+    }
+}
+
+impl Eq for FileIdentity {}
+
+impl FileIdentity {
+    fn of(meta: &fs::Metadata) -> Self {
+        Self {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+
+    pub fn at(path: &Path) -> std::io::Result<Self> {
+        fs::symlink_metadata(path).map(|meta| Self::of(&meta))
+    }
+
+    /// Whether nothing was done to the file since, not even a link.
+    pub fn is_untouched_since(&self, earlier: &Self) -> bool {
+        self == earlier && self.changed == earlier.changed
+    }
+
+    /// Whether anything done to the file at `now`, by [`file_clock`], or later is sure to give it another time of change.
+    /// File systems that know only seconds are never sure.
+    pub fn is_settled(&self, now: (i64, i64)) -> bool {
+        self.changed.1 != 0 && now > self.changed
+    }
+}
+
+/// The time that a file changed now would get: the kernel's clock for files ticks every few milliseconds.
+pub fn file_clock() -> (i64, i64) {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::RealtimeCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Realtime;
+    let now = rustix::time::clock_gettime(clock);
+    // Elsewhere the tick is not known.
+    let margin = if cfg!(target_os = "linux") { 0 } else { 1 };
+    (now.tv_sec - margin, now.tv_nsec)
+}
+
+/// Reads a regular file whole, following no link; larger than `limit` is an error.
+pub fn read_whole(path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, FileIdentity)> {
+    let file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let meta = file.metadata()?;
+    if meta.len() > limit {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            format!("it is {} bytes long; the limit is {limit}", meta.len()),
+        ));
+    }
+    let bytes = read_at_most(&file, meta.len(), limit + 1)?;
+    Ok((bytes, FileIdentity::of(&meta)))
+}
+
+/// The bytes of a file from here on, at most so many, in one read if it is as long as expected.
+pub(super) fn read_at_most(file: &File, expected: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(size(expected.min(most)).saturating_add(1));
+    while bytes.len() < size(most) {
+        // One byte more than expected shows that the file has ended.
+        if bytes.len() == bytes.capacity() {
+            bytes.reserve(64 * 1024);
+        }
+        let read = || rustix::io::read(file, rustix::buffer::spare_capacity(&mut bytes));
+        if rustix::io::retry_on_intr(read)? == 0 {
+            break;
+        }
+    }
+    bytes.truncate(size(most));
+    Ok(bytes)
+}
+
+/// Refuses a directory that others could write into or that is not ours.
+pub fn check_private(dir: &Path) -> Result<(), StoreError> {
+    let meta = fs::symlink_metadata(dir).doing("look at", dir)?;
+    let wrong = |message: String, hint: &str| {
+        Err(StoreError::Invalid { message: format!("{}: {message}", dir.display()), hint: hint.to_owned() })
+    };
+    if !meta.is_dir() {
+        return wrong("it is not a directory".to_owned(), "move it away and restore the board's directory");
+    }
+    let me = rustix::process::geteuid().as_raw();
+    if meta.uid() != me && me != 0 {
+        return wrong(
+            format!("it belongs to user {}, not to {me}", meta.uid()),
+            "run liza as the user the board belongs to",
+        );
+    }
+    if meta.mode() & 0o022 != 0 {
+        return wrong(
+            format!("others may write into it (mode {:o})", meta.mode() & 0o777),
+            "take that right away: `chmod go-w` on it",
+        );
+    }
+    Ok(())
+}
+
+/// As [`write_new`], for one of many files that [`sync_all_files`] makes durable together.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    file.write_all(bytes).doing("write", path).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// Makes everything written on the file system of `dir` durable.
+pub fn sync_all_files(dir: &Path) -> Result<(), StoreError> {
+    let open = File::open(dir).doing("open", dir)?;
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(&open).doing("sync", dir)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(open);
+        rustix::fs::sync();
+    }
+    Ok(())
+}
+
+/// What is in a directory, sorted; nothing if it cannot be told.
+pub fn paths_in(dir: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths: Vec<std::path::PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The names in a directory, sorted; none if it is not there.
+pub(super) fn names_in(dir: &Path) -> std::io::Result<Vec<String>> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Whether something else stands where a "file" or a "directory" is wanted.
+pub(super) fn is_odd((path, wanted): &(std::path::PathBuf, &str)) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|meta| if *wanted == "file" { !meta.is_file() } else { !meta.is_dir() })
+}

@@ -1,0 +1,105 @@
+//! Every name of the board's files under `.liza`, once. Those of the machine's are in `machine`.
+
+use std::path::{Path, PathBuf};
+
+use crate::board::TaskId;
+
+/// The directory of the board, in the root of the main repository.
+pub const DIRECTORY: &str = ".liza";
+/// Where the worktrees are.
+pub const WORKTREES: &str = ".worktrees";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Layout {
+    dir: PathBuf,
+}
+
+impl Layout {
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.yaml")
+    }
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("state.yaml.lock")
+    }
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("log.yaml")
+    }
+    pub fn image(&self, revision: u64) -> PathBuf {
+        self.images().join(format!("{revision}.yaml"))
+    }
+    pub fn images(&self) -> PathBuf {
+        self.dir.join("images")
+    }
+    pub fn edits(&self) -> PathBuf {
+        self.dir.join("edits")
+    }
+    pub fn archive(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+    /// Found by the lower-cased id, because ids are compared ignoring case.
+    pub fn archived(&self, id: &TaskId) -> PathBuf {
+        self.archive().join(format!("{}.yaml", id.folded()))
+    }
+    /// The archived tasks in one file: derived, never the truth.
+    pub fn archive_index(&self) -> PathBuf {
+        self.archive().join(".index")
+    }
+    /// The work graph as a file: a view, never the truth.
+    pub fn graph(&self, id: &str) -> PathBuf {
+        self.dir.join("graphs").join(format!("{id}.json"))
+    }
+    /// The table of locks as a file: a view. The locks of processes stand beside it as `*.lock`.
+    pub fn lock_table(&self) -> PathBuf {
+        self.dir.join("locks").join("locks.json")
+    }
+    pub fn trash(&self) -> PathBuf {
+        self.dir.join("trash")
+    }
+    pub fn bundles(&self) -> PathBuf {
+        self.dir.join("bundles")
+    }
+    pub fn reports(&self) -> PathBuf {
+        self.dir.join("reports")
+    }
+    pub fn specs(&self) -> PathBuf {
+        self.dir.join("specs")
+    }
+    pub fn templates(&self) -> PathBuf {
+        self.dir.join("templates")
+    }
+    pub fn schema(&self) -> PathBuf {
+        self.dir.join("schema")
+    }
+    pub fn alerts_log(&self) -> PathBuf {
+        self.dir.join("alerts.log")
+    }
+    /// Which alerts were told and still hold. Disposable: without it some are told twice.
+    pub fn alerts_told(&self) -> PathBuf {
+        self.dir.join("alerts.told")
+    }
+    /// There when a checkpoint has waited for a person for too long.
+    pub fn escalation(&self) -> PathBuf {
+        self.dir.join("ESCALATION")
+    }
+
+    /// Directories that `init` makes.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.dir.clone(), self.archive(), self.dir.join("graphs"), self.bundles()];
+        all.extend([
+            self.specs(),
+            self.templates(),
+            self.schema(),
+            self.images(),
+            self.edits(),
+            self.reports(),
+        ]);
+        all
+    }
+}

@@ -1,0 +1,273 @@
+//! The one lock of the board, and the lesser ones beside it.
+//!
+//! `state.yaml.lock` is flocked and never replaced, renamed or removed: a lock on a file that is replaced excludes
+//! nobody. The kernel frees it when its holder dies. Anybody may take it with `flock` from a shell. Its text holds the
+//! highest revision ever published and, for messages, who has it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{IoContext, StoreError};
+use super::files::read_at_most;
+
+/// The text has this length always, so that it is written over in place and never cut.
+const NOTE_LENGTH: usize = 512;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LockNote {
+    /// The highest revision that was ever published.
+    #[serde(default)]
+    pub revision: u64,
+    #[serde(default)]
+    pub pid: u32,
+    #[serde(default)]
+    pub command: String,
+    #[serde(default)]
+    pub since: String,
+}
+
+impl LockNote {
+    /// What the file says; nothing, if it cannot be read.
+    pub fn read(path: &Path) -> Self {
+        bytes_in(path).map(|bytes| Self::of_bytes(&bytes)).unwrap_or_default()
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Self {
+        serde_json::from_slice(bytes).unwrap_or_default()
+    }
+
+    /// Whether the file says what liza writes there.
+    pub fn is_readable(path: &Path) -> bool {
+        let mut text = String::new();
+        open_no_follow(path, OpenOptions::new().read(true))
+            .and_then(|file| file.take(64 * 1024).read_to_string(&mut text))
+            .is_ok_and(|_| serde_json::from_str::<Self>(text.trim()).is_ok())
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let mut note = self.clone();
+        note.command = note.command.chars().take(100).collect();
+        let mut text = serde_json::to_vec(&note).unwrap_or_default();
+        text.truncate(NOTE_LENGTH - 1);
+        text.resize(NOTE_LENGTH - 1, b' ');
+        text.push(b'\n');
+        text
+    }
+}
+
+fn bytes_in(path: &Path) -> Option<Vec<u8>> {
+    let file = open_no_follow(path, OpenOptions::new().read(true)).ok()?;
+    read_at_most(&file, NOTE_LENGTH as u64, 4096).ok()
+}
+
+/// Opens without following a link and without waiting for the other end of a pipe.
+pub fn open_no_follow(path: &Path, options: &mut OpenOptions) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits() as i32).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
+
+/// The board's lock, held until dropped.
+pub struct BoardLock {
+    file: File,
+    path: PathBuf,
+    note: LockNote,
+    /// What the file said before, as far as it could be read.
+    former: Option<Vec<u8>>,
+}
+
+impl BoardLock {
+    /// Waits at most `patience`, then says who has it.
+    pub(super) fn acquire(path: &Path, patience: Duration, since: &str) -> Result<Self, StoreError> {
+        loop {
+            let file = open_no_follow(
+                path,
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+            )
+            .doing("open", path)?;
+            let file = lock_within(file, path, patience)?;
+            // A file that was removed or replaced while we waited excludes nobody: start over.
+            let ours = file.metadata().doing("look at", path)?;
+            match std::fs::symlink_metadata(path) {
+                Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
+                _ => continue,
+            }
+            let former = bytes_in(path);
+            let revision = former.as_deref().map(LockNote::of_bytes).unwrap_or_default().revision;
+            let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+            let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
+            let lock = Self { file, path: path.to_owned(), note, former };
+            lock.write_note();
+            return Ok(lock);
+        }
+    }
+
+    /// Puts back what stood in the file: it belongs to a board that is not ours to write.
+    pub(super) fn withdraw(&self) {
+        let Some(former) = &self.former else { return };
+        if self.file.write_all_at(former, 0).is_ok() && former.len() < NOTE_LENGTH {
+            let _ = self.file.set_len(former.len() as u64);
+        }
+    }
+
+    /// The highest revision that was ever published.
+    pub(super) fn mark(&self) -> u64 {
+        self.note.revision
+    }
+
+    /// Whether the file we hold is still the one others would lock.
+    pub(super) fn still_counts(&self) -> bool {
+        let (Ok(ours), Ok(there)) = (self.file.metadata(), std::fs::symlink_metadata(&self.path)) else {
+            return false;
+        };
+        ours.ino() == there.ino() && ours.dev() == there.dev()
+    }
+
+    pub(super) fn raise_mark(&mut self, revision: u64) {
+        self.note.revision = self.note.revision.max(revision);
+        self.write_note();
+    }
+
+    /// Cuts off what others wrote behind the note.
+    pub(super) fn cut_to_note(&self) -> std::io::Result<()> {
+        self.file.set_len(NOTE_LENGTH as u64)
+    }
+
+    /// Only for messages and for noticing a rolled-back board: losing it loses nothing, so an error is no error.
+    fn write_note(&self) {
+        let _ = self.file.write_all_at(&self.note.text(), 0);
+    }
+}
+
+fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, StoreError> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => continue,
+            Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
+            Err(TryLockError::WouldBlock) if patience.is_zero() => {
+                return Err(StoreError::Busy { holder: holder_of(path), waited_seconds: 0 });
+            }
+            Err(TryLockError::WouldBlock) => break,
+        }
+    }
+    // A blocking wait in a thread of its own: the kernel wakes us at once, where polling would lose time. When the
+    // wait is given up the process ends soon, and the thread with it.
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let locked = loop {
+            match file.lock() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                other => break other,
+            }
+        };
+        let _ = sender.send(locked.map(|()| file));
+    });
+    match receiver.recv_timeout(patience) {
+        Ok(locked) => locked.doing("lock", path),
+        Err(_) => Err(StoreError::Busy { holder: holder_of(path), waited_seconds: patience.as_secs() }),
+    }
+}
+
+/// Who has the lock, as well as can be told: the kernel knows the pid even of a foreign program.
+fn holder_of(path: &Path) -> String {
+    let note = LockNote::read(path);
+    let Some(pid) = kernel_holder(path) else {
+        return if note.pid == 0 { "another process".to_owned() } else { format!("process {}", note.pid) };
+    };
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let stopped = std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .ok()
+        .and_then(|stat| stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T')))
+        .unwrap_or(false);
+    let mut text = format!("process {pid} ({})", name.trim());
+    if note.pid == pid {
+        text.push_str(&format!(", `liza {}` since {}", note.command, note.since));
+    }
+    if stopped {
+        text.push_str(", which is stopped");
+    }
+    text
+}
+
+/// Looks the lock up in the kernel's table.
+fn kernel_holder(path: &Path) -> Option<u32> {
+    let meta = std::fs::symlink_metadata(path).ok()?;
+    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+    let table = std::fs::read_to_string("/proc/locks").ok()?;
+    table
+        .lines()
+        .filter(|line| line.contains("FLOCK") && !line.contains("->"))
+        .find(|line| line.split_whitespace().any(|field| field == wanted))
+        .and_then(|line| line.split_whitespace().nth(4)?.parse().ok())
+}
+
+/// A lock with one purpose of its own, such as making worktrees one at a time.
+pub struct SideLock {
+    file: File,
+}
+
+impl SideLock {
+    pub(super) fn acquire(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let file = open_no_follow(
+            path,
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+        )
+        .doing("open", path)?;
+        lock_within(file, path, patience).map(|file| Self { file })
+    }
+
+    /// Tries a lock whose file must be there already: whoever only looks makes nothing.
+    pub(super) fn acquire_existing(path: &Path) -> Result<Self, StoreError> {
+        let file = open_no_follow(path, OpenOptions::new().read(true).write(true)).doing("open", path)?;
+        lock_within(file, path, Duration::ZERO).map(|file| Self { file })
+    }
+
+    /// Locks a directory itself; none if there is none.
+    pub(super) fn of_directory(path: &Path, patience: Duration) -> Result<Option<Self>, StoreError> {
+        let only_a_directory =
+            (rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW).bits().cast_signed();
+        match OpenOptions::new().read(true).custom_flags(only_a_directory).open(path) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            opened => {
+                lock_within(opened.doing("open", path)?, path, patience).map(|file| Some(Self { file }))
+            }
+        }
+    }
+
+    /// Writes down who has it. Only words for others: the lock holds without them.
+    pub(super) fn note(&self, text: &str) {
+        let _ = self.file.set_len(0).and_then(|()| self.file.write_all_at(text.as_bytes(), 0));
+    }
+
+    /// Takes it if nobody has it, and notes who has it now; otherwise says who does.
+    pub(super) fn at_once(path: &Path, since: &str) -> Result<Self, StoreError> {
+        let file = open_no_follow(
+            path,
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600),
+        )
+        .doing("open", path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Busy { holder: holder_of(path), waited_seconds: 0 });
+            }
+        }
+        let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+        let note = LockNote { revision: 0, pid: std::process::id(), command, since: since.to_owned() };
+        let _ = file.write_all_at(&note.text(), 0);
+        Ok(Self { file })
+    }
+}

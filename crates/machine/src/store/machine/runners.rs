@@ -1,0 +1,174 @@
+//! Who runs agents and gates now: each runner, each run and each place of gates has a lock that the kernel gives back, and
+//! its holder says in it who it is.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::board::{AgentId, Process};
+use crate::host::Ancestry;
+use crate::store::StoreError;
+use crate::store::files::{make_private_dir, names_in, read_whole};
+use crate::store::lock::SideLock;
+
+use super::Machine;
+
+/// How the locks of those begin who have gates or validations run.
+const JUDGING: &str = "gates-";
+const RUNNER: &str = "runner-";
+const MOST_CHECKS: usize = 64;
+
+impl Machine {
+    pub(super) fn locks_dir(&self) -> PathBuf {
+        self.home.join("locks")
+    }
+
+    fn run_lock(&self) -> PathBuf {
+        self.locks_dir().join("run.lock")
+    }
+
+    fn runner_lock(&self, agent: &AgentId) -> PathBuf {
+        self.locks_dir().join(format!("{RUNNER}{agent}.lock"))
+    }
+
+    fn gates_lock(&self, place: usize) -> PathBuf {
+        self.locks_dir().join(format!("{JUDGING}{place}.lock"))
+    }
+
+    /// The right to run this agent, or nothing while somebody has it.
+    pub fn take_runner(&self, agent: &AgentId) -> Result<Option<SideLock>, StoreError> {
+        self.take_at(&self.runner_lock(agent))
+    }
+
+    /// The right to run the team of this board.
+    pub fn take_run(&self) -> Result<Option<SideLock>, StoreError> {
+        self.take_at(&self.run_lock())
+    }
+
+    /// The right to have gates run in this private worktree. Whoever has it is known by it: while gates run, what descends
+    /// from there was started by one of them.
+    pub fn take_gate_place(&self, place: usize) -> Result<SideLock, StoreError> {
+        self.take_noted(&self.gates_lock(place))
+    }
+
+    /// The same for a validation, which needs no place of its own; none if it cannot be had.
+    pub fn take_check(&self) -> Option<SideLock> {
+        let path = |number: usize| self.locks_dir().join(format!("{JUDGING}check-{number}.lock"));
+        (1..=MOST_CHECKS).find_map(|number| self.take_noted(&path(number)).ok())
+    }
+
+    fn take_noted(&self, path: &Path) -> Result<SideLock, StoreError> {
+        make_private_dir(&self.locks_dir())?;
+        let held = SideLock::at_once(path, &crate::host::now().wall.to_string())?;
+        held.note(&this_process());
+        Ok(held)
+    }
+
+    fn take_at(&self, path: &Path) -> Result<Option<SideLock>, StoreError> {
+        make_private_dir(&self.locks_dir())?;
+        match SideLock::acquire(path, Duration::ZERO) {
+            Ok(held) => {
+                held.note(&this_process());
+                Ok(Some(held))
+            }
+            Err(StoreError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether gates run anywhere on this board.
+    pub fn gates_run(&self) -> bool {
+        self.judging(|_| true)
+    }
+
+    /// Whether gates run in the private worktree of this name.
+    pub fn gates_run_at(&self, place: &str) -> bool {
+        place.parse().is_ok_and(|place| is_held(&self.gates_lock(place)))
+    }
+
+    /// Whether this process was started by a gate or a validation of this board: one of those it descends from holds such a
+    /// command, or has it run and got this process because the holder was killed. Where ancestors cannot be seen and gates
+    /// run, it may be.
+    pub fn is_of_gate(&self, ancestry: Option<&Ancestry>, shows_nothing: bool) -> bool {
+        let Some(above) = ancestry else { return shows_nothing && self.judging(|_| true) };
+        // By the directory itself: with a mount in between it has other names.
+        let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
+        if !above.gates_of.is_empty() {
+            let here = identity(&self.home);
+            if above
+                .gates_of
+                .iter()
+                .any(|board| board == &self.home || (identity(board) == here && here.is_some()))
+            {
+                return true;
+            }
+        }
+        let namespace = crate::host::this_process().namespace;
+        self.judging(|judge| {
+            (judge.namespace != namespace && shows_nothing) || above.processes.contains(judge)
+        })
+    }
+
+    /// Whether somebody has gates run of whom this holds.
+    fn judging(&self, whoever: impl Fn(&Process) -> bool) -> bool {
+        self.noted_locks(JUDGING).any(|(_, path, judge)| whoever(&judge) && is_held(&path))
+    }
+
+    /// Locks whose names begin so: the rest of the name, the file, and who last said in it to hold it.
+    fn noted_locks(&self, start: &str) -> impl Iterator<Item = (String, PathBuf, Process)> {
+        let dir = self.locks_dir();
+        names_in(&dir).unwrap_or_default().into_iter().filter_map(move |name| {
+            let path = dir.join(&name);
+            Some((name.strip_prefix(start)?.to_owned(), path.clone(), noted(&path)?))
+        })
+    }
+
+    /// Whether a runner of this agent is at work, also one in a pid namespace that cannot be seen from here.
+    pub fn is_running(&self, agent: &AgentId, recorded: Option<&Process>) -> bool {
+        let Some(recorded) = recorded else { return false };
+        crate::host::lives(recorded)
+            && (recorded.namespace == crate::host::this_process().namespace
+                || is_held(&self.runner_lock(agent)))
+    }
+
+    /// An agent whose runner is at work and might be an ancestor of this process, but cannot be seen from here: it is in
+    /// another pid namespace, or the ancestors cannot be told at all.
+    pub fn unseen_agent(&self, ancestors_known: bool) -> Option<AgentId> {
+        let here = crate::host::this_process();
+        self.noted_locks(RUNNER).find_map(|(name, path, runner)| {
+            let hidden = runner.boot == here.boot && (!ancestors_known || runner.namespace != here.namespace);
+            let agent = AgentId::new(name.strip_suffix(".lock")?).ok()?;
+            (hidden && is_held(&path)).then_some(agent)
+        })
+    }
+
+    /// Whether one of these processes is a runner of this board, as the runners' locks say.
+    pub fn has_runner_among(&self, ancestors: &[Process]) -> bool {
+        self.noted_locks(RUNNER).any(|(.., runner)| ancestors.contains(&runner))
+    }
+
+    /// Whether this process came to a run without a runner in between: then an agent set it free whose runner is gone.
+    pub fn is_orphan(&self, ancestors: &[Process]) -> bool {
+        let Some(run) = noted(&self.run_lock()) else { return false };
+        let Some(at) = ancestors.iter().position(|ancestor| *ancestor == run) else { return false };
+        // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
+        // itself, such as git and its hooks.
+        let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
+        let own_git = crate::host::is_program(child, "git")
+            && (crate::host::is_in_group_of(child, run.pid) || !self.gates_run());
+        !crate::host::is_runner(child) && !own_git
+    }
+}
+
+fn this_process() -> String {
+    serde_json::to_string(&crate::host::this_process()).unwrap_or_default()
+}
+
+pub(super) fn is_held(path: &Path) -> bool {
+    matches!(SideLock::acquire_existing(path), Err(StoreError::Busy { .. }))
+}
+
+fn noted(path: &Path) -> Option<Process> {
+    let (bytes, _) = read_whole(path, 4096).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

@@ -1,0 +1,35 @@
+//! THE DISK UNDER `.liza`: the lock, the commit, and reading without either.
+
+#![expect(clippy::disallowed_methods, reason = "the disk under .liza is this room")]
+
+mod alerts;
+pub mod archive;
+mod archive_index;
+pub mod commit;
+pub mod edits;
+pub mod error;
+pub mod files;
+mod handle;
+pub mod inspect;
+mod layout;
+pub mod lock;
+mod log_file;
+pub mod machine;
+pub mod other_version;
+mod pages;
+pub mod read;
+pub mod rebuild;
+pub mod refound;
+mod reports;
+mod switches;
+pub mod trash;
+
+pub use commit::{Committed, Proposal};
+pub use error::{IoContext, StoreError};
+pub use handle::Store;
+pub use layout::{DIRECTORY, WORKTREES};
+pub use machine::Machine;
+pub use read::Snapshot;
+
+#[cfg(test)]
+mod replay_tests;

@@ -1,0 +1,48 @@
+//! What agents read: the pages of the protocol, the templates of their prompts, the schemas, and the board itself.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use super::error::{IoContext, StoreError};
+use super::files::{make_private_dirs, replace};
+use super::handle::Store;
+
+impl Store {
+    /// What agents find under BLACKBOARD.
+    pub fn blackboard(&self) -> PathBuf {
+        self.layout().state()
+    }
+
+    /// What agents find under SPECS_LOCATION.
+    pub fn specs_location(&self) -> PathBuf {
+        self.layout().specs()
+    }
+
+    /// Where a project puts templates of its own.
+    pub fn templates_location(&self) -> PathBuf {
+        self.layout().templates()
+    }
+
+    /// Puts one of the pages agents read in its place.
+    pub fn install_page(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let path = self.layout().specs().join(name);
+        if let Some(parent) = path.parent() {
+            make_private_dirs(parent)?;
+        }
+        replace(&path, text.as_bytes())
+    }
+
+    /// What one of the pages says now; nothing, if it is not there.
+    pub fn page(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.layout().specs().join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing("read", &path),
+        }
+    }
+
+    pub fn install_schema(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        replace(&self.layout().schema().join(format!("{name}.schema.json")), text.as_bytes())
+    }
+}

@@ -1,0 +1,219 @@
+//! Reading without a lock: one read of a whole file, which is an old board or a new one, never something between.
+
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::board::state::VERSION;
+use crate::board::{Board, Needs};
+use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
+
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, file_clock, read_whole};
+use super::handle::Store;
+use super::other_version;
+
+/// Larger than any board that works; a file above it is not read at all.
+pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
+
+/// How the warning begins that a reader gets of an edited file.
+pub const EDITED_BY_HAND: &str = "state.yaml was edited by hand";
+
+/// What `state.yaml` turned out to be.
+pub enum Found {
+    Good(Box<Decoded>),
+    /// Not what liza wrote: the bytes, and what is wrong with them.
+    Bad {
+        bytes: Vec<u8>,
+        why: StateError,
+    },
+}
+
+/// The board that was read last. A command looks at the board several times; as long as the file is the same, it is
+/// neither checked nor parsed again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LastRead(Arc<Mutex<Option<Remembered>>>);
+
+#[derive(Debug)]
+struct Remembered {
+    identity: FileIdentity,
+    /// Whatever was done to the file since shows in its identity.
+    settled: bool,
+    decoded: Decoded,
+}
+
+impl LastRead {
+    fn get(&self) -> MutexGuard<'_, Option<Remembered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The board, if the file is known to be the same without reading it.
+    fn of(&self, identity: &FileIdentity) -> Option<Decoded> {
+        let last = self.get();
+        last.as_ref()
+            .filter(|last| last.settled && identity.is_untouched_since(&last.identity))
+            .map(|last| last.decoded.clone())
+    }
+
+    /// Checks and parses these bytes, unless they are the same as before.
+    fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
+        let mut last = self.get();
+        let decoded = match last.take().filter(|last| last.decoded.text().as_bytes() == bytes) {
+            Some(same) => same.decoded,
+            None => Decoded::new(bytes)?,
+        };
+        *last = Some(Remembered { identity: identity.clone(), settled, decoded: decoded.clone() });
+        Ok(decoded)
+    }
+}
+
+/// A board as it was read.
+pub struct Snapshot {
+    pub board: Board,
+    /// What it came from.
+    pub origin: Arc<Origin>,
+    /// What a reader should be told, for example that the file was edited.
+    pub warning: Option<String>,
+    /// The version it was written in; nothing is ever written to a board of another one.
+    pub version: u64,
+}
+
+impl Snapshot {
+    /// The text it came from.
+    pub fn text(&self) -> &str {
+        self.origin.text()
+    }
+}
+
+impl Store {
+    pub(super) fn load_state(&self) -> Result<(Found, FileIdentity), StoreError> {
+        let path = self.layout().state();
+        if let Ok(identity) = FileIdentity::at(&path)
+            && let Some(decoded) = self.last_read().of(&identity)
+        {
+            return Ok((Found::Good(Box::new(decoded)), identity));
+        }
+        let now = file_clock();
+        let (bytes, identity) = match read_whole(&path, LARGEST_STATE) {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.state_missing()),
+            Err(error) if not_a_board_file(&error) => {
+                return Err(StoreError::Invalid {
+                    message: format!("{} cannot be a board: {error}", path.display()),
+                    hint: "`liza doctor` says what can be restored".to_owned(),
+                });
+            }
+            Err(error) => return Err(error).doing("read", &path),
+        };
+        match self.last_read().decode(bytes, &identity, identity.is_settled(now)) {
+            Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+            Err(why) => {
+                // Only a file that is not ours is read twice.
+                let (bytes, identity) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
+                match Decoded::new(bytes.clone()) {
+                    Ok(decoded) => Ok((Found::Good(Box::new(decoded)), identity)),
+                    Err(StateError::Older(version) | StateError::Newer(version)) if is_relabelled(&bytes) => {
+                        Ok((Found::Bad { bytes, why: StateError::Relabelled(version) }, identity))
+                    }
+                    Err(StateError::Older(version)) if self.was_published() => {
+                        Ok((Found::Bad { bytes, why: StateError::Replaced(version) }, identity))
+                    }
+                    Err(_) => Ok((Found::Bad { bytes, why }, identity)),
+                }
+            }
+        }
+    }
+
+    fn state_missing(&self) -> StoreError {
+        let layout = self.layout();
+        if layout.log().exists() || layout.images().exists() {
+            StoreError::Invalid {
+                message: format!("{} is gone, but its log or images are there", layout.state().display()),
+                hint: "`liza doctor --fix` restores it".to_owned(),
+            }
+        } else {
+            StoreError::Missing(layout.dir().to_owned())
+        }
+    }
+
+    /// The board as it is now. Reads repair nothing.
+    pub fn read(&self, needs: &Needs) -> Result<Snapshot, StoreError> {
+        self.read_with(|_| needs.clone())
+    }
+
+    /// As [`Store::read`], with the bodies chosen once the heads are known.
+    pub fn read_with(&self, needs: impl Fn(&Board) -> Needs) -> Result<Snapshot, StoreError> {
+        // The mark is read first: a board published after it is above it.
+        let mark = self.published_revision();
+        let mut tries = 0;
+        loop {
+            let (found, _) = self.load_state()?;
+            match found {
+                Found::Good(mut decoded) => {
+                    let wanted = needs(&decoded.board);
+                    decoded.load(&wanted).map_err(|why| invalid(&why))?;
+                    let warning = (decoded.board.revision < mark).then(|| {
+                        format!(
+                            "state.yaml is at revision {}, but revision {mark} was published: it was rolled back; the next command restores it",
+                            decoded.board.revision
+                        )
+                    });
+                    let (board, origin) = decoded.into_parts();
+                    return Ok(Snapshot { board, origin, warning, version: VERSION.into() });
+                }
+                Found::Bad { bytes, why: StateError::Older(version) | StateError::Newer(version) }
+                    if self.reads_any_version() =>
+                {
+                    return other_version::snapshot(&bytes, version);
+                }
+                // An editor may be in the middle of saving.
+                Found::Bad { .. } if tries < 3 => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Found::Bad { bytes, why: StateError::Edited } => {
+                    let board = crate::wire::flat::read_edited(&bytes, &crate::host::now()).map_err(|error| {
+                        StoreError::Invalid {
+                            message: format!("state.yaml was edited and cannot be read: {error}"),
+                            hint: "undo the edit, or run `liza doctor --fix` to restore the last good board (the edit is kept)".to_owned(),
+                        }
+                    })?;
+                    return Ok(Snapshot {
+                        board,
+                        origin: Origin::of_text(String::from_utf8_lossy(&bytes).into_owned()),
+                        warning: Some(format!(
+                            "{EDITED_BY_HAND}; the next command that changes the board adopts the edit or refuses it"
+                        )),
+                        version: VERSION.into(),
+                    });
+                }
+                Found::Bad { why, .. } => return Err(invalid(&why)),
+            }
+        }
+    }
+}
+
+/// Too large, a link, a pipe, a directory: not merely unreadable.
+fn not_a_board_file(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::FileTooLarge | ErrorKind::InvalidInput | ErrorKind::IsADirectory)
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// What a board that cannot be used means for the caller.
+pub fn invalid(why: &StateError) -> StoreError {
+    let hint = match why {
+        StateError::Newer(_) | StateError::Older(_) => return other_version::refusal(why),
+        StateError::Truncated
+        | StateError::NotText
+        | StateError::Edited
+        | StateError::Replaced(_)
+        | StateError::Relabelled(_)
+        | StateError::Malformed { .. } => {
+            "`liza doctor --fix` restores the last good board and keeps this file"
+        }
+        StateError::Former => {
+            "nothing was changed; `liza doctor --fix` begins a new journal from this board and keeps the old one"
+        }
+    };
+    StoreError::Invalid { message: format!("state.yaml: {why}"), hint: hint.to_owned() }
+}

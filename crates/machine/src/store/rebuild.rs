@@ -1,0 +1,244 @@
+//! The last good board can always be made again: from an image, and the records since.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use crate::board::state::JournalMark;
+use crate::board::{Board, Call, Stamp, apply, bodies_needed};
+use crate::wire::log::Record;
+use crate::wire::proof::prove;
+use crate::wire::state::{Decoded, StateError};
+
+use super::error::{IoContext, StoreError};
+use super::handle::Store;
+use super::read::LARGEST_STATE;
+
+impl Store {
+    /// Puts a board that was made again in place; what stood there is kept. A log that goes on beyond it is cut only
+    /// where nothing was published.
+    pub fn restore(&self, rebuilt: &Decoded, limit: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let mut lock = self.lock(now)?;
+        let state = self.layout().state();
+        let kept = match super::files::read_whole(&state, limit) {
+            Ok((bytes, _)) => Some(self.keep_edit(&bytes, now)?),
+            Err(_) => match std::fs::symlink_metadata(&state) {
+                // A link, a pipe, a directory or something too large: moved aside as it is.
+                Ok(_) => {
+                    let aside = self.layout().edits().join(format!("not-a-board-{}", now.monotonic));
+                    super::files::make_private_dir(&self.layout().edits())?;
+                    std::fs::rename(&state, &aside).doing("move aside", &state)?;
+                    Some(aside)
+                }
+                Err(_) => None,
+            },
+        };
+        super::files::replace(&state, rebuilt.text().as_bytes())?;
+        lock.raise_mark(rebuilt.board.revision);
+        Ok(kept)
+    }
+
+    /// Writes the note of the lock file anew, for a board known to be at this revision; what stood there is kept.
+    pub fn renew_lock_note(&self, revision: u64, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let path = self.layout().lock();
+        let readable = super::lock::LockNote::is_readable(&path);
+        let former = super::files::read_whole(&path, 1024 * 1024).ok().filter(|_| !readable);
+        let kept = match former {
+            Some((bytes, _)) if !bytes.is_empty() => Some(self.keep_edit(&bytes, now)?),
+            _ => None,
+        };
+        let mut lock = self.lock(now)?;
+        lock.raise_mark(revision);
+        lock.cut_to_note().doing("write", &path)?;
+        Ok(kept)
+    }
+
+    /// The revisions of which a whole image is kept, oldest first.
+    pub fn image_revisions(&self) -> Vec<u64> {
+        let names = super::files::names_in(&self.layout().images()).unwrap_or_default();
+        let mut found: Vec<u64> =
+            names.iter().filter_map(|name| name.strip_suffix(".yaml")?.parse().ok()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// The image of a revision, or what is wrong with it.
+    pub fn read_image(&self, revision: u64) -> Result<Decoded, String> {
+        let path = self.layout().image(revision);
+        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let decoded = Decoded::new(bytes).map_err(|error| error.to_string());
+        decoded
+            .and_then(|decoded| decoded.check_tasks().map(|()| decoded))
+            .map_err(|error| format!("image {revision}: {error}"))
+    }
+
+    /// Whether the image of a revision is the board that its record made: every byte, by hashes, without parsing its tasks.
+    pub fn check_image(&self, record: &Record, journal: &JournalMark) -> Result<(), String> {
+        let path = self.layout().image(record.revision);
+        let bytes = match super::files::read_whole(&path, LARGEST_STATE) {
+            Ok((bytes, _)) => bytes,
+            // A command has dropped it since they were listed.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        prove(&bytes, record.revision, journal, &record.board).map_err(|why| {
+            format!("the image of revision {} is not what the log makes: {why}", record.revision)
+        })
+    }
+
+    /// The board that is kept of this revision, if its file is sound; an earlier build may have kept it.
+    fn image(&self, revision: u64) -> Option<Decoded> {
+        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
+        let decoded = match Decoded::new(bytes.clone()) {
+            Err(StateError::Former) => Decoded::former(bytes),
+            decoded => decoded,
+        };
+        decoded.ok().filter(|decoded| decoded.board.revision == revision && decoded.check_tasks().is_ok())
+    }
+
+    /// Makes the board of `revision` again; without one, the newest the log knows.
+    pub fn rebuild(&self, revision: Option<u64>) -> Result<Decoded, StoreError> {
+        let nothing = |message: String| StoreError::Invalid {
+            message,
+            hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
+        };
+        let began = self.log_begins_at();
+        for start in self
+            .image_revisions()
+            .into_iter()
+            .rev()
+            .filter(|image| revision.is_none_or(|wanted| *image <= wanted))
+        {
+            let Some(image) = self.image(start) else { continue };
+            if revision == Some(start) {
+                return replay(image, &[], revision).map_err(nothing);
+            }
+            // Between it and the first record the log says nothing.
+            if start + 1 < began {
+                break;
+            }
+            let records = self.records_after(&image.board)?;
+            match replay(image, &records, revision) {
+                Ok(rebuilt) => return Ok(rebuilt),
+                Err(_) if start > 1 => continue,
+                Err(message) => return Err(nothing(message)),
+            }
+        }
+        Err(nothing(match revision {
+            Some(revision) if revision < began => format!(
+                "the log was refounded at revision {began}: of those before only the ones kept as images can be shown ({}), and {revision} is not among them",
+                listed(self.image_revisions().into_iter().filter(|image| *image < began))
+            ),
+            Some(revision) => format!("no image at or below revision {revision} is kept"),
+            None => "no image of the board is kept".to_owned(),
+        }))
+    }
+
+    /// As [`Store::rebuild`], but only if it reaches what was published.
+    pub fn rebuild_published(&self) -> Result<Decoded, StoreError> {
+        let published = self.published_revision();
+        let rebuilt = self.rebuild(None)?;
+        if rebuilt.board.revision >= published {
+            return Ok(rebuilt);
+        }
+        let newest = rebuilt.board.revision;
+        Err(StoreError::Invalid {
+            message: format!(
+                "state.yaml and log.yaml are both damaged: revision {published} was published, but image and log make only revision {newest}"
+            ),
+            hint: format!(
+                "put state.yaml or log.yaml back from a backup; `liza doctor --image {newest}` prints the newest board there is; task branches and refs in git are untouched"
+            ),
+        })
+    }
+
+    /// The revision of the first record of the log; 1 unless the log was refounded.
+    pub fn log_begins_at(&self) -> u64 {
+        let mut line = String::new();
+        let read = super::lock::open_no_follow(&self.layout().log(), std::fs::OpenOptions::new().read(true))
+            .and_then(|file| BufReader::new(file.take(LARGEST_STATE)).read_line(&mut line));
+        match read.ok().and_then(|_| Record::parse(&line, 1).ok()) {
+            Some(record) if record.refounds().is_some() => record.revision,
+            _ => 1,
+        }
+    }
+
+    /// The whole records of the log behind a board; a torn end is left out, it was never published.
+    pub fn records_after(&self, board: &Board) -> Result<Vec<Record>, StoreError> {
+        let path = self.layout().log();
+        let length = std::fs::metadata(&path).map(|meta| meta.len()).unwrap_or(0);
+        // A log that was refounded on this board begins behind it.
+        let behind = self.log_begins_at() == board.revision + 1;
+        let mark = if behind { JournalMark::default() } else { board.journal.clone() };
+        if length <= mark.length {
+            return Ok(Vec::new());
+        }
+        let text = self.read_log_text(length)?;
+        let start = usize::try_from(mark.length).unwrap_or(usize::MAX);
+        let Some(tail) = text.get(start..) else { return Ok(Vec::new()) };
+        let whole = tail.rfind('\n').map_or(0, |at| at + 1);
+        crate::wire::log::read_chain(&tail[..whole], mark.hash)
+            .map_err(|error| super::log_file::log_broken(&error))
+    }
+}
+
+fn listed(revisions: impl Iterator<Item = u64>) -> String {
+    let all: Vec<u64> = revisions.collect();
+    match &all[..] {
+        [] => "there are none".to_owned(),
+        [one] => one.to_string(),
+        // Images are kept one after the other.
+        [first, .., last] => format!("{first} to {last}"),
+    }
+}
+
+/// Plays records on top of a board and checks each result against the hash its record holds.
+pub fn replay(from: Decoded, records: &[Record], until: Option<u64>) -> Result<Decoded, String> {
+    let end = records.iter().position(|record| until.is_some_and(|until| record.revision > until));
+    let records = &records[..end.unwrap_or(records.len())];
+    // Each board as its command had it, fresh from the file, is slower by far and asked only where the quick way fails.
+    let decoded = played(from.clone(), records, false).or_else(|_| played(from, records, true))?;
+    if let Some(wanted) = until
+        && decoded.board.revision != wanted
+    {
+        return Err(format!("the log ends at revision {}, before {wanted}", decoded.board.revision));
+    }
+    Ok(decoded)
+}
+
+fn played(mut at: Decoded, records: &[Record], read_each: bool) -> Result<Decoded, String> {
+    for record in records {
+        advance(&mut at, record)?;
+        if read_each {
+            at = written(&at)?;
+        }
+    }
+    if records.is_empty() || read_each { Ok(at) } else { written(&at) }
+}
+
+/// Makes one more record's change in memory; the text stays that of the board it began with.
+fn advance(decoded: &mut Decoded, record: &Record) -> Result<(), String> {
+    let say = |what: String| format!("revision {}: {what}", record.revision);
+    let needs = bodies_needed(&decoded.board, &record.what, &record.by);
+    decoded.load(&needs).map_err(|error| say(error.to_string()))?;
+    let call = Call::new(record.by.clone(), &record.at, &record.world);
+    apply(&mut decoded.board, &record.what, &call, record.request.as_ref())
+        .map_err(|refusal| say(format!("its transition is refused on replay: {refusal}")))?;
+    let content = decoded.content().map_err(|error| say(error.to_string()))?;
+    if content.hash != record.board {
+        return Err(say("replaying it gives another board".to_owned()));
+    }
+    let (line, hash) = record.line();
+    let journal = &mut decoded.board.journal;
+    let before = if record.refounds().is_some() { 0 } else { journal.length };
+    *journal = JournalMark { length: before + line.len() as u64, hash };
+    Ok(())
+}
+
+/// The board as it is read once it is written.
+fn written(decoded: &Decoded) -> Result<Decoded, String> {
+    let board = &decoded.board;
+    let say = |what: String| format!("revision {}: {what}", board.revision);
+    let content = decoded.content().map_err(|error| say(error.to_string()))?;
+    let state = content.under(board.revision, &board.journal).map_err(|error| say(error.to_string()))?;
+    Decoded::new(state.text().into_bytes()).map_err(|error| say(error.to_string()))
+}

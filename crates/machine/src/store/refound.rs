@@ -1,0 +1,215 @@
+//! A log that is lost or broken while the board is whole: told apart from a damaged board, and begun anew if a person
+//! wants it.
+//!
+//! Two files are replaced, so there is an order. What is left of the old log is kept; the board stays as an image; then
+//! the new log takes its place, with one record that follows no other; then the board that names it is published by a
+//! rename. Whoever dies on the way leaves the old board and a log it does not name, as before, and the next try goes on
+//! with the record it finds.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use crate::board::rules::RefoundLog;
+use crate::board::state::JournalMark;
+use crate::board::{Actor, Board, Call, Stamp, Transition, World, apply};
+use crate::host::crash;
+use crate::wire::log::{NO_RECORD, Record, check_chain};
+use crate::wire::state::{Decoded, StateError, hash};
+
+use super::commit::cannot_write;
+use super::error::{IoContext, StoreError};
+use super::files::{FileIdentity, make_private_dir, read_whole, replace, sync_dir, write_new};
+use super::handle::Store;
+use super::log_file::{LOG_GONE, records_gone};
+use super::read::{Found, invalid};
+
+/// A log grows for as long as the board is used; only memory bounds it.
+const LARGEST_LOG: u64 = 1 << 40;
+
+/// What is wrong with the log of a board that is whole.
+#[derive(Debug)]
+pub struct LogDamage {
+    pub what: String,
+    /// Records are missing at its end, or all of them are.
+    pub lost: bool,
+    /// No command can change the board as long as it lasts.
+    pub stops: bool,
+}
+
+/// A log begun anew.
+pub struct Refounded {
+    pub revision: u64,
+    /// Where what was left of the old one is kept.
+    pub kept: Option<PathBuf>,
+}
+
+impl Store {
+    /// Whether the log is the one this board names. Records behind it are none of its damage: there the board was rolled
+    /// back, or a command died.
+    pub fn log_damage(&self, board: &Board) -> Result<Option<LogDamage>, StoreError> {
+        Ok(damage(board, self.log_bytes()?.as_deref()))
+    }
+
+    /// Whether an earlier build of this version wrote the board: its journal cannot be continued, only begun anew.
+    pub fn is_of_earlier_build(&self) -> bool {
+        matches!(self.load_state(), Ok((Found::Bad { why: StateError::Former, .. }, _)))
+    }
+
+    /// None, if there is no such file.
+    fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.layout().log();
+        match read_whole(&path, LARGEST_LOG) {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing("read", &path),
+        }
+    }
+
+    /// Begins the log anew behind the present board. Nothing happens if the log turns out to be whole.
+    pub fn refound_log(&self, now: &Stamp) -> Result<Option<Refounded>, StoreError> {
+        let mut lock = self.lock(now)?;
+        let (found, identity) = self.load_state()?;
+        // Written anew: the first record vouches for the hash of every task.
+        let (decoded, former) = match found {
+            Found::Good(decoded) => (decoded.rewritten(), false),
+            Found::Bad { bytes, why: StateError::Former } => (Decoded::former(bytes), true),
+            Found::Bad { why, .. } => (Err(why), false),
+        };
+        let decoded = decoded.map_err(|why| invalid(&why))?;
+        if decoded.board.revision < lock.mark() {
+            return Err(StoreError::Invalid {
+                message: format!(
+                    "state.yaml is at revision {}, but revision {} was published: only the newest board can begin a log",
+                    decoded.board.revision,
+                    lock.mark()
+                ),
+                hint: "put state.yaml or log.yaml back from a backup".to_owned(),
+            });
+        }
+        let bytes = self.log_bytes()?;
+        let reason = match damage(&decoded.board, bytes.as_deref()) {
+            Some(damage) => damage.what,
+            None if former => "an earlier build of liza wrote it, and hashed the board as a whole".to_owned(),
+            None => return Ok(None),
+        };
+        let ready = || {
+            let there = FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
+            if there == identity && lock.still_counts() {
+                return Ok(());
+            }
+            Err(StoreError::Invalid {
+                message: "state.yaml or its lock was changed by another program meanwhile".to_owned(),
+                hint: "run `liza doctor` again".to_owned(),
+            })
+        };
+        let begun = bytes.as_deref().and_then(|bytes| begun_before(&decoded, bytes));
+        let record = match begun {
+            Some(record) => record,
+            None => {
+                let kept = self.keep_log(decoded.board.revision, bytes.as_deref())?;
+                crash::point("refound.kept");
+                first_record(&decoded, reason, kept, now)
+            }
+        };
+        let text = text_after(&decoded, &record)?;
+        let image = self.layout().image(decoded.board.revision);
+        make_private_dir(&self.layout().images())?;
+        replace(&image, decoded.text().as_bytes())?;
+        crash::point("refound.image");
+        ready()?;
+        replace(&self.layout().log(), record.line().0.as_bytes())?;
+        crash::point("refound.log");
+        ready()?;
+        replace(&self.layout().state(), text.as_bytes())?;
+        crash::point("refound.state");
+        lock.raise_mark(record.revision);
+        let kept = record.refounds().and_then(|refound| refound.kept.as_ref());
+        Ok(Some(Refounded { revision: record.revision, kept: kept.map(|kept| self.dir().join(kept)) }))
+    }
+
+    /// Keeps what is left of the log; a try that died has perhaps kept it already.
+    fn keep_log(&self, revision: u64, bytes: Option<&[u8]>) -> Result<Option<String>, StoreError> {
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else { return Ok(None) };
+        let edits = self.layout().edits();
+        make_private_dir(&edits)?;
+        let name = format!("log-until-{revision}-{}.yaml", &hash(bytes)[..16]);
+        let path = edits.join(&name);
+        match read_whole(&path, LARGEST_LOG) {
+            Ok((there, _)) if there == bytes => {}
+            // Half written.
+            Ok(_) => replace(&path, bytes)?,
+            Err(_) => write_new(&path, bytes)?,
+        }
+        sync_dir(&edits).doing("sync", &edits)?;
+        let path = edits.strip_prefix(self.dir()).unwrap_or(&edits).join(name);
+        Ok(Some(path.display().to_string()))
+    }
+}
+
+fn first_record(decoded: &Decoded, reason: String, kept: Option<String>, now: &Stamp) -> Record {
+    Record {
+        revision: decoded.board.revision + 1,
+        prev: NO_RECORD.to_owned(),
+        by: Actor::Human,
+        at: now.clone(),
+        world: World::default(),
+        request: None,
+        what: Transition::from(RefoundLog::of(&decoded.board, reason, kept)),
+        board: decoded.board_hash(),
+    }
+}
+
+/// The board that the record makes, as it is written.
+fn text_after(decoded: &Decoded, record: &Record) -> Result<String, StoreError> {
+    let mut after = decoded.clone();
+    apply(&mut after.board, &record.what, &Call::new(record.by.clone(), &record.at, &record.world), None)?;
+    let content = after.content().map_err(cannot_write)?;
+    let (line, hash) = record.line();
+    let journal = JournalMark { length: line.len() as u64, hash };
+    Ok(content.under(after.board.revision, &journal).map_err(cannot_write)?.text())
+}
+
+/// The record of a try that died between log and board.
+fn begun_before(decoded: &Decoded, bytes: &[u8]) -> Option<Record> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    if text.find('\n').map(|at| at + 1) != Some(text.len()) {
+        return None;
+    }
+    let record = Record::parse(text, decoded.board.revision + 1).ok()?;
+    let follows = record.revision == decoded.board.revision + 1 && record.board == decoded.board_hash();
+    (follows
+        && record.refounds().is_some()
+        && record.line().0 == text
+        && text_after(decoded, &record).is_ok())
+    .then_some(record)
+}
+
+fn damage(board: &Board, bytes: Option<&[u8]>) -> Option<LogDamage> {
+    let mark = &board.journal;
+    let lost = |what: String| Some(LogDamage { what, lost: true, stops: true });
+    let Some(bytes) = bytes else { return lost(LOG_GONE.to_owned()) };
+    let actual = bytes.len() as u64;
+    if actual < mark.length {
+        return lost(records_gone(actual, mark.length));
+    }
+    let (committed, tail) = bytes.split_at(usize::try_from(mark.length).unwrap_or(bytes.len()));
+    // Only the length is looked at by every command.
+    let broken = |what: String| {
+        Some(LogDamage { what: format!("log.yaml: {what}"), lost: false, stops: !tail.is_empty() })
+    };
+    let Ok(text) = std::str::from_utf8(committed) else { return broken("it is not valid UTF-8".to_owned()) };
+    if let Err(error) = check_chain(text, NO_RECORD.to_owned(), None) {
+        return broken(error.to_string());
+    }
+    let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+    if hash(&text.as_bytes()[last..]) != mark.hash {
+        return broken(format!("its record {} is not the one the board was made by", board.revision));
+    }
+    // A record that a command died over, or several of a board that was rolled back: both follow. So does a torn one.
+    let first = tail.split_inclusive(|byte| *byte == b'\n').next()?;
+    let first = String::from_utf8_lossy(first);
+    if !first.ends_with('\n') || check_chain(&first, mark.hash.clone(), Some(board.revision)).is_ok() {
+        return None;
+    }
+    broken(format!("what stands behind record {} does not follow it", board.revision))
+}

@@ -1,0 +1,63 @@
+//! What is written for people and other programs: reports, bundles, and views of the board.
+
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+use super::files::{make_private_dir, make_private_dirs, publish_new, replace, replace_disposable};
+use super::handle::Store;
+
+impl Store {
+    pub fn report_file(&self, name: &str) -> PathBuf {
+        self.layout().reports().join(name)
+    }
+
+    /// Where the reports are, for messages.
+    pub fn reports_shown(&self) -> String {
+        self.layout().reports().display().to_string()
+    }
+
+    /// Writes a report, also over one of that name.
+    pub fn write_report(&self, name: &str, text: &str) -> Result<PathBuf, StoreError> {
+        make_private_dir(&self.layout().reports())?;
+        let path = self.report_file(name);
+        replace(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Writes a report unless there is one of that name. Says whether it is new.
+    pub fn publish_report(&self, name: &str, text: &str) -> Result<(PathBuf, bool), StoreError> {
+        make_private_dir(&self.layout().reports())?;
+        let path = self.report_file(name);
+        let new = publish_new(&path, text.as_bytes())?;
+        Ok((path, new))
+    }
+
+    pub fn has_bundle(&self, name: &str) -> bool {
+        self.layout().bundles().join(name).symlink_metadata().is_ok()
+    }
+
+    /// Keeps a bundle or what was said of one; none, if that name is taken.
+    pub fn publish_bundle(&self, name: &str, bytes: &[u8]) -> Result<Option<PathBuf>, StoreError> {
+        let dir = self.layout().bundles();
+        make_private_dirs(&dir)?;
+        let path = dir.join(name);
+        Ok(publish_new(&path, bytes)?.then_some(path))
+    }
+
+    /// The work graph as a file.
+    pub fn write_graph(&self, id: &str, text: &str) -> Result<(), StoreError> {
+        write_view(&self.layout().graph(id), text)
+    }
+
+    /// The table of locks as a file.
+    pub fn write_lock_table(&self, text: &str) -> Result<(), StoreError> {
+        write_view(&self.layout().lock_table(), text)
+    }
+}
+
+fn write_view(path: &Path, text: &str) -> Result<(), StoreError> {
+    if let Some(dir) = path.parent() {
+        make_private_dir(dir)?;
+    }
+    replace_disposable(path, text.as_bytes())
+}

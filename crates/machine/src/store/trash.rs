@@ -1,0 +1,175 @@
+//! The trash: what was removed stays here for a while. Emptying it is the only real deletion there is.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::board::Wall;
+use crate::host::crash;
+
+use super::error::{IoContext, StoreError};
+use super::files::{make_private_dirs, names_in};
+use super::machine::Machine;
+
+/// The file in a removed thing's directory that says where it came from.
+pub const ORIGIN: &str = "origin";
+/// What was removed, and git's record of it where it was a worktree.
+pub const TREE: &str = "tree";
+pub const RECORD: &str = "record";
+/// How the name of something half deleted begins.
+const GOING: &str = ".going-";
+
+/// One removed thing.
+#[derive(Debug, Serialize)]
+pub struct Removed {
+    pub name: String,
+    pub path: PathBuf,
+    /// Where it came from, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<PathBuf>,
+    pub kind: Kind,
+    pub bytes: u64,
+    /// When it was put here, by the clock of then.
+    pub since: Wall,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Worktree,
+    /// Git's half-made record of a worktree.
+    Record,
+    Files,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Worktree => "worktree",
+            Self::Record => "record",
+            Self::Files => "files",
+        }
+    }
+}
+
+impl Removed {
+    /// How long it has been here. A clock that went back makes it young, never old.
+    pub fn age_seconds(&self, now: Wall) -> u64 {
+        u64::try_from(now.since(self.since)).unwrap_or(0)
+    }
+
+    pub fn older_than(&self, days: u64, now: Wall) -> bool {
+        // What looks as if it came from the future was put here under another clock: nobody knows how old it is.
+        now.0 >= self.since.0 && self.age_seconds(now) >= days.saturating_mul(86_400)
+    }
+}
+
+impl Machine {
+    /// Everything in the trash, by name.
+    pub fn removed(&self) -> Result<Vec<Removed>, StoreError> {
+        let dir = self.trash();
+        let mut found = Vec::new();
+        for name in names_in(dir).doing("read", dir)? {
+            if name.starts_with(GOING) {
+                continue;
+            }
+            let path = dir.join(&name);
+            let meta = fs::symlink_metadata(&path).doing("look at", &path)?;
+            let origin = fs::read_to_string(path.join(ORIGIN))
+                .ok()
+                .map(|text| PathBuf::from(text.trim_end_matches('\n')));
+            let there = |part: &str| fs::symlink_metadata(path.join(part)).is_ok();
+            let kind = match (there(TREE), there(RECORD)) {
+                (true, true) => Kind::Worktree,
+                (false, true) => Kind::Record,
+                _ => Kind::Files,
+            };
+            // A file moved here keeps the time of its last change; the move itself is in the other one.
+            let since = Wall(meta.mtime().max(meta.ctime()));
+            found.push(Removed { bytes: bytes_of(&path), since, name, path, origin, kind });
+        }
+        Ok(found)
+    }
+
+    /// Moves files into the trash, with word of where they were. Gives where they are now.
+    pub fn put_into_trash(&self, path: &Path, name: &str) -> Result<PathBuf, StoreError> {
+        let trash = self.trash();
+        make_private_dirs(trash)?;
+        let mut number = 0_u64;
+        let bin = loop {
+            let bin = trash.join(if number == 0 { name.to_owned() } else { format!("{name}~{number}") });
+            match fs::create_dir(&bin) {
+                Ok(()) => break bin,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error).doing("make the directory", &bin),
+            }
+        };
+        let origin = bin.join(ORIGIN);
+        fs::write(&origin, format!("{}\n", path.display())).doing("write", &origin)?;
+        fs::rename(path, bin.join(TREE)).doing("move to the trash", path)?;
+        Ok(bin)
+    }
+
+    /// Deletes something from the trash for good. Under another name first, so that a death in the middle leaves no
+    /// half that looks whole.
+    pub fn delete_removed(&self, removed: &Removed) -> Result<(), StoreError> {
+        let going = self.trash().join(format!("{GOING}{}", removed.name));
+        if fs::symlink_metadata(&going).is_ok() {
+            delete(&going)?;
+        }
+        match fs::rename(&removed.path, &going) {
+            // Somebody took it out meanwhile, or deleted it.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            other => other.doing("delete", &removed.path)?,
+        }
+        crash::point("trash.going");
+        delete(&going)
+    }
+
+    /// Ends deletions that somebody began and did not finish.
+    pub fn finish_deletions(&self) -> Result<(), StoreError> {
+        let dir = self.trash();
+        for name in names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING)) {
+            delete(&dir.join(name))?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes a directory or file; directories that were made read-only are opened first.
+fn delete(path: &Path) -> Result<(), StoreError> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).doing("delete", path),
+    };
+    if !meta.is_dir() {
+        return fs::remove_file(path).doing("delete", path);
+    }
+    if fs::remove_dir_all(path).is_ok() {
+        return Ok(());
+    }
+    for entry in walkdir::WalkDir::new(path).follow_links(false).into_iter().filter_entry(|entry| {
+        if entry.file_type().is_dir() {
+            let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
+        }
+        true
+    }) {
+        drop(entry);
+    }
+    fs::remove_dir_all(path).doing("delete", path)
+}
+
+/// What a file or directory takes up on disk, links not followed.
+pub fn bytes_of(path: &Path) -> u64 {
+    walkdir::WalkDir::new(path)
+        .follow_links(false)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|meta| meta.blocks() * 512)
+        .sum()
+}

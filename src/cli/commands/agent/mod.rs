@@ -1,0 +1,18 @@
+mod heartbeat;
+mod list;
+mod register;
+mod retire;
+mod run;
+
+crate::cli::session::commands! {
+    /// Identities of agents
+    ///
+    /// Example: liza agent list
+    pub enum AgentCommand {
+        Register(register::RegisterArgs),
+        List(list::ListArgs),
+        Heartbeat(heartbeat::HeartbeatArgs),
+        Retire(retire::RetireArgs),
+        Run(run::RunArgs),
+    }
+}

@@ -1,0 +1,17 @@
+use crate::cli::prelude::*;
+
+/// End an agent's identity; its reserved tasks become free
+///
+/// Example: liza agent retire coder-1
+#[derive(Args)]
+pub struct RetireArgs {
+    /// The agent
+    pub id: AgentId,
+}
+
+impl OnBoard for RetireArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        session.commit(RetireAgent { id: id.clone() }, |_| format!("{id} is retired"))
+    }
+}

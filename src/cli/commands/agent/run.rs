@@ -1,0 +1,80 @@
+use crate::cli::prelude::*;
+use crate::supervise::explain::explain;
+use crate::supervise::runner::{Left, Options, Runner};
+
+/// Supervise one agent: wait for work, claim it, start the agent on it, and judge what it left
+///
+/// The agent's command comes from `provider`, `roles` and `team` in liza.yaml, or from --provider. It runs in the
+/// task's worktree, in a process group of its own; its output is kept under .liza/runs. The runner renews the lease while
+/// the agent lives, saves uncommitted work, and merges what its reviewer approved. Ends at ABORT (exit 5), at a signal, or
+/// after three crashes in five minutes (exit 1).
+///
+/// Example: liza agent run --role coder --explain
+#[derive(Args)]
+pub struct RunArgs {
+    /// As what it works
+    #[arg(long)]
+    pub role: Role,
+    /// Its name (default: the role and the first number whose runner is not alive)
+    #[arg(long)]
+    pub id: Option<AgentId>,
+    /// By which agent command it is played
+    #[arg(long)]
+    pub provider: Option<String>,
+    /// Leave after one piece of work, or at once if there is none
+    #[arg(long)]
+    pub once: bool,
+    /// Work on this task only
+    #[arg(long, value_name = "TASK")]
+    pub task: Option<TaskId>,
+    /// Show what would be started, and start nothing
+    #[arg(long)]
+    pub explain: bool,
+    /// The `liza run` it belongs to
+    #[arg(long, hide = true)]
+    pub parent: Option<u32>,
+    /// Occasions a planner is woken for
+    #[arg(long, hide = true)]
+    pub woken: Vec<String>,
+}
+
+impl OnBoard for RunArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        // Where there is no board, that is what is said.
+        session.ctx.read(&Needs::Nothing)?;
+        session.people_only("run agents")?;
+        session.known_role(&self.role)?;
+        let options = Options {
+            role: self.role.clone(),
+            id: self.id.clone(),
+            provider: self.provider.clone(),
+            once: self.once,
+            task: self.task.clone(),
+            woken: self.woken.clone(),
+            parent: self.parent,
+        };
+        if self.explain {
+            let explained = explain(&session.ctx, &options)?;
+            return Ok(Answer::new(explained.data, explained.text));
+        }
+        let sink = session.ui.event_sink();
+        let mut runner = Runner::start(&session.ctx, options, sink)?;
+        let id = runner.agent().clone();
+        let mut answer = Answer::new(json!({ "agent": id }), String::new());
+        match runner.run()? {
+            Left::Done | Left::NothingToDo => {}
+            Left::Signal(signal) => answer.exit = exit_code(signal),
+            Left::Aborted(why) => {
+                return Err(Failure::new(Code::Switched, why)
+                    .hint("work in progress is kept; `liza resume` takes the switch away"));
+            }
+            Left::GaveUp(why) => {
+                let again = format!("liza agent run --id {id} --role {}", self.role);
+                let text = format!("{id} is not started again: {why}");
+                return Err(Failure::new(ErrorCode::RefusedCrashLoop, text)
+                    .hint(format!("its output is under .liza/runs; then `{again}`")));
+            }
+        }
+        Ok(answer)
+    }
+}

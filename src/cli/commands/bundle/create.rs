@@ -1,0 +1,31 @@
+use super::listed;
+use crate::cli::prelude::*;
+
+/// Make a .patchbundle.json file from what a task's branch changes
+///
+/// It stands in .liza/bundles under the next free number of the day, and also where --out says. Work that is not committed is
+/// not in it.
+///
+/// Example: liza bundle create t1
+#[derive(Args)]
+pub struct CreateArgs {
+    /// The task
+    pub task: TaskId,
+    /// Where to write it as well; nothing may be there yet
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+impl OnBoard for CreateArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.task;
+        session.seal_request()?;
+        let (data, revision) = bundle::create(&session.ctx, id, self.out.as_deref())?;
+        let left_out = match data.uncommitted.len() {
+            0 => String::new(),
+            count => format!("\n{count} files of the worktree are not committed, and so not in it"),
+        };
+        let told = format!("{}: {}{}{left_out}", data.bundle, data.path.display(), listed(&data.files));
+        Ok(Answer::new(data, told).at(revision))
+    }
+}

@@ -1,0 +1,30 @@
+mod apply;
+mod check;
+mod create;
+mod review;
+
+use crate::cli::prelude::*;
+
+commands! {
+    /// Work as a file: make a patch bundle from a task, check, review or apply one
+    ///
+    /// Example: liza bundle create t1
+    pub enum BundleCommand {
+        Create(create::CreateArgs),
+        Check(check::CheckArgs),
+        Review(review::ReviewArgs),
+        Apply(apply::ApplyArgs),
+    }
+}
+
+fn listed(files: &[String]) -> String {
+    files.iter().map(|name| format!("\n  {}", shown_line(name))).collect()
+}
+
+/// A request is about the file as it was, not about its name.
+fn seal_bytes(session: &mut Session, bytes: &[u8]) {
+    if let Some(request) = &mut session.ctx.request {
+        let both = format!("{}{}", request.digest, crate::wire::bundle::checksum(bytes));
+        request.digest = crate::wire::bundle::checksum(both.as_bytes());
+    }
+}

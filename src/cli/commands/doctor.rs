@@ -1,0 +1,116 @@
+use crate::cli::prelude::*;
+use crate::flow::doctor::{Listed, examine, listing};
+use crate::flow::restore;
+use crate::text::list_words;
+
+/// Say what is wrong, why it matters and what --fix would do
+///
+/// Exit 1 if anything is left. Nothing that is the only copy of work is removed. --dry-run changes nothing.
+///
+/// Example: liza doctor --fix
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// Mend what can be mended; what is replaced is kept under .liza/edits
+    #[arg(long)]
+    pub fix: bool,
+    /// Say what --fix would do, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the board of this revision instead, made again from image and log
+    #[arg(long, value_name = "REVISION", conflicts_with = "fix", add = Completer::Revisions)]
+    pub image: Option<u64>,
+    /// Bring the plan of this revision back as a new change; what happened since in git and reviews stays
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["fix", "image"], add = Completer::Revisions)]
+    pub restore: Option<u64>,
+}
+
+impl OnBoard for DoctorArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        if let Some(revision) = self.image {
+            let rebuilt = session.ctx.store.rebuild(Some(revision))?;
+            let text = rebuilt.text().to_owned();
+            return Ok(Answer::new(json!({ "revision": revision, "state": text }), text).at(revision));
+        }
+        if let Some(revision) = self.restore {
+            return bring_back(session, revision, self.dry_run);
+        }
+        let fix = self.fix && !self.dry_run;
+        if fix && !session.ctx.is_human() {
+            return Err(Failure::new(Code::HumanOnly, "only a person may mend the board")
+                .hint("`liza doctor` without --fix only looks"));
+        }
+        let findings = examine(&session.ctx, fix)?;
+        let mut text = String::new();
+        for finding in &findings {
+            let mark = if finding.fixed { "fixed" } else { "found" };
+            let by = if finding.fixable { "--fix" } else { "to do" };
+            text.line(format!("{mark}: {}\n  why it matters: {}", finding.what, finding.why));
+            text.line(format!("  {by}: {}", finding.remedy));
+        }
+        if findings.is_empty() {
+            text.push_str("nothing is wrong");
+        }
+        // A liza.yaml that cannot be read is among the findings already.
+        let providers = listing(&session.ctx).unwrap_or_default();
+        if let Some(note) = provider_note(&providers) {
+            text = format!("{}\n{note}", text.trim_end());
+        }
+        let left = findings.iter().filter(|finding| !finding.fixed).count();
+        let data = json!({ "findings": findings, "left": left, "providers": providers });
+        Ok(Answer::new(data, text).exit(if left > 0 { Class::Refused.exit() } else { DONE }))
+    }
+}
+
+/// Which agent commands this machine has, for those who use any.
+fn provider_note(providers: &[Listed]) -> Option<String> {
+    providers.iter().find(|one| one.used)?;
+    let here = providers.iter().filter(|one| one.installed.is_some());
+    let words: Vec<String> = here
+        .map(|one| format!("{}{}", shown_line(&one.name), if one.used { " (used)" } else { "" }))
+        .collect();
+    (!words.is_empty()).then(|| format!("note: agent commands installed here: {}", list_words(words)))
+}
+
+fn bring_back(session: &mut Session, revision: u64, dry_run: bool) -> Result<Answer, Failure> {
+    let ctx = &session.ctx;
+    let plan = restore::plan(ctx, revision)?;
+    let mut text = String::new();
+    let verb = if dry_run { "would be" } else { "is" };
+    for back in &plan.tasks {
+        let words = if back.text { ", with its former text" } else { "" };
+        text.line(format!("{}: {} -> {}{words}", back.id, back.from, back.to));
+    }
+    for (changed, name) in [(plan.goal, "the goal"), (plan.config, "the configuration")] {
+        if changed {
+            text.line(format!("{name} {verb} that of revision {revision}"));
+        }
+    }
+    for (ids, why) in [
+        (&plan.landed, "landed since, and stay MERGED"),
+        (&plan.added, "were added since, and stay as they are"),
+        (&plan.left, "have left the board since, and stay in the archive"),
+    ] {
+        if !ids.is_empty() {
+            text.line(format!("{}: {why}", commas(ids)));
+        }
+    }
+    if let Some(broken) = &plan.broken {
+        text.line(format!("the present file {verb} kept under .liza/edits, and replaced: {broken}"));
+    }
+    let mut data = serde_json::to_value(&plan).unwrap_or_default();
+    if plan.is_empty() {
+        text.line(format!("nothing else differs from revision {revision}"));
+    }
+    if dry_run {
+        return Ok(Answer::new(data, text).at(plan.on));
+    }
+    let before = plan.on;
+    let now = restore::carry_out(ctx, plan)?;
+    text.push_str(&if now == before {
+        "so nothing was to be brought back".to_owned()
+    } else {
+        format!("brought back as revision {now}; nothing of what happened since is lost: `liza log`")
+    });
+    data["now"] = json!(now);
+    Ok(Answer::new(data, text).at(now))
+}

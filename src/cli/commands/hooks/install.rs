@@ -1,0 +1,59 @@
+use crate::cli::prelude::*;
+use crate::flow::hooks::install;
+
+/// Put liza's block into pre-commit, commit-msg, pre-push and reference-transaction, before what is there
+///
+/// Where git really looks for hooks. Existing hooks stay and run after it. If core.hooksPath leads elsewhere, or husky,
+/// lefthook or pre-commit own the hooks, nothing is installed and the lines to add are printed. Twice is once.
+///
+/// Example: liza hooks install
+#[derive(Args)]
+pub struct InstallArgs {
+    /// Where somebody else owns the hooks: install those it leaves alone
+    #[arg(long)]
+    pub beside: bool,
+}
+
+impl OnBoard for InstallArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let (data, text) = install_now(&session.ctx, self.beside)?;
+        Ok(Answer::new(data, text))
+    }
+}
+
+/// Also for `init --hooks`.
+pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failure> {
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(ErrorCode::IoFailed, format!("liza cannot tell where it is: {error}"))
+    })?;
+    let installed = install::install(ctx, &program, beside)?;
+    let mut text = String::new();
+    for done in &installed.done {
+        text.line(format!("{}: {} ({})", done.hook.name(), done.what, done.path.display()));
+    }
+    if let Some(manager) = &installed.manager {
+        text.line(format!("{} owns the hooks: {}", manager.name, manager.why));
+        let left: Vec<&str> = manager.leaves.iter().map(|hook| hook.name()).collect();
+        match (installed.done.is_empty(), beside) {
+            (false, _) => text.push_str("For the others, "),
+            (true, true) => {
+                text.push_str(&format!("Nothing was installed: {} leaves none alone. ", manager.name))
+            }
+            (true, false) => text.push_str("Nothing was installed. "),
+        }
+        if installed.done.is_empty() {
+            text.push_str("To have liza's checks, ");
+        }
+        text.push_str(&manager.lines);
+        if installed.done.is_empty() && !left.is_empty() {
+            let (left, name) = (left.join(", "), manager.name);
+            text.line(format!("`liza hooks install --beside` adds {left}, which {name} leaves alone."));
+        }
+        text.line("`liza hooks status` says when they fire.");
+    }
+    let data = json!({
+        "hooks": installed.done, "manager": installed.manager.as_ref().map(|manager| manager.name),
+        "lines": installed.manager.as_ref().map(|manager| manager.lines.clone()),
+    });
+    Ok((data, text))
+}

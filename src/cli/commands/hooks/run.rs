@@ -1,0 +1,121 @@
+use crate::cli::prelude::*;
+use crate::flow::context::token_hash;
+use crate::flow::hooks::judge::{Asked, judge};
+use crate::flow::hooks::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
+
+/// What the hooks call: says yes (exit 0) or no (exit 1, 3 or 6)
+///
+/// Reads only. pre-commit: no liza files, and in a task's worktree checkpoint, lease and scope. commit-msg: no trailers
+/// of liza's own. pre-push: no unmerged task branches. reference-transaction: the integration branch moves only as an
+/// open intent says.
+///
+/// Example: liza hooks run pre-commit
+#[derive(Args)]
+pub struct RunArgs {
+    /// pre-commit, commit-msg, pre-push or reference-transaction
+    pub name: Hook,
+    /// The hook's own file, by which the repository is found
+    #[arg(long, value_name = "PATH")]
+    pub hook: Option<PathBuf>,
+    /// The integration branch, as the hook's file has it
+    #[arg(long, value_name = "BRANCH", hide = true)]
+    pub branch: Option<String>,
+    /// What git gave the hook
+    #[arg(last = true)]
+    pub args: Vec<String>,
+}
+
+impl Execute for RunArgs {
+    /// Answers git. Takes no identity check of its own: git's children lack the token.
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
+        let ui = call.ui;
+        let hook = self.name;
+        if let Some(note) = std::env::var_os(PROBE).filter(|note| !note.is_empty()) {
+            use std::io::Write as _;
+            let told = std::fs::OpenOptions::new().append(true).open(&note);
+            let _ = told.and_then(|mut file| writeln!(file, "{}", hook.name()));
+            return Ok(Answer::new(json!({ "probe": hook.name() }), "").exit(PROBED));
+        }
+        bound();
+        let judged = [Class::Refused, Class::Stale, Class::Tier0, Class::Board];
+        match ask(hook, self, ui) {
+            Ok(()) => Ok(Answer::new(json!({ "hook": hook.name(), "allowed": true }), "")),
+            Err(failure) if hook == Hook::ReferenceTransaction => Err(failure),
+            Err(failure) if judged.contains(&failure.code.class()) => Err(failure),
+            // What cannot be judged passes: submit and merge look again.
+            Err(failure) => {
+                if failure.code != ErrorCode::UsageNoBoard {
+                    ui.narrate(&format!("{} could not be checked: {}", hook.name(), failure.message));
+                }
+                let data = json!({ "hook": hook.name(), "allowed": true, "unchecked": failure.message });
+                Ok(Answer::new(data, ""))
+            }
+        }
+    }
+}
+
+/// A hook that hangs would hang everybody's git: after its time this process ends as one that gave no answer.
+fn bound() {
+    let told = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok());
+    let seconds = told.filter(|seconds| (1..100).contains(seconds)).unwrap_or(DEFAULT_TIMEOUT);
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(seconds));
+        std::process::exit(124);
+    });
+}
+
+fn ask(hook: Hook, args: &RunArgs, ui: Ui) -> Result<(), Failure> {
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failure::new(ErrorCode::IoFailed, format!("the current directory cannot be told: {error}"))
+    })?;
+    // The board of the repository the hook stands in: what the environment says must not lead to another one.
+    let beside_hook = args.hook.as_deref().and_then(|hook| cwd.join(hook).canonicalize().ok());
+    let narrator: Rc<dyn Fn(&str)> = Rc::new(move |text: &str| ui.narrate(text));
+    let from_hook = beside_hook
+        .as_deref()
+        .and_then(|hook| hook.parent()?.parent())
+        .and_then(|dir| Context::open(dir, &Caller::default(), Rc::clone(&narrator)).ok());
+    let ctx = match from_hook {
+        Some(ctx) => ctx,
+        None => Context::open(&cwd, &Caller::default(), narrator)?,
+    };
+    let text = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let token = text("LIZA_AGENT_TOKEN").or_else(|| {
+        let file = text("LIZA_AGENT_TOKEN_FILE")?;
+        std::fs::read_to_string(file).ok().map(|token| token.trim().to_owned())
+    });
+    let claim = text("LIZA_CLAIM").and_then(|claim| {
+        let (task, epoch) = claim.rsplit_once(':')?;
+        Some((TaskId::new(task).ok()?, epoch.parse().ok()?))
+    });
+    let asked = Asked {
+        args: args.args.clone(),
+        stdin: stdin_of(hook)?,
+        branch: args.branch.clone(),
+        cwd,
+        index: std::env::var_os("GIT_INDEX_FILE"),
+        agent: text("LIZA_AGENT_ID").and_then(|id| AgentId::new(&id).ok()),
+        token_hash: token.map(|token| token_hash(&token)),
+        claim,
+    };
+    judge(&ctx, hook, &asked)
+}
+
+fn stdin_of(hook: Hook) -> Result<String, Failure> {
+    // The pre-commit program takes the lines itself, and hands on what it makes of them.
+    let told = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    if hook == Hook::PrePush
+        && let (Some(local), Some(id)) = (told("PRE_COMMIT_LOCAL_BRANCH"), told("PRE_COMMIT_TO_REF"))
+    {
+        let remote = told("PRE_COMMIT_REMOTE_BRANCH").unwrap_or_else(|| local.clone());
+        return Ok(format!("{local} {id} {remote} {}\n", "0".repeat(id.len())));
+    }
+    if !matches!(hook, Hook::PrePush | Hook::ReferenceTransaction) {
+        return Ok(String::new());
+    }
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).map_err(|error| {
+        Failure::new(ErrorCode::IoFailed, format!("standard input cannot be read: {error}"))
+    })?;
+    Ok(text)
+}

@@ -1,0 +1,26 @@
+use crate::cli::prelude::*;
+use crate::flow::hooks::status;
+
+/// Say whether git runs the hooks: each is fired, and says its name
+///
+/// Example: liza hooks status
+#[derive(Args)]
+pub struct StatusArgs {}
+
+impl OnBoard for StatusArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let found = status::status(&session.ctx)?;
+        let mut text = format!("hooks are {}\n", if found.active { "active" } else { "inactive" });
+        for hook in &found.hooks {
+            let mark = if hook.active { "active  " } else { "inactive" };
+            text.line(format!("  {mark} {}: {} ({})", hook.hook.name(), hook.detail, hook.path.display()));
+        }
+        match &found.lines {
+            Some(lines) => text
+                .push_str(&format!("{} owns the hooks: {lines}", found.manager.unwrap_or("somebody else"))),
+            None if !found.active => text.line("`liza hooks install` puts them there"),
+            None => {}
+        }
+        Ok(Answer::new(&found, text))
+    }
+}

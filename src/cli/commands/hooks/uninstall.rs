@@ -1,0 +1,22 @@
+use crate::cli::prelude::*;
+use crate::flow::hooks::install;
+
+/// Take liza's blocks away again; every other hook is as it was
+///
+/// Example: liza hooks uninstall
+#[derive(Args)]
+pub struct UninstallArgs {}
+
+impl OnBoard for UninstallArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let done = install::uninstall(&session.ctx)?;
+        let mut text = String::new();
+        for one in &done {
+            text.line(format!("{}: {} ({})", one.hook.name(), one.what, one.path.display()));
+        }
+        if done.is_empty() {
+            text.push_str("no hook of liza's is installed");
+        }
+        Ok(Answer::new(json!({ "hooks": done }), text))
+    }
+}

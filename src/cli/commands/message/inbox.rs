@@ -1,0 +1,55 @@
+use super::words;
+use crate::cli::prelude::*;
+
+/// Show what was sent to you, the most urgent first, and mark it as seen
+///
+/// Example: liza message inbox
+#[derive(Args)]
+pub struct InboxArgs {
+    /// Also what you have seen, as far as the board keeps it
+    #[arg(long)]
+    pub all: bool,
+    /// The inbox of this agent, which stays unseen (people)
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<AgentId>,
+}
+
+impl OnBoard for InboxArgs {
+    const ANNOUNCES_MESSAGES: bool = false;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        if let Some(id) = &self.agent {
+            session.people_only("read the inbox of an agent")?;
+            let board = session.ctx.read(&Needs::Nothing)?.board;
+            if board.agent(id).is_none() {
+                return Err(view::unknown_agent(id));
+            }
+            return Ok(inbox_answer(&board, id, self.all));
+        }
+        let snapshot = session.ctx.read(&Needs::Nothing)?;
+        let me = snapshot.board.identify(&session.ctx.credentials)?.id();
+        let mut answer = inbox_answer(&snapshot.board, &me, self.all);
+        let ids: Vec<_> = snapshot.board.unseen_by(&me).iter().map(|message| message.id.clone()).collect();
+        if !ids.is_empty() {
+            session.seal_request()?;
+            let committed = session.ctx.commit(SeeMessages { ids })?;
+            answer.revision = Some(committed.board.revision);
+        }
+        Ok(answer)
+    }
+}
+
+/// What was sent to this agent or person: what it has not seen, and then, if wanted, the rest, newest first.
+fn inbox_answer(board: &Board, id: &AgentId, all: bool) -> Answer {
+    let unseen = board.unseen_by(id);
+    let count = unseen.len();
+    let seen = board.rest.messages.iter().rev();
+    let seen = seen.filter(|message| all && board.is_for(message, id) && message.seen_by.contains(id));
+    let messages: Vec<&Message> = unseen.into_iter().chain(seen).collect();
+    let mut text: String = messages.iter().map(|message| words(message)).collect();
+    if messages.is_empty() {
+        text.push_str("no messages");
+    }
+    let data = json!({ "agent": id, "unseen": count, "messages": messages });
+    Answer::new(data, text).at(board.revision)
+}

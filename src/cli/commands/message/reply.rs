@@ -1,0 +1,48 @@
+use super::compose::{Extras, post};
+use crate::cli::prelude::*;
+
+/// Answer a message
+///
+/// Goes to whoever sent it, about the same task, with its subject.
+///
+/// Example: liza message reply message-1 --body "yes, it may"
+#[derive(Args)]
+pub struct ReplyArgs {
+    /// The message that is answered
+    #[arg(value_name = "MESSAGE")]
+    pub id: MessageId,
+    /// The text, @file, or - for standard input
+    #[arg(long)]
+    pub body: String,
+    /// What kind of message it is, if it is no plain answer
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<MessageKind>,
+    /// Another subject
+    #[arg(long)]
+    pub subject: Option<String>,
+    #[command(flatten)]
+    pub extras: Extras,
+}
+
+impl OnBoard for ReplyArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let asked = mail::find(&session.ctx, &self.id)?;
+        let board = session.ctx.read(&Needs::Nothing)?.board;
+        let me = board.identify(&session.ctx.credentials)?.id();
+        let subject = match &self.subject {
+            Some(subject) => session.input.text(subject)?,
+            None => {
+                let former = asked.subject.strip_prefix("Re: ").unwrap_or(&asked.subject);
+                clipped(&format!("Re: {former}"), 200).into_owned()
+            }
+        };
+        // Who goes on after his own words speaks to whom he spoke to.
+        let to = if asked.from == me { asked.to } else { Recipient::One(asked.from) };
+        let kind = self.kind.unwrap_or(asked.kind.answer());
+        let body = session.input.text(&self.body)?;
+        let mut message = self.extras.draft(session, to, kind, subject, body)?;
+        message.task_id = asked.task_id.filter(|task| board.task(task).is_some());
+        message.in_reply_to = Some(asked.id);
+        post(session, message)
+    }
+}

@@ -1,0 +1,20 @@
+use super::shown;
+use crate::cli::prelude::*;
+
+/// Show a message with what it replies to and all replies, oldest first
+///
+/// Example: liza message thread message-1
+#[derive(Args)]
+pub struct ThreadArgs {
+    /// Any message of it
+    #[arg(value_name = "MESSAGE")]
+    pub id: MessageId,
+}
+
+impl OnBoard for ThreadArgs {
+    const ACCESS: Access = Access::Reads;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        Ok(shown(&mail::thread(&session.ctx, &self.id)?))
+    }
+}

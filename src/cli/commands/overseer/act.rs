@@ -1,0 +1,128 @@
+//! What people and overseers do about an agent: nudge it, or halt it.
+
+use crate::board::oversight::{Action, Behaviour, Gravity};
+use crate::cli::prelude::*;
+use crate::flow::oversight::{Word, ask, order};
+use crate::policy::overseer::open_questions;
+
+/// Tell an agent that it is on the wrong way (people, overseers)
+///
+/// It hears of it with its next liza command. On record with the reason, like everything the overseer does.
+///
+/// Example: liza overseer nudge coder-1 --reason "the parser is not the place for this"
+#[derive(Args)]
+pub struct NudgeArgs {
+    /// The agent
+    pub agent: AgentId,
+    /// What is wrong, and what to do instead
+    #[arg(long)]
+    pub reason: String,
+    /// Which of the seven behaviours it is (default: reported)
+    #[arg(long, value_name = "NAME")]
+    pub behaviour: Option<Behaviour>,
+}
+
+/// End an agent's session, keep its work, and block its task (people, overseers)
+///
+/// Its runner ends it: TERM, the grace of `run.grace_seconds`, KILL. What was not committed is kept under a ref; the task is
+/// BLOCKED with the reason. The review of a halted reviewer is free again. Nobody else is stopped.
+///
+/// Example: liza overseer halt coder-1 --reason "it rewrites the same file again and again"
+#[derive(Args)]
+pub struct HaltArgs {
+    /// The agent
+    pub agent: AgentId,
+    /// What is wrong
+    #[arg(long)]
+    pub reason: String,
+    /// Which of the seven behaviours it is (default: reported)
+    #[arg(long, value_name = "NAME")]
+    pub behaviour: Option<Behaviour>,
+}
+
+impl OnBoard for NudgeArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        act(session, Action::Nudge, &self.agent, &self.reason, self.behaviour)
+    }
+}
+
+impl OnBoard for HaltArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        act(session, Action::Halt, &self.agent, &self.reason, self.behaviour)
+    }
+}
+
+/// The piece of work an agent is at, with its epoch.
+fn work_of(session: &Session, board: &Board, agent: &AgentId) -> Option<(TaskId, u64)> {
+    let incarnation = board.agent(agent)?.incarnation;
+    board.tasks.iter().find_map(|task| {
+        let mut leases = [&task.lease, &task.review_lease].into_iter().flatten();
+        let held = leases.any(|lease| {
+            &lease.agent == agent
+                && lease.incarnation == incarnation
+                && !lease_over(board, lease, &session.ctx.now)
+        });
+        held.then(|| (task.id.clone(), task.epoch))
+    })
+}
+
+fn act(
+    session: &mut Session,
+    action: Action,
+    agent: &AgentId,
+    reason: &str,
+    behaviour: Option<Behaviour>,
+) -> Result<Answer, Failure> {
+    let reason = session.input.text(reason)?;
+    session.seal_request()?;
+    let board = session.ctx.read(&Needs::Nothing)?.board;
+    let known = board.agent(agent);
+    let held = work_of(session, &board, agent);
+    let runs = known.and_then(|known| known.runner.as_ref()).is_some_and(crate::host::lives);
+    let word = Word {
+        incarnation: known.map_or(0, |known| known.incarnation),
+        role: known.and_then(|known| known.roles.first().cloned()).unwrap_or_else(Role::coder),
+        agent: agent.clone(),
+        epoch: held.as_ref().map(|(_, epoch)| *epoch),
+        task: held.map(|(task, _)| task),
+        behaviour: behaviour.unwrap_or(Behaviour::Reported),
+        action,
+        severity: if action == Action::Halt { Gravity::Critical } else { Gravity::Warning },
+        confidence: 1.0,
+        evidence: reason.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
+        question: None,
+        text: reason,
+        bounds: None,
+    };
+    if action == Action::Halt && known.is_some() && !runs {
+        // Whoever may not do it in any case is told that.
+        ask(&session.ctx, &board, &word)?;
+        return Err(Failure::new(
+            Code::Transition,
+            format!("nobody runs `{agent}`: there is no session to end"),
+        )
+        .hint(match &word.task {
+            Some(task) => format!("its claim can be ended: `liza task release {task} --reason …`"),
+            None => "`liza overseer` shows who is at work".to_owned(),
+        }));
+    }
+    let config = session.ctx.project_config().map(|config| config.overseer).unwrap_or_default();
+    let mut asked = if session.ctx.is_human() { open_questions(&board, &config) } else { Vec::new() };
+    asked.retain(|question| &question.agent == agent && question.task == word.task);
+    let ordered = order(&session.ctx, &word)?;
+    let text = match action {
+        Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
+        _ if runs => format!("{agent} hears of it with its next liza command"),
+        _ if known.is_some_and(|known| known.runner.is_some()) => format!(
+            "nobody runs {agent} now, its runner is dead: whoever goes on as {agent} hears of it with its first liza command"
+        ),
+        _ => format!(
+            "no runner runs {agent}: it hears of it with its next liza command, if it is at work at all"
+        ),
+    };
+    let answer = if action == Action::Halt { "yes" } else { "no, it goes on" };
+    let answered: String =
+        asked.iter().map(|question| format!("\n{} is answered: {answer}", question.id)).collect();
+    let text = format!("{text}{answered}");
+    Ok(Answer::new(ordered.outcome, text).at(ordered.revision))
+}

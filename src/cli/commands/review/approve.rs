@@ -1,0 +1,59 @@
+use super::feedback::{answers, feedback, named_commit, priors};
+use crate::cli::prelude::*;
+use crate::flow::review::{Judged, VerdictKind, verdict};
+
+/// Approve exactly this commit
+///
+/// Example: liza review approve t1 --commit "$(git rev-parse task/t1)" --summary "does what the spec says"
+#[derive(Args)]
+pub struct ApproveArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(super::under_review))]
+    pub id: TaskId,
+    /// The commit that was reviewed, in full
+    #[arg(long, required_unless_present = "from")]
+    pub commit: Option<CommitPrefix>,
+    /// In a sentence
+    #[arg(long, default_value = "")]
+    pub summary: String,
+    /// What became of an earlier issue; repeat
+    #[arg(long, value_name = "ISSUE=resolved|partial|open")]
+    pub prior: Vec<String>,
+    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    pub answer: Vec<String>,
+    /// Changes to agent or tool configuration were read and are wanted
+    #[arg(long)]
+    pub allow_protected: bool,
+    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub from: Option<String>,
+}
+
+impl OnBoard for ApproveArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let mut feedback = feedback(session, &self.summary, self.from.as_ref(), Verdict::Approve)?;
+        feedback.prior.extend(priors(&self.prior)?);
+        feedback.checklist.extend(answers(session, &self.answer)?);
+        let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
+        session.seal_request()?;
+        let (data, revision) =
+            verdict(&session.ctx, VerdictKind::Approve, id, commit, feedback, self.allow_protected)?;
+        let text = match &data {
+            Judged::Approved(Approved { status: Status::ReadyForReview, approvals, .. }) => {
+                let (given, needed) =
+                    approvals.as_ref().map_or((0, 0), |approvals| (approvals.by.len(), approvals.needed));
+                format!(
+                    "{id} has {given} of {needed} approvals; another reviewer has to judge it before it is APPROVED"
+                )
+            }
+            Judged::Approved(Approved { red_team: Some(_), .. }) => format!(
+                "{id} is APPROVED; before it can be merged the red team has its turn: `liza review claim {id}`"
+            ),
+            Judged::Cleared(_) => format!("{id} is through the red team's turn; `liza merge {id}` lands it"),
+            _ => format!("{id} is APPROVED; `liza merge {id}` lands it"),
+        };
+        Ok(Answer::new(data, text).at(revision))
+    }
+}

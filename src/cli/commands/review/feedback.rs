@@ -1,0 +1,81 @@
+//! What the three verdicts share: feedback and commit from the command line.
+
+use crate::board::checklist;
+use crate::board::checklist::{GivenAnswer, ItemName};
+use crate::board::review::PriorStatus;
+use crate::cli::prelude::*;
+
+fn full_commit(session: &Session, text: &CommitPrefix) -> Result<CommitId, Failure> {
+    if let Ok(commit) = CommitId::new(text.as_str()) {
+        return Ok(commit);
+    }
+    // A short id is fine as long as it names one commit.
+    session.ctx.query()?.resolve(text.as_str())?.ok_or_else(|| {
+        Failure::usage(format!("`{text}` is not the id of a commit"))
+            .hint("name the review_commit that `liza review show` prints")
+    })
+}
+
+pub fn priors(given: &[String]) -> Result<Vec<PriorStatus>, Failure> {
+    let prior = |text: &String| {
+        let parsed = text
+            .split_once('=')
+            .and_then(|(id, status)| Some(PriorStatus { id: id.to_owned(), status: status.parse().ok()? }));
+        parsed.ok_or_else(|| Failure::usage(format!("--prior `{text}` is not ISSUE=resolved|partial|open")))
+    };
+    given.iter().map(prior).collect()
+}
+
+/// `2=n/a: it has no inputs`
+pub fn answers(session: &Session, given: &[String]) -> Result<Vec<GivenAnswer>, Failure> {
+    let answer = |text: &String| {
+        let parsed = text.split_once('=').and_then(|(number, said)| {
+            let (word, note) = said.split_once(':').map_or((said, None), |(word, note)| (word, Some(note)));
+            let item = ItemName::Number(number.trim().parse().ok()?);
+            Some((item, checklist::Answer::parse(word.trim())?, note))
+        });
+        let (item, answer, note) = parsed.ok_or_else(|| {
+            Failure::usage(format!("--answer `{text}` is not N=yes|no|n/a[: NOTE]"))
+                .hint("for example --answer 1=yes --answer \"2=n/a: it takes no input\"")
+        })?;
+        let note = note.map(|note| session.input.text(note.trim())).transpose()?;
+        Ok(GivenAnswer { item, answer, note })
+    };
+    given.iter().map(answer).collect()
+}
+
+/// The feedback in these words, or from a file, which is checked to be of the verdict that was asked for.
+pub fn feedback(
+    session: &Session,
+    words: &str,
+    from: Option<&String>,
+    wanted: Verdict,
+) -> Result<Feedback, Failure> {
+    let Some(file) = from else {
+        return Ok(Feedback { summary: session.input.text(words)?, ..Feedback::default() });
+    };
+    let feedback: Feedback = session.input.value(file)?;
+    match feedback.verdict {
+        Some(verdict) if verdict != wanted => Err(Failure::usage(format!(
+            "the feedback says {}, the command says {}",
+            serde_json::to_value(verdict).unwrap_or_default(),
+            serde_json::to_value(wanted).unwrap_or_default()
+        ))
+        .hint("use the command that fits the verdict: approve, reject or discuss")),
+        _ => Ok(feedback),
+    }
+}
+
+pub fn named_commit(
+    session: &Session,
+    flag: Option<&CommitPrefix>,
+    feedback: &Feedback,
+) -> Result<CommitId, Failure> {
+    match (flag, &feedback.commit) {
+        (Some(text), _) => full_commit(session, text),
+        (None, Some(commit)) => Ok(commit.clone()),
+        (None, None) => {
+            Err(Failure::usage("the verdict names no commit").hint("--commit, or `commit:` in the feedback"))
+        }
+    }
+}

@@ -1,0 +1,29 @@
+mod approve;
+pub mod claim;
+mod discuss;
+mod feedback;
+mod reject;
+mod release;
+mod renew;
+mod show;
+
+use crate::cli::prelude::*;
+
+commands! {
+    /// Review what somebody else submitted
+    ///
+    /// Example: liza review claim t1
+    pub enum ReviewCommand {
+        Claim(claim::ClaimArgs),
+        Renew(renew::RenewArgs),
+        Release(release::ReleaseArgs),
+        Show(show::ShowArgs),
+        Approve(approve::ApproveArgs),
+        Reject(reject::RejectArgs),
+        Discuss(discuss::DiscussArgs),
+    }
+}
+
+fn under_review(status: Status) -> bool {
+    matches!(status, Status::ReadyForReview | Status::Approved)
+}

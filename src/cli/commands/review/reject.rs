@@ -1,0 +1,103 @@
+use super::feedback::{answers, feedback, named_commit, priors};
+use crate::board::review::Finding;
+use crate::cli::prelude::*;
+use crate::flow::review::{Judged, VerdictKind, verdict};
+
+/// Send the work back with issues to fix
+///
+/// An issue that was raised before keeps its name, whatever words it is raised with. If only minor issues are left for the second time
+/// and everything is green, the work is accepted with notes (`review.accept_minor` in liza.yaml). A limit, or rounds that go in circles,
+/// block the task.
+///
+/// Example: liza review reject t1 --commit "$(git rev-parse task/t1)" --reason "empty names crash" --issue "major:greet.sh:3:no default"
+#[derive(Args)]
+pub struct RejectArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(super::under_review))]
+    pub id: TaskId,
+    /// The commit that was reviewed, in full
+    #[arg(long, required_unless_present = "from")]
+    pub commit: Option<CommitPrefix>,
+    /// Why
+    #[arg(long, default_value = "")]
+    pub reason: String,
+    /// An issue: severity is critical, major, minor or nitpick; repeat
+    #[arg(long, value_name = "SEVERITY:FILE:LINE:TEXT")]
+    pub issue: Vec<String>,
+    /// What became of an earlier issue; repeat
+    #[arg(long, value_name = "ISSUE=resolved|partial|open")]
+    pub prior: Vec<String>,
+    /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
+    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    pub answer: Vec<String>,
+    /// The whole feedback as YAML or JSON: a file, or - for standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub from: Option<String>,
+}
+
+impl OnBoard for RejectArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let mut feedback = feedback(session, &self.reason, self.from.as_ref(), Verdict::RequestChanges)?;
+        for text in &self.issue {
+            feedback.issues.push(issue(session, text)?);
+        }
+        feedback.prior.extend(priors(&self.prior)?);
+        feedback.checklist.extend(answers(session, &self.answer)?);
+        let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
+        let reject = |ctx: &Context| verdict(ctx, VerdictKind::Reject, id, commit, feedback, false);
+        session.carry_out(reject, |data| rejected_text(id, data))
+    }
+}
+
+fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
+    let text = session.input.text(text)?;
+    let mut parts = text.splitn(4, ':');
+    let parsed = (|| {
+        let severity = parts.next()?.trim().parse().ok()?;
+        let file = parts.next()?.trim().to_owned();
+        let line = parts.next()?.trim().parse().ok()?;
+        let issue = parts.next()?.trim().to_owned();
+        let (line_end, suggestion, code_before, code_after) = (None, None, None, None);
+        Some(Finding { severity, file, line, line_end, issue, suggestion, code_before, code_after })
+    })();
+    parsed.ok_or_else(|| {
+        Failure::usage(format!("--issue `{text}` is not SEVERITY:FILE:LINE:TEXT"))
+            .hint("for example --issue \"major:src/main.rs:12:the error is swallowed\"")
+    })
+}
+
+/// What came of a rejection, and which of its findings were no new ones.
+fn rejected_text(id: &TaskId, judged: &Judged) -> String {
+    let sent_back = match judged {
+        Judged::Rejected(Rejected::Accepted(accepted)) => return accepted_text(id, accepted),
+        Judged::Rejected(Rejected::SentBack(sent_back)) => sent_back,
+        _ => return format!("{id} is REJECTED and goes back to its coder"),
+    };
+    let mut lines: Vec<String> = sent_back
+        .same_as
+        .iter()
+        .flatten()
+        .map(|same| format!("finding {} is {}: {}", same.finding, same.issue, same.told))
+        .collect();
+    match &sent_back.blocked_reason {
+        Some(reason) => lines.push(format!("{id} is BLOCKED: {reason}")),
+        None => lines.push(format!("{id} is REJECTED and goes back to its coder")),
+    }
+    if let Some(SaidOf::Sides(positions)) = &sent_back.positions {
+        lines.push(view::positions(positions));
+    }
+    lines.join("\n")
+}
+
+fn accepted_text(id: &TaskId, accepted: &Accepted) -> String {
+    let Accepted { approved, accepted_with_notes, why } = accepted;
+    let next = match approved.red_team {
+        Some(_) => format!("before it can be merged the red team has its turn: `liza review claim {id}`"),
+        None => {
+            format!("`review: {{accept_minor: false}}` in liza.yaml ends this; `liza merge {id}` lands it")
+        }
+    };
+    let notes = accepted_with_notes.join(", ");
+    format!("{id} is {}, accepted with notes ({notes}): {why}\n{next}", approved.status)
+}

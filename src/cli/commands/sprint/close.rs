@@ -1,0 +1,26 @@
+use crate::cli::prelude::*;
+
+/// Close the open sprint: its figures are kept, and a retrospective is drafted from them (people only)
+///
+/// Example: liza sprint close --note "the demo went well"
+#[derive(Args)]
+pub struct CloseArgs {
+    /// What there is to say about it
+    #[arg(long)]
+    pub note: Option<String>,
+}
+
+impl OnBoard for CloseArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let note = self.note.as_ref().map(|text| session.input.text(text)).transpose()?;
+        session.seal_request()?;
+        let closed = sprint::close(&session.ctx, note)?;
+        let mut text =
+            format!("{} is closed\nretrospective: {}", closed.sprint.id, closed.retrospective.display());
+        if closed.halted {
+            text.push_str("\nCHECKPOINT is still set: `liza resume` lets everybody go on");
+        }
+        let revision = closed.revision;
+        Ok(Answer::new(closed, text).at(revision))
+    }
+}

@@ -1,0 +1,70 @@
+use crate::cli::prelude::*;
+
+/// Start a sprint (people only)
+///
+/// Without --scope it is about every task that is not finished while it lasts. The sprint that every board begins with is
+/// closed on the way, unless somebody has given it a scope, a goal or a deadline.
+///
+/// Example: liza sprint start --deadline 8h --goal "greetings in two languages"
+#[derive(Args)]
+pub struct StartArgs {
+    /// Its name (default: sprint- and the next number)
+    #[arg(value_hint = ValueHint::Other)]
+    pub id: Option<SprintId>,
+    /// A task it is about; repeat for several
+    #[arg(long, value_name = "TASK", conflicts_with = "all")]
+    pub scope: Vec<TaskId>,
+    /// About everything that is not finished, as without --scope
+    #[arg(long)]
+    pub all: bool,
+    /// When everybody halts: a time such as 2026-01-20T18:00:00Z, or how long from now, such as 90m, 8h or 2d
+    #[arg(long, value_name = "TIME|DURATION")]
+    pub deadline: Option<String>,
+    /// What it is to reach
+    #[arg(long, value_name = "TEXT")]
+    pub goal: Option<String>,
+}
+
+impl OnBoard for StartArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let until = self.deadline.as_deref().map(|text| deadline(text, session.ctx.now.wall));
+        let begin = sprint::Begin {
+            id: self.id.as_ref().map(ToString::to_string),
+            goal: self.goal.as_ref().map(|text| session.input.text(text)).transpose()?,
+            scope: self.scope.clone(),
+            deadline: until.transpose()?,
+        };
+        session.seal_request()?;
+        let (data, revision) = sprint::start(&session.ctx, begin)?;
+        let until = data.deadline.map_or(String::new(), |until| format!(", until {until}"));
+        let about = match data.scope.len() {
+            0 => "everything that is not finished".to_owned(),
+            count => plural(count, "task"),
+        };
+        let text = format!("{} has begun: {about}{until}", data.id);
+        Ok(Answer::new(data, text).at(revision))
+    }
+}
+
+/// A moment, or a span from now.
+fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
+    if let Some(at) = Wall::parse(text) {
+        return Ok(at);
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => Some(1),
+        "m" | "min" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let span = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| count.checked_mul(unit));
+    match span {
+        Some(seconds) => Ok(now.plus_seconds(seconds)),
+        None => Err(Failure::usage(format!(
+            "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a span such as 90m, 8h or 2d"
+        ))
+        .hint("say how long it may take from now, such as --deadline 8h")),
+    }
+}

@@ -1,0 +1,31 @@
+use crate::cli::prelude::*;
+
+/// Stop work that cannot go on, saying why and what would help
+///
+/// Example: liza task block t1 --reason "the spec contradicts itself" --question "Is an empty name allowed?"
+#[derive(Args)]
+pub struct BlockArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| !status.is_terminal()))]
+    pub id: TaskId,
+    /// Why it cannot go on
+    #[arg(long)]
+    pub reason: String,
+    /// What would unblock it, one to three times
+    #[arg(long, required = true)]
+    pub question: Vec<String>,
+}
+
+impl OnBoard for BlockArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let block = Block {
+            epoch: session.ctx.epoch_of(id),
+            reason: session.input.text(&self.reason)?,
+            questions: session.input.texts(&self.question)?,
+            task: id.clone(),
+        };
+        session
+            .commit(block, |_| format!("{id} is BLOCKED; it waits for `liza task unblock {id} --answer …`"))
+    }
+}

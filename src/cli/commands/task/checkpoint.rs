@@ -1,0 +1,78 @@
+use super::submit::not_in_a_former_place;
+use crate::board::history::{Assumption, Checkpoint, Plan};
+use crate::cli::prelude::*;
+use crate::flow::submit;
+
+/// Say what you will do, before you do it
+///
+/// Accepted only while the worktree is as it was at the claim. Critical assumptions beyond the budget block the task.
+/// The whole checkpoint may come as YAML or JSON with --from.
+///
+/// Example: liza task checkpoint t1 --intent "greet accepts --name" --risks "none, stdlib only" --validate "sh tests/test_greet.sh" --expect "ok" --file greet.sh --file tests/test_greet.sh
+#[derive(Args)]
+pub struct CheckpointArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| status == Status::Working))]
+    pub id: TaskId,
+    /// What will be observably different
+    #[arg(long, default_value = "")]
+    pub intent: String,
+    /// Something taken for granted; repeat
+    #[arg(long, value_name = "TEXT")]
+    pub assume: Vec<String>,
+    /// Something taken for granted that would change everything if wrong; repeat
+    #[arg(long, value_name = "TEXT")]
+    pub assume_critical: Vec<String>,
+    /// What could go wrong
+    #[arg(long, default_value = "")]
+    pub risks: String,
+    /// The command that will show it is right; liza runs it at submit
+    #[arg(long, value_name = "CMD", default_value = "")]
+    pub validate: String,
+    /// What that command must print
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub expect: String,
+    /// A file that will be changed; repeat
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub file: Vec<String>,
+    /// Take the checkpoint from a YAML or JSON file, or - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "assume", "assume_critical", "risks", "validate", "expect", "file"], value_hint = ValueHint::AnyPath)]
+    pub from: Option<String>,
+}
+
+impl OnBoard for CheckpointArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let checkpoint = match &self.from {
+            Some(file) => session.input.value::<Checkpoint>(file)?,
+            None => {
+                let input = &session.input;
+                let plain = input.texts(&self.assume)?.into_iter();
+                let plain = plain.map(|text| Assumption { text, critical: false });
+                let critical = input.texts(&self.assume_critical)?.into_iter();
+                let critical = critical.map(|text| Assumption { text, critical: true });
+                Checkpoint {
+                    intent: input.text(&self.intent)?,
+                    assumptions: plain.chain(critical).collect(),
+                    risks: input.text(&self.risks)?,
+                    validation: Plan {
+                        command: input.text(&self.validate)?,
+                        expect: input.text(&self.expect)?,
+                    },
+                    files_to_modify: self.file.clone(),
+                }
+            }
+        };
+        session.seal_request()?;
+        not_in_a_former_place(session, id)?;
+        let (data, revision) = submit::checkpoint(&session.ctx, id, checkpoint)?;
+        let text = if data.status == Status::Blocked {
+            format!(
+                "{id} is BLOCKED: more critical assumptions than allowed; they are now questions for the planner"
+            )
+        } else {
+            format!("checkpoint of {id} is on record; implement, commit, then `liza task submit {id}`")
+        };
+        Ok(Answer::new(data, text).at(revision))
+    }
+}

@@ -1,0 +1,44 @@
+use crate::cli::prelude::*;
+
+/// Take a task: you become its holder, with a worktree of your own
+///
+/// Prints where to work. Yours again after a rejection or a block: the same worktree, one iteration on.
+///
+/// Example: liza task claim t1
+#[derive(Args)]
+pub struct ClaimArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| matches!(status, Status::Idle | Status::Rejected | Status::IntegrationFailed)))]
+    pub id: TaskId,
+}
+
+impl OnBoard for ClaimArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let claim = |ctx: &Context| claim::claim(ctx, id).map(|(claimed, board)| (claimed, board.revision));
+        session.carry_out(claim, claimed_text)
+    }
+}
+
+/// What somebody who just claimed a task has to know.
+pub fn claimed_text(claimed: &Claimed) -> String {
+    let id = &claimed.task;
+    let until = claimed.lease_expires.map(|until| until.to_string()).unwrap_or_default();
+    let mut text = format!(
+        "claimed {id} (epoch {}, iteration {}) until {until}\nworktree: {}\nbranch:   {}\n",
+        claimed.epoch, claimed.iteration, claimed.worktree, claimed.branch
+    );
+    if !claimed.conflicts.is_empty() {
+        text.line(format!(
+            "a merge of integration is in progress there; in conflict: {}",
+            claimed.conflicts.join(", ")
+        ));
+    }
+    if claimed.read_first {
+        text.line(format!("read first: liza task show {id} --feedback"));
+    }
+    text.push_str(&format!(
+        "next: liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …"
+    ));
+    text
+}

@@ -1,0 +1,154 @@
+//! What a task asks for, as flags: `task add` starts from nothing with them, `task edit` from what is there.
+
+use crate::cli::prelude::*;
+
+#[derive(Args)]
+pub struct TaskFlags {
+    /// What it is, in a line
+    #[arg(long)]
+    pub title: Option<String>,
+    /// More about it
+    #[arg(long)]
+    pub desc: Option<String>,
+    /// The file that says what is wanted
+    #[arg(long, value_name = "FILE[#ANCHOR]")]
+    pub spec: Option<String>,
+    /// When it is done; repeat for each criterion
+    #[arg(long, value_name = "CRITERION")]
+    pub done: Vec<String>,
+    /// A path it may change; repeat
+    #[arg(long = "in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub inside: Vec<String>,
+    /// A path it must not change; repeat
+    #[arg(long = "out", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub outside: Vec<String>,
+    /// Something its reviewer has to answer; repeat for each
+    #[arg(long, value_name = "ITEM")]
+    pub check: Vec<String>,
+    /// A path nobody else may own meanwhile (default: all of --in); repeat
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub owns: Vec<String>,
+    /// A task that must be merged first; repeat
+    #[arg(long, value_name = "TASK")]
+    pub depends: Vec<TaskId>,
+    /// Higher is more urgent
+    #[arg(long, allow_negative_numbers = true)]
+    pub priority: Option<i64>,
+    /// code (needs tests), docs, config or spec
+    #[arg(long)]
+    pub kind: Option<Kind>,
+    /// low, medium or high
+    #[arg(long)]
+    pub risk: Option<Risk>,
+    /// Who may claim it
+    #[arg(long)]
+    pub role: Option<Role>,
+    /// The task it was cut from
+    #[arg(long, value_name = "TASK")]
+    pub parent: Option<TaskId>,
+    /// A tag; repeat
+    #[arg(long)]
+    pub tag: Vec<String>,
+    /// A file or artifact it needs; repeat
+    #[arg(long, value_name = "NAME")]
+    pub input: Vec<String>,
+    /// A file or artifact it makes; repeat
+    #[arg(long, value_name = "NAME")]
+    pub output: Vec<String>,
+    /// How many files it will probably change
+    #[arg(long, value_name = "N")]
+    pub expected_files: Option<u32>,
+    /// How many lines it will probably change
+    #[arg(long, value_name = "N")]
+    pub expected_lines: Option<u32>,
+    /// How many minutes it is given; at most 12 for a coder's work
+    #[arg(long, value_name = "MINUTES")]
+    pub timebox: Option<u32>,
+}
+
+impl TaskFlags {
+    /// Writes what was given over what is there; a list that is given replaces the whole list.
+    pub fn write_over(&self, session: &Session, task: &mut NewTask) -> Result<(), Failure> {
+        let texts = |given: &[String]| session.input.texts(given);
+        set(&mut task.title, self.title.as_ref().map(|text| session.input.text(text)).transpose()?);
+        set(&mut task.description, self.desc.as_ref().map(|text| session.input.text(text)).transpose()?);
+        task.spec_ref = self.spec.clone().or(task.spec_ref.take());
+        replace(&mut task.done_when, texts(&self.done)?);
+        replace(&mut task.scope.inside, patterns("--in", &self.inside)?);
+        replace(&mut task.scope.outside, patterns("--out", &self.outside)?);
+        replace(&mut task.checklist, texts(&self.check)?);
+        replace(&mut task.owns, patterns("--owns", &self.owns)?);
+        replace(&mut task.depends_on, self.depends.clone());
+        set(&mut task.priority, self.priority);
+        set(&mut task.kind, self.kind);
+        set(&mut task.risk, self.risk);
+        set(&mut task.role, self.role.clone());
+        task.parent = self.parent.clone().or(task.parent.take());
+        replace(&mut task.tags, texts(&self.tag)?);
+        replace(&mut task.inputs, texts(&self.input)?);
+        replace(&mut task.expected_outputs, texts(&self.output)?);
+        task.expected_files = self.expected_files.or(task.expected_files);
+        task.expected_lines = self.expected_lines.or(task.expected_lines);
+        task.timebox_minutes = self.timebox.or(task.timebox_minutes);
+        Ok(())
+    }
+}
+
+fn set<T>(field: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *field = given;
+    }
+}
+
+fn replace<T>(field: &mut Vec<T>, given: Vec<T>) {
+    if !given.is_empty() {
+        *field = given;
+    }
+}
+
+pub fn patterns(flag: &str, given: &[String]) -> Result<Vec<PathPattern>, Failure> {
+    given
+        .iter()
+        .map(|text| {
+            PathPattern::new(text).map_err(|why| {
+                Failure::new(Code::Value, format!("{flag} `{text}`: {why}"))
+                    .hint("a file, a directory with a final slash, or a pattern with * ? **, relative to the repository's root")
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_paths_are_refused_with_their_flag() {
+        for path in [
+            "/etc/passwd",
+            "../x",
+            "a/../../x",
+            "..",
+            ".git/config",
+            ".GIT/hooks/",
+            "sub/.git/x",
+            ".liza/state.yaml",
+            ".Liza/",
+            ".worktrees/t1/x",
+            "",
+            "a\\b",
+            "a\nb",
+            "a\u{202e}b",
+            "C:/x",
+            "git~1/config",
+            ".git./x",
+            "a\u{7}",
+        ] {
+            for flag in ["--in", "--out", "--owns"] {
+                let failure = patterns(flag, &[path.to_owned()]).expect_err(path);
+                assert_eq!(failure.code, Code::Value, "{path:?}");
+                assert!(failure.message.contains(flag), "{}", failure.message);
+            }
+        }
+    }
+}

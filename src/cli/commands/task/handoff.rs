@@ -1,0 +1,43 @@
+use crate::cli::prelude::*;
+
+/// Let a task go with word for whoever takes it up next
+///
+/// With --to-role the next claim belongs to that role: a coder hands its work to a test_engineer, who hands it back or
+/// submits it. Both are implementers then, and neither may review it.
+///
+/// Example: liza task handoff t1 --summary "parser done" --next "write the tests for empty input" --to-role test_engineer
+#[derive(Args)]
+pub struct HandoffArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| status == Status::Working))]
+    pub id: TaskId,
+    /// What is done
+    #[arg(long)]
+    pub summary: String,
+    /// What to do next
+    #[arg(long)]
+    pub next: String,
+    /// Whose turn it is then, such as test_engineer or coder; the same role's without it
+    #[arg(long, value_name = "ROLE")]
+    pub to_role: Option<Role>,
+}
+
+impl OnBoard for HandoffArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        if let Some(role) = &self.to_role {
+            session.known_role(role)?;
+        }
+        let handoff = HandOff {
+            epoch: session.ctx.epoch_of(id),
+            summary: session.input.text(&self.summary)?,
+            next_action: session.input.text(&self.next)?,
+            to_role: self.to_role.clone(),
+            task: id.clone(),
+        };
+        attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
+        session.commit(handoff, |handed_off| {
+            format!("{id} is handed off and free to be claimed by a {}", handed_off.role)
+        })
+    }
+}

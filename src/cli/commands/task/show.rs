@@ -1,0 +1,61 @@
+use crate::cli::prelude::*;
+use crate::wire::flat::task_value;
+
+/// Show a task with its history
+///
+/// Example: liza task show t1 --feedback
+#[derive(Args)]
+pub struct ShowArgs {
+    /// The task
+    pub id: TaskId,
+    /// Only what the last review asks for, as instructions
+    #[arg(long)]
+    pub feedback: bool,
+}
+
+impl OnBoard for ShowArgs {
+    const ACCESS: Access = Access::ReadsAnyVersion;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        let snapshot = session.ctx.read(&Needs::task(id))?;
+        let Some(task) = snapshot.board.task(id) else {
+            return show_archived(session, &snapshot.board, id);
+        };
+        if self.feedback {
+            let data = json!({
+                "task": id, "reason": task.body().rejection_reason, "feedback": task.body().rejection_feedback,
+                "issues": task.body().issues.iter().filter(|issue| issue.is_open()).collect::<Vec<_>>(),
+                "handoff": snapshot.board.rest.handoff.iter().rfind(|handoff| &handoff.task_id == id),
+                "answer": task.body().answer,
+            });
+            return Ok(Answer::new(data, view::feedback(&snapshot.board, task)).at(snapshot.board.revision));
+        }
+        let text = match session.ui.json {
+            true => String::new(),
+            false => view::task(&session.ctx, &snapshot.board, task)?,
+        };
+        Ok(session.answer(|| task_value(task), || text).at(snapshot.board.revision))
+    }
+}
+
+/// A task that has left the board is still shown, by its very id.
+fn show_archived(session: &Session, board: &Board, id: &TaskId) -> Result<Answer, Failure> {
+    let archived = match board.task_alike(id) {
+        Some(_) => None,
+        None => session.ctx.store.archived_task(id)?,
+    };
+    match archived {
+        Some(task) if &task.id == id => {
+            let mut data = task_value(&task);
+            data["archived"] = json!(true);
+            let mut text = view::task(&session.ctx, board, &task)?;
+            text.line(format!("archived:  {}", session.ctx.store.archived_file(id).display()));
+            Ok(Answer::new(data, text).at(board.revision))
+        }
+        Some(task) => {
+            Err(view::unknown_task(board, id).hint(format!("did you mean `{}`? It is archived", task.id)))
+        }
+        None => Err(view::unknown_task(board, id)),
+    }
+}

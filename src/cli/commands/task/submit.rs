@@ -1,0 +1,51 @@
+use crate::cli::prelude::*;
+
+/// Hand the work in for review
+///
+/// Checks that everything is committed, inside the scope and announced in the checkpoint, and runs the checkpoint's
+/// validation command itself.
+///
+/// Example: liza task submit t1
+#[derive(Args)]
+pub struct SubmitArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| status == Status::Working))]
+    pub id: TaskId,
+}
+
+impl OnBoard for SubmitArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let id = &self.id;
+        session.seal_request()?;
+        not_in_a_former_place(session, id)?;
+        crate::flow::recover::before(&session.ctx, id)?;
+        let (submitted, revision) = crate::flow::submit::submit(&session.ctx, id)?;
+        let text =
+            format!("{id} is READY_FOR_REVIEW at {}; somebody else reviews it", submitted.review_commit);
+        Ok(Answer::new(submitted, text).at(revision))
+    }
+}
+
+/// Whoever stands in a worktree that work has left means what is there, and it would not be looked at.
+pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failure> {
+    let Some(top) =
+        std::env::current_dir().ok().and_then(|dir| crate::git::repo::discover(&dir).ok()?.linked)
+    else {
+        return Ok(());
+    };
+    let (root, home) = (session.ctx.root(), session.ctx.machine.worktrees());
+    let name = top.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    if top.path.parent() != Some(home) || crate::flow::worktrees::task_of(&name).as_ref() != Some(id) {
+        return Ok(());
+    }
+    let snapshot = session.ctx.read(&Needs::task(id))?;
+    let Some(attempt) = snapshot.board.task(id).and_then(|task| task.body().attempt()) else { return Ok(()) };
+    if root.join(&attempt.worktree) == top.path {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::LeaseLost,
+        format!("you are in `{name}`, a former worktree of `{id}`; work goes on in {}", attempt.worktree),
+    )
+    .hint("go there; what is here stays, and its commits are kept under refs/liza/attempts"))
+}

@@ -1,0 +1,86 @@
+use crate::board::state::VERSION;
+use crate::board::violations;
+use crate::cli::prelude::*;
+use crate::store::Snapshot;
+use crate::store::read::{LARGEST_STATE, invalid};
+use crate::wire::state::{Decoded, StateError};
+
+/// Check the board, or a file that should be one: schema and every invariant
+///
+/// Names each offending field. Exit 6 if anything is wrong.
+///
+/// Example: liza validate
+#[derive(Args)]
+pub struct ValidateArgs {
+    /// A file to check instead of the board
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub file: Option<String>,
+}
+
+impl OnBoard for ValidateArgs {
+    const ACCESS: Access = Access::ReadsAnyVersion;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let (board, whose) = match &self.file {
+            None => match session.ctx.read(&Needs::Everything)? {
+                snapshot if snapshot.version == u64::from(VERSION) => {
+                    (snapshot.board, "the board".to_owned())
+                }
+                other => return other_version(&other),
+            },
+            Some(file) => (read_file(session, file)?, file.clone()),
+        };
+        let found = violations(&board);
+        if found.is_empty() {
+            let tasks = plural(board.tasks.len(), "task");
+            let text = format!("{whose} is valid: revision {}, {tasks}", board.revision);
+            return Ok(Answer::new(json!({ "valid": true, "violations": [] }), text).at(board.revision));
+        }
+        let list: Vec<_> = found
+        .iter()
+        .map(|violation| json!({ "invariant": violation.invariant, "place": violation.place, "message": violation.message }))
+        .collect();
+        let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+        Err(Failure::new(
+            ErrorCode::BoardViolations,
+            format!("{whose} breaks {}:\n{}", plural(found.len(), "rule"), lines.join("\n")),
+        )
+        .hint("repair it with liza's commands; they refuse only what would make it worse")
+        .detail("violations", list))
+    }
+}
+
+/// An old board is as valid as it can be if it can be read; of a newer one this program cannot judge.
+fn other_version(snapshot: &Snapshot) -> Result<Answer, Failure> {
+    let version = snapshot.version;
+    if version > u64::from(VERSION) {
+        return Err(invalid(&StateError::Newer(version)).into());
+    }
+    let tasks = snapshot.board.tasks.len();
+    let text = format!(
+        "the board of version {version} can be read: {}; what `liza doctor --fix` would make of it, `liza doctor` says",
+        plural(tasks, "task")
+    );
+    Ok(Answer::new(json!({ "valid": true, "violations": [], "version": version, "read_only": true }), text))
+}
+
+fn read_file(session: &Session, file: &str) -> Result<Board, Failure> {
+    let (bytes, _) =
+        crate::store::files::read_whole(std::path::Path::new(file), LARGEST_STATE).map_err(|error| {
+            Failure::new(ErrorCode::BoardInvalid, format!("{file} cannot be a board: {error}"))
+                .hint("name a file that is one")
+        })?;
+    match Decoded::new(bytes.clone()) {
+        Ok(mut decoded) => {
+            decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+            Ok(decoded.into_board())
+        }
+        // Without liza's own checksum it is read the strict way, so that the offending place can be named.
+        Err(StateError::Edited | StateError::Former | StateError::Truncated) => {
+            crate::wire::flat::read_edited(&bytes, &session.ctx.now).map_err(|error| {
+                Failure::new(ErrorCode::BoardInvalid, format!("{file}: {error}")).hint("mend that place")
+            })
+        }
+        Err(why) => Err(invalid(&why).into()),
+    }
+}

@@ -1,0 +1,48 @@
+use crate::cli::prelude::*;
+use crate::flow::worktrees::{PruneOptions, PruneReport, prune};
+
+/// Move worktrees of archived tasks and of attempts and reviews that are over to the trash (people)
+///
+/// Only those in which everything is committed and kept by a branch or ref. `liza trash restore` brings one back.
+///
+/// Example: liza worktree prune --dry-run
+#[derive(Args)]
+pub struct PruneArgs {
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Save uncommitted work under refs/liza/wip, and then let those worktrees go too
+    #[arg(long)]
+    pub save: bool,
+}
+
+impl OnBoard for PruneArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        session.people_only("take worktrees away")?;
+        session.ctx.store.refuse_other_version()?;
+        let options = PruneOptions { dry_run: self.dry_run, save: self.save };
+        let report = prune(&session.ctx, options, None)?;
+        let mut text = words(&report, self.dry_run);
+        if text.is_empty() {
+            text.push_str("there are no worktrees");
+        }
+        let data = json!({ "pruned": report.pruned, "stay": report.stay, "dry_run": self.dry_run });
+        Ok(Answer::new(data, text))
+    }
+}
+
+/// What became of each worktree.
+pub fn words(report: &PruneReport, dry_run: bool) -> String {
+    let verb = if dry_run { "would go to the trash" } else { "to the trash" };
+    let mut text = String::new();
+    for place in &report.pruned {
+        text.line(format!("{verb}: {} ({}, {})", place.path.display(), bytes(place.bytes), place.why));
+        for refname in &place.kept {
+            text.line(format!("  kept as {refname}"));
+        }
+    }
+    for place in &report.stay {
+        text.line(format!("stays: {} ({})", place.path.display(), place.why));
+    }
+    text
+}

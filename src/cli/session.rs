@@ -1,0 +1,217 @@
+//! How a command is executed: on a board, or without one.
+
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use crate::board::Verb;
+use crate::board::{AgentId, Code, Role, Transition};
+use crate::flow::context::{Caller, Context};
+use crate::flow::{ErrorCode, Failure};
+
+use super::args::Global;
+use super::input::Input;
+use super::ui::{Answer, Ui};
+
+/// One call of the program.
+pub struct Invocation {
+    pub global: Global,
+    pub ui: Ui,
+}
+
+/// Everything that can be typed.
+pub trait Execute {
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure>;
+}
+
+/// A command that works on a board.
+pub trait OnBoard {
+    const ACCESS: Access = Access::Changes;
+
+    /// Whether a caller with unseen messages is told so first.
+    const ANNOUNCES_MESSAGES: bool = true;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure>;
+}
+
+/// What a command does with the board.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Changes something. What a gate started may not do that on this board.
+    Changes,
+    /// Only looks.
+    Reads,
+    /// Only looks, and needs nothing that only a board of this version has.
+    ReadsAnyVersion,
+}
+
+impl<T: OnBoard> Execute for T {
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
+        call.on_board(T::ACCESS, T::ANNOUNCES_MESSAGES, &|session| self.run(session))
+    }
+}
+
+/// What every command on a board gets: the context, the inputs, and how to print.
+pub struct Session {
+    pub ctx: Context,
+    pub input: Input,
+    pub ui: Ui,
+    request_id: Option<String>,
+}
+
+/// A table of commands: each row names a command and the type of its arguments.
+macro_rules! commands {
+    ($(#[$about:meta])* pub enum $group:ident { $($(#[$option:meta])* $name:ident($args:ty),)+ }) => {
+        $(#[$about])*
+        #[derive(clap::Subcommand)]
+        pub enum $group { $($(#[$option])* $name($crate::cli::named::Named<$args>),)+ }
+
+        impl $crate::cli::session::Execute for $group {
+            fn execute(
+                &self,
+                call: &$crate::cli::session::Invocation,
+            ) -> Result<$crate::cli::ui::Answer, $crate::flow::Failure> {
+                match self {
+                    $(Self::$name(args) => $crate::cli::session::Execute::execute(&args.0, call),)+
+                }
+            }
+        }
+    };
+}
+pub(super) use commands;
+
+impl Invocation {
+    /// Opens the board for a command and runs it there.
+    fn on_board(
+        &self,
+        access: Access,
+        announces_messages: bool,
+        run: &dyn Fn(&mut Session) -> Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        let ui = self.ui;
+        let cwd = std::env::current_dir().map_err(|error| {
+            Failure::new(ErrorCode::IoFailed, format!("the current directory cannot be told: {error}"))
+        })?;
+        let text = |name: &str| std::env::var(name).ok();
+        let caller = Caller {
+            board_dir: self
+                .global
+                .board
+                .clone()
+                .or_else(|| std::env::var_os("LIZA_DIR").filter(|dir| !dir.is_empty()).map(Into::into)),
+            agent_id: text("LIZA_AGENT_ID"),
+            token: text("LIZA_AGENT_TOKEN"),
+            token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
+            claim: text("LIZA_CLAIM"),
+        };
+        let asked_of = caller.agent_id.clone();
+        let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+        match access {
+            Access::Changes => ctx.acts_for_somebody()?,
+            Access::Reads => {}
+            Access::ReadsAnyVersion => ctx.store.read_any_version(),
+        }
+        // A runner cannot speak to a command that is at work; the agent hears it here.
+        if let Some(ask) =
+            asked_of.and_then(|id| AgentId::new(&id).ok()).and_then(|id| ctx.machine.asked_of(&id))
+        {
+            ui.narrate(&ask);
+        }
+        if announces_messages && let Some(told) = crate::flow::mail::waiting(&ctx) {
+            ui.narrate(&told);
+        }
+        let request_id = self.global.request_id.clone();
+        let mut session = Session { ctx, input: Input::default(), ui, request_id };
+        let store = session.ctx.store.clone();
+        // Scripts are told the revision with every answer; where a command did not look, the mark knows it.
+        let known = || Some(store.published_revision()).filter(|revision| *revision > 0);
+        let outcome = run(&mut session);
+        if session.ctx.crowded.get() {
+            crate::flow::archive::thin_out(&session.ctx);
+        }
+        match outcome {
+            Ok(mut answer) => {
+                answer.revision = answer.revision.or_else(known);
+                Ok(answer)
+            }
+            Err(mut failure) => {
+                failure.revision = failure.revision.or_else(known);
+                Err(failure)
+            }
+        }
+    }
+}
+
+impl Session {
+    /// One change, in words.
+    pub fn commit<V: Verb + Into<Transition>>(
+        &mut self,
+        verb: V,
+        text: impl Fn(&V::Outcome) -> String,
+    ) -> Result<Answer, Failure> {
+        self.carry_out(|ctx| Ok(ctx.commit(verb)?.done()), text)
+    }
+
+    /// A use case that may take more than one change, in words.
+    pub fn carry_out<T: Serialize>(
+        &mut self,
+        work: impl FnOnce(&Context) -> Result<(T, u64), Failure>,
+        text: impl FnOnce(&T) -> String,
+    ) -> Result<Answer, Failure> {
+        self.seal_request()?;
+        let (data, revision) = work(&self.ctx)?;
+        let text = text(&data);
+        Ok(Answer::new(data, text).at(revision))
+    }
+
+    /// The form that was asked for; the other one is not made.
+    pub fn answer<D: Serialize>(&self, data: impl FnOnce() -> D, text: impl FnOnce() -> String) -> Answer {
+        if self.ui.json { Answer::new(data(), "") } else { Answer::new((), text()) }
+    }
+
+    /// A role that nobody can have is a slip of the finger, and said before anything else.
+    pub fn known_role(&self, role: &Role) -> Result<(), Failure> {
+        let built_in = crate::board::agent::BUILT_IN_ROLES;
+        if built_in.contains(&role.as_str()) || self.ctx.project_config()?.roles.contains_key(role) {
+            return Ok(());
+        }
+        Err(Failure::new(Code::UnknownRole, format!("there is no role `{role}`"))
+            .hint(format!("roles: {}; more can be defined in liza.yaml", built_in.join(", "))))
+    }
+
+    /// Refuses agents: what cannot be taken back is for people to decide.
+    pub fn people_only(&self, verb: &str) -> Result<(), Failure> {
+        if self.ctx.is_human() {
+            return Ok(());
+        }
+        Err(Failure::new(Code::HumanOnly, format!("only a person may {verb}"))
+            .hint("say what you need with `liza note`"))
+    }
+
+    /// Ties the command to its request id, once all its inputs are read.
+    pub fn seal_request(&mut self) -> Result<(), Failure> {
+        let Some(id) = &self.request_id else { return Ok(()) };
+        if id.is_empty() || id.len() > 200 || id.chars().any(char::is_control) {
+            return Err(Failure::usage("a request id is 1 to 200 printable characters"));
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut skip = false;
+        for arg in std::env::args().skip(1) {
+            if skip {
+                skip = false;
+            } else if arg == "--request-id" {
+                skip = true;
+            } else if !arg.starts_with("--request-id=") && arg != "--json" && arg != "-q" && arg != "--quiet"
+            {
+                hasher.update(arg.as_bytes());
+                hasher.update(&[0]);
+            }
+        }
+        hasher.update(&self.input.taken());
+        self.ctx.request = Some(crate::board::intent::RequestKey {
+            id: id.clone(),
+            digest: hasher.finalize().to_hex().to_string(),
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! What stands in the worktree and on the branch of a task: found, kept, taken away.
+
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use super::error_code::ErrorCode;
+use super::failure::{Failure, failure};
+use crate::board::intent::ClaimWork;
+use crate::board::task::{Attempt, Handout};
+use crate::board::verb::AnyVerb;
+use crate::board::{Board, Call, Code, CommitId, Needs, TaskId, World, permitted};
+use crate::git::commit::Signature;
+use crate::git::content::{self, Filters};
+use crate::git::{self, refs};
+
+/// The ref that keeps what an attempt at a task committed; attempts are counted from 1.
+pub fn attempt_ref(task: &TaskId, number: usize) -> String {
+    format!("refs/liza/attempts/{task}/{number}")
+}
+
+/// Where the integration branch is.
+pub fn integration_head(ctx: &Context, board: &Board) -> Result<CommitId, Failure> {
+    let branch = &board.config().integration_branch;
+    ctx.query()?.head_of_branch(branch)?.ok_or_else(|| {
+        failure!(ErrorCode::GitNoIntegration, "the integration branch `{branch}` does not exist").hint(
+            match &board.rest.integration.head {
+                Some(head) => {
+                    format!("it was last at {head}; bring it back with `git branch {branch} {head}`")
+                }
+                None => format!("make it with `git branch {branch}`"),
+            },
+        )
+    })
+}
+
+/// The present attempt at a task; its body must be loaded.
+pub fn attempt_of<'b>(board: &'b Board, task: &TaskId) -> Option<&'b Attempt> {
+    board.task(task)?.body().attempt()
+}
+
+/// Where the branch of a task is now.
+pub fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<CommitId>, Failure> {
+    match attempt_of(board, task) {
+        Some(attempt) => Ok(ctx.query()?.head_of_branch(&attempt.branch)?),
+        None => Ok(None),
+    }
+}
+
+/// Everything in a worktree that is not committed, by path.
+pub fn uncommitted(worktree: &Path, filters: Filters) -> Result<Vec<String>, Failure> {
+    Ok(content::status(worktree, filters)?.into_iter().map(|found| found.path).collect())
+}
+
+/// Writes a commit of somebody's that no branch leads to yet.
+pub fn commit_by(
+    ctx: &Context,
+    who: &Signature,
+    tree: &CommitId,
+    parents: &[CommitId],
+    message: &str,
+) -> Result<CommitId, Failure> {
+    let new = git::NewCommit { tree, parents, message, author: who, committer: who };
+    Ok(git::commit_tree(&ctx.repo, &new)?)
+}
+
+/// The present worktree of a task, checked to be what it should be.
+pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathBuf, String), Failure> {
+    let attempt = attempt_of(board, task).ok_or_else(|| {
+        failure!(Code::Transition, "task `{task}` has no worktree: nobody has claimed it")
+            .hint(format!("`liza task claim {task}` makes one"))
+    })?;
+    let path = ctx.root().join(&attempt.worktree);
+    git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
+        let branch = &attempt.branch;
+        failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
+            .hint(format!("its commits are on branch `{branch}`; `liza doctor` says what can be done"))
+    })?;
+    Ok((path, attempt.branch.clone()))
+}
+
+/// The worktree as it is now, uncommitted work included.
+pub fn handout(worktree: &Path) -> Result<Handout, Failure> {
+    let found = content::fingerprint(worktree)?;
+    Ok(Handout { head: found.head, tree: found.tree, merge_head: found.merge_head })
+}
+
+/// Takes away what a claim that failed has made: the directory goes to the trash, the branch only if it holds nothing.
+pub fn sweep(ctx: &Context, work: &ClaimWork) {
+    if work.reuse {
+        return;
+    }
+    let Ok(_one_at_a_time) = ctx.machine.lock_worktrees() else { return };
+    let worktrees = ctx.worktrees();
+    let path: PathBuf = ctx.root().join(&work.worktree);
+    let _ = worktrees.heal();
+    // Only what this claim made: the name carries its epoch, or it was the first of all.
+    let _ = worktrees.remove_to_trash(&path);
+    let _ = refs::delete_branch_if_at(&ctx.repo, &work.branch, &work.start);
+}
+
+/// Before a task is let go: keeps what is not committed in its worktree, under a ref of its own.
+///
+/// Nothing is touched for a caller that may not let it go. And letting go is never stopped by this: the files stay in
+/// the worktree as well.
+pub fn keep_uncommitted(ctx: &Context, task: &TaskId, letting_go: &dyn AnyVerb) -> Result<(), Failure> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let actor = snapshot.board.identify(&ctx.credentials)?;
+    if permitted(&snapshot.board, letting_go, &Call::new(actor, &ctx.now, &World::default())).is_err() {
+        return Ok(());
+    }
+    match keep_now(ctx, &snapshot.board, task) {
+        Ok(None) => {}
+        Ok(Some(kept)) => {
+            ctx.narrate(format!(
+                "not committed, so not on the branch: {}; kept as {1} (`git show {1}`)",
+                kept.saved.files.join(", "),
+                kept.refname
+            ));
+            if !kept.saved.left_out.is_empty() {
+                ctx.narrate(format!("not in it, only in {}: {}", kept.path.display(), kept.saved.left_out));
+            }
+        }
+        Err(failure) => ctx.narrate(format!(
+            "what is not committed could not be kept under a ref ({failure}); it stays in the worktree"
+        )),
+    }
+    Ok(())
+}
+
+/// What was not committed, and the ref that keeps it.
+pub struct Kept {
+    pub saved: Saved,
+    pub refname: String,
+    pub path: PathBuf,
+}
+
+/// Keeps what is not committed in a task's worktree under a ref of its own, if there is anything.
+pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Kept>, Failure> {
+    let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
+    let Some(epoch) = board.task(task).map(|task| task.epoch) else { return Ok(None) };
+    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path)? else { return Ok(None) };
+    let refname = refs::keep(&ctx.repo, &format!("refs/liza/wip/{task}/{epoch}"), &saved.commit)?;
+    Ok(Some(Kept { saved, refname, path }))
+}
+
+/// The content of a worktree as a commit that no ref leads to yet.
+pub struct Saved {
+    pub commit: CommitId,
+    /// The first of the files that were not committed.
+    pub files: Vec<String>,
+    /// What could not be saved; empty when everything is in.
+    pub left_out: String,
+}
+
+/// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
+/// keeps the commit under a ref.
+pub fn snapshot_worktree(ctx: &Context, task: &str, path: &Path) -> Result<Option<Saved>, Failure> {
+    let dirty = content::status(path, Filters::Run)?;
+    if dirty.is_empty() {
+        return Ok(None);
+    }
+    let who = ctx.query()?.identity().at(ctx.now.wall.0);
+    let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
+    let files = dirty.into_iter().take(10).map(|found| found.path).collect();
+    Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))
+}

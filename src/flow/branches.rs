@@ -1,0 +1,68 @@
+//! Branches that are about to move, or have moved.
+
+use super::prelude::*;
+use crate::git::branch_checked_out_at;
+use crate::store::{DIRECTORY, WORKTREES};
+
+/// Whether the branch is at that commit or has gone on from it.
+pub fn contains(ctx: &Context, branch: &str, commit: &CommitId) -> Result<bool> {
+    let query = ctx.query()?;
+    match query.head_of_branch(branch)? {
+        Some(head) if query.has_commit(commit) => Ok(&head == commit || query.is_ancestor(commit, &head)?),
+        _ => Ok(false),
+    }
+}
+
+/// The recorded move of an intent, unless it is certain that it was not made: whatever failed may have failed after it.
+pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
+    let snapshot = ctx.store.read(&Needs::Nothing).ok()?;
+    let step = snapshot.board.intent(intent)?.work.step()?.clone();
+    contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
+}
+
+/// A branch that has moved is never called back: its intent stays open, and the next command puts it on record.
+pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
+    let at = format!("`{}` is at {}", step.branch, step.new.short());
+    failure!(ErrorCode::IoDurabilityUnknown, "{at}, but this could not be put on record: {failure}")
+        .hint("the next liza command finishes it; check the disk before relying on it")
+}
+
+/// Moving a branch under somebody's checkout would make that checkout lie.
+pub fn not_checked_out(ctx: &Context, branch: &str) -> Result<()> {
+    match branch_checked_out_at(&ctx.repo, branch)? {
+        None => Ok(()),
+        Some(path) => Err(failure!(Code::CheckedOut, "the branch `{branch}` is checked out in {}", path.display())
+        .hint("switch to another branch there (`git switch -`), or detach (`git switch --detach`), then merge again")
+        .detail("path", path.display().to_string())),
+    }
+}
+
+/// How many commits integration gained since the task's base.
+pub fn drift(ctx: &Context, intent: &Intent, onto: &CommitId) -> u64 {
+    let count = || -> Option<u64> {
+        let task = intent.task.as_ref()?;
+        let snapshot = ctx.store.read(&Needs::task(task)).ok()?;
+        let base = snapshot.board.task(task)?.body().attempt()?.base_commit.clone();
+        Some(ctx.query().ok()?.commits_between(&base, onto).ok()?.len() as u64)
+    };
+    count().unwrap_or(0)
+}
+
+/// Whether a path of the repository is liza's own, however it is spelled.
+pub fn is_private(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default().to_ascii_lowercase();
+    first == DIRECTORY || first == WORKTREES
+}
+
+/// State of liza itself must never travel through git: it would turn back time when an old branch is merged.
+pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<()> {
+    let query = ctx.query()?;
+    let base = query.merge_base(from, to)?.unwrap_or_else(|| from.clone());
+    let changed = query.changed_paths(&base, to)?.into_iter().map(|change| change.path);
+    let private: Vec<String> = changed.filter(|path| is_private(path)).collect();
+    if private.is_empty() {
+        return Ok(());
+    }
+    Err(failure!(Code::Scope, "it changes liza's own files: {}", private.join(", "))
+        .hint("take them out of that commit; .liza and .worktrees are never committed"))
+}

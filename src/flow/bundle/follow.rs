@@ -1,0 +1,36 @@
+//! The files of a task follow its branch to where a bundle moved it.
+
+use super::listed;
+use crate::board::intent::ApplyWork;
+use crate::flow::leftovers::git_dir;
+use crate::flow::prelude::*;
+use crate::git::tree::{index_lock, is_on_branch, settle};
+
+/// Ends what a dead process began and had moved the branch for already: the files follow, as far as they are its own.
+pub fn follow(ctx: &Context, work: &ApplyWork) -> Result<()> {
+    let worktree = ctx.root().join(&work.worktree);
+    let Some(old) = &work.step.old else { return Ok(()) };
+    let query = ctx.query()?;
+    // A worktree that is gone, or has been led elsewhere since, is nobody's to follow.
+    if checkouts::check_sound(&ctx.repo, &worktree).is_err()
+        || !is_on_branch(&worktree, &work.step.branch)?
+        || query.head_of_branch(&work.step.branch)?.as_ref() != Some(&work.step.new)
+    {
+        return Ok(());
+    }
+    // A git that died with the command has left its lock.
+    crate::git::locks::clear_dead(&worktree, &git_dir(ctx, &worktree));
+    if let Some(lock) = index_lock(&worktree)? {
+        let (place, lock) = (worktree.display(), lock.display());
+        return Err(failure!(ErrorCode::StaleWorktree, "the index of {place} is locked: {lock}")
+            .hint("wait for the git that is at work there; if none is, move this file away"));
+    }
+    let theirs = settle(&ctx.repo, query, &worktree, old, &work.step.new)?;
+    if !theirs.is_empty() {
+        let (place, theirs) = (worktree.display(), listed(&theirs));
+        ctx.narrate(format!(
+            "in {place}, these were changed by somebody else and stay as they are: {theirs}"
+        ));
+    }
+    Ok(())
+}

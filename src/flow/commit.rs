@@ -1,0 +1,186 @@
+//! How a use case changes the board: it commits a verb, and gets back what that verb answers with.
+//!
+//! Work that a dead process left half done is ended first where it stands in the way, and otherwise afterwards.
+
+use serde::de::DeserializeOwned;
+
+use super::prelude::*;
+use super::{archive, recover};
+use crate::board::Applied;
+use crate::board::verb::Begun;
+use crate::store::{Committed, Proposal};
+
+/// The first step of a longer piece of work.
+pub enum Begin<O> {
+    Now {
+        board: Board,
+        intent: u64,
+    },
+    /// The whole of it was done for this request before, with this outcome.
+    Before {
+        board: Board,
+        outcome: O,
+    },
+}
+
+impl Context {
+    pub fn commit<V: Verb + Into<Transition>>(&self, verb: V) -> Result<Committed<V::Outcome>> {
+        Ok(self.commit_for(verb.into(), self.request.clone())?.typed()?)
+    }
+
+    /// Makes one change of a kind that only the caller's circumstances decide; what it answers is not asked for.
+    pub fn commit_any(&self, what: Transition) -> Result<()> {
+        self.commit_for(what, self.request.clone()).map(|_| ())
+    }
+
+    /// A step of a longer piece of work: the request belongs to the whole of it.
+    pub fn commit_step<V: Verb + Into<Transition>>(&self, verb: V) -> Result<Committed<V::Outcome>> {
+        let what = verb.into();
+        let committed = self.propose(&what, None)?;
+        self.tell(&what, &committed);
+        Ok(committed.typed()?)
+    }
+
+    /// The first step of a longer piece of work that ends with an outcome of type `O`: the verb itself carries the request,
+    /// which is answered when the work has ended.
+    pub fn begin<V: Verb<Outcome = Begun> + Into<Transition>, O: DeserializeOwned + 'static>(
+        &self,
+        verb: V,
+    ) -> Result<Begin<O>> {
+        let committed = self.commit_for(verb.into(), None)?;
+        if committed.repeated {
+            let Committed { board, outcome, .. } = committed.typed()?;
+            return Ok(Begin::Before { board, outcome });
+        }
+        let Committed { board, outcome: Begun { intent }, .. } = committed.typed()?;
+        Ok(Begin::Now { board, intent })
+    }
+
+    /// A change that liza makes on its own account, such as ending what a dead process began.
+    pub fn commit_as_liza<V: Verb + Into<Transition>>(
+        &self,
+        verb: V,
+    ) -> Result<Committed<V::Outcome>, StoreError> {
+        self.acts_for_somebody()?;
+        self.store.commit(&Credentials::Liza, verb, None, &host::now())
+    }
+
+    pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
+        self.acts_for_somebody()?;
+        let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
+        self.store.commit_any(proposal, &host::now())
+    }
+
+    /// The first answer to this request, if it was given before, and the revision of the board that knows it.
+    pub fn answered<O: DeserializeOwned + 'static>(&self) -> Result<Option<(O, u64)>> {
+        let Some(key) = &self.request else { return Ok(None) };
+        let snapshot = self.store.read(&Needs::Nothing)?;
+        let actor = snapshot.board.identify(&self.credentials)?;
+        match crate::board::apply::answered(&snapshot.board, &actor.id(), key)? {
+            Some(kept) => Ok(Some((Applied::Repeated(kept).typed()?, snapshot.board.revision))),
+            None => Ok(None),
+        }
+    }
+
+    fn commit_for(&self, what: Transition, request: Option<RequestKey>) -> Result<Committed<Applied>> {
+        let committed = self.recovering(|| self.propose(&what, request.clone()))?;
+        self.tell(&what, &committed);
+        if committed.board.rest.intents.iter().any(|intent| !host::lives(&intent.owner)) {
+            // The caller's change is made; what is left over from others is tried again by the next command.
+            if let Err(failure) = recover::recover(self) {
+                self.narrate(format!("what a dead process left half done could not be ended: {failure}"));
+            }
+        }
+        Ok(committed)
+    }
+
+    /// What is refused is tried once more if a dead process had left something half done.
+    fn recovering<T>(&self, act: impl Fn() -> Result<T, StoreError>) -> Result<T> {
+        match act() {
+            Err(StoreError::Refused(refusal)) => {
+                if self.credentials.is_of_gate() || recover::recover(self)? == 0 {
+                    return Err(self.said_of_archived(*refusal));
+                }
+                Ok(act()?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Asks whether a change would be made to this board, so that no work is done for one that would be refused. Nothing is
+    /// changed for it but the record of a rule breach; what a dead process left half done may be ended.
+    pub fn ask(&self, board: &Board, verb: impl Verb + Into<Transition>) -> Result<()> {
+        let what = verb.into();
+        if self.asked(board, |call| permitted(board, what.verb(), call).is_ok())? {
+            return Ok(());
+        }
+        // A refusal counts only under the lock: the board or a switch may have changed since it was read.
+        self.recovering(|| self.ask_locked(&what))?;
+        // It would be made now, but the caller has read another board, and works by that one.
+        Err(Failure::new(
+            ErrorCode::StaleBoard,
+            "the board changed while this command ran; nothing was changed",
+        )
+        .hint("run the command again"))
+    }
+
+    /// Asks for a part of a verb that can be told at once. A refusal that is to be put on record is asked for once more inside
+    /// a commit of the whole.
+    pub fn ask_early<V: Verb + Into<Transition> + Clone>(
+        &self,
+        board: &Board,
+        verb: &V,
+        part: impl FnOnce(&Call) -> Result<(), Refusal>,
+    ) -> Result<()> {
+        match self.asked(board, part)? {
+            Err(refusal) if refusal.code.is_tier0() => self.commit(verb.clone()).map(|_| ()),
+            told => Ok(told?),
+        }
+    }
+
+    fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
+        self.acts_for_somebody()?;
+        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
+        self.store.ask(&proposal, &host::now())
+    }
+
+    fn propose(
+        &self,
+        what: &Transition,
+        request: Option<RequestKey>,
+    ) -> Result<Committed<Applied>, StoreError> {
+        self.acts_for_somebody()?;
+        let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
+        self.store.commit_any(proposal, &host::now())
+    }
+
+    /// A task that is not on the board may be one that finished and left it.
+    fn said_of_archived(&self, refusal: Refusal) -> Failure {
+        let id = match (refusal.code, refusal.details.get("task").and_then(|id| id.as_str())) {
+            (Code::UnknownTask, Some(id)) => TaskId::new(id).ok(),
+            _ => None,
+        };
+        let archived = id.and_then(|id| self.store.archived_task(&id).ok().flatten());
+        let mut failure = Failure::from(refusal);
+        if let Some(task) =
+            archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
+        {
+            failure.message = format!("task `{}` is {} and archived", task.id, task.status);
+            failure.details.insert("archived".to_owned(), true.into());
+            failure.hint =
+                Some(format!("`liza task show {}` shows it; nothing is left to do on it", task.id));
+        }
+        failure
+    }
+
+    fn tell<O>(&self, what: &Transition, committed: &Committed<O>) {
+        let ends =
+            matches!(what, Transition::Abandon(_) | Transition::Rescope(_) | Transition::FinishMerge(_));
+        if ends && archive::is_crowded(&committed.board) {
+            self.crowded.set(true);
+        }
+        for warning in &committed.warnings {
+            self.narrate(warning.clone());
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Writing a page of Markdown into a string, line by line. That cannot fail.
+
+use super::prelude::*;
+use crate::policy::view::Scene;
+
+macro_rules! line {
+    ($text:expr) => { let _ = writeln!($text); };
+    ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
+}
+
+/// The title of a section, apart from what stands before and after it.
+macro_rules! heading {
+    ($text:expr, $($title:tt)*) => { let _ = writeln!($text, "\n## {}\n", format_args!($($title)*)); };
+}
+
+pub(super) use {heading, line};
+
+/// The rows of a list, of which people are shown so many.
+pub(super) fn rows_of(text: &mut String, rows: Vec<String>, most: usize) {
+    let more = rows.len().saturating_sub(most);
+    for row in rows.into_iter().take(most) {
+        line!(text, "- {row}");
+    }
+    if more > 0 {
+        line!(text, "- … and {more} more");
+    }
+}
+
+/// What a task waits for, as a cell of a table.
+pub(super) fn waits_for(scene: &Scene<'_>, task: &Task) -> String {
+    scene.waiting(task).map_or("-".to_owned(), |waiting| md_inline(&waiting.why).to_string())
+}
