@@ -25,10 +25,9 @@ impl OnBoard for StatusArgs {
             let reason = session.input.text(&self.reason)?;
             return super::lock::release::release(session, task, &reason);
         }
-        // Titles and times are read for what is not finished; thousands of finished tasks stay unread.
+        // Thousands of finished tasks stay unread.
         let snapshot = session.ctx.read_with(|board| {
-            let unfinished = board.tasks.iter().filter(|task| !task.status.is_terminal());
-            Needs::Tasks(unfinished.map(|task| task.id.clone()).collect())
+            view::needed_for_rows(board.tasks.iter().filter(|task| !task.status.is_terminal()))
         })?;
         let board = &snapshot.board;
         let frame = view::Frame::new(&session.ctx, board)?;

@@ -28,6 +28,11 @@ impl Frame {
     }
 }
 
+/// The bodies that rows and tables read: of tasks that were ever claimed. Titles are known without them.
+pub fn needed_for_rows<'b>(tasks: impl Iterator<Item = &'b Task>) -> Needs {
+    Needs::Tasks(tasks.filter(|task| task.epoch > 0).map(|task| task.id.clone()).collect())
+}
+
 impl<'b> Picture<'b> {
     pub fn new(frame: &'b Frame, board: &'b Board) -> Self {
         Self { scene: Scene::new(board, &frame.world, &frame.now), frame }
@@ -55,11 +60,11 @@ impl<'b> Picture<'b> {
         if let Some(approvals) = &task.approvals {
             row["approvals"] = json!(approvals);
         }
-        if !task.is_light() {
-            row["title"] = json!(task.body().title);
-            if let Some(result) = &task.body().review_result {
-                row["review_result"] = json!(result);
-            }
+        row["title"] = json!(task.title());
+        if !task.is_light()
+            && let Some(result) = &task.body().review_result
+        {
+            row["review_result"] = json!(result);
         }
         row
     }
@@ -78,8 +83,7 @@ impl<'b> Picture<'b> {
 
     /// Who is on it since when, or why nobody is.
     fn doing(&self, task: &'b Task) -> String {
-        let title =
-            if task.is_light() { String::new() } else { format!("  ({})", clipped(&task.body().title, 50)) };
+        let title = format!("  ({})", clipped(task.title(), 50));
         if let Some(waiting) = self.waiting(task) {
             return format!("{}{title}", waiting.why);
         }

@@ -145,7 +145,8 @@ name_type!(
     TaskId,
     |text| {
         check_slug(text)?;
-        if RESERVED_TASKS.contains(&text.to_ascii_lowercase().as_str()) { Err(IdError::Reserved) } else { Ok(()) }
+        let reserved = RESERVED_TASKS.iter().any(|name| name.eq_ignore_ascii_case(text));
+        if reserved { Err(IdError::Reserved) } else { Ok(()) }
     },
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 );

@@ -34,7 +34,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-use check::{Checked, check};
+use check::{Checked, check, is_ordinary};
 pub use index::PathIndex;
 use shape::{Reading, Shape};
 
@@ -97,6 +97,9 @@ impl RepoPath {
 impl PathPattern {
     /// Checks `text` and makes it a pattern.
     pub fn new(text: &str) -> Result<Self, PathError> {
+        if is_ordinary(text) {
+            return Ok(Self(text.to_owned()));
+        }
         let Checked { mut names, mut names_directory } = check(text)?;
         if names.iter().any(|name| *name != "**" && name.contains("**")) {
             return Err(PathError::StarsInsideName);

@@ -330,6 +330,8 @@ pub struct Task {
     /// Shared by the copies of a board.
     head: Arc<Head>,
     body: Option<Box<Body>>,
+    /// Of a task whose body is absent.
+    light_title: Arc<str>,
     /// The canonical lines this task was read from; dropped as soon as it may differ from them.
     source: Option<Source>,
 }
@@ -354,12 +356,17 @@ impl Task {
     }
 
     pub fn new(head: Head, body: Body) -> Self {
-        Self { head: Arc::new(head), body: Some(Box::new(body)), source: None }
+        Self { head: Arc::new(head), body: Some(Box::new(body)), light_title: Arc::default(), source: None }
     }
 
     /// A task whose body stays in the file until [`Task::fill`].
-    pub fn light(head: Head, source: Source) -> Self {
-        Self { head: Arc::new(head), body: None, source: Some(source) }
+    pub fn light(head: Head, title: &str, source: Source) -> Self {
+        Self { head: Arc::new(head), body: None, light_title: title.into(), source: Some(source) }
+    }
+
+    /// Known without the body.
+    pub fn title(&self) -> &str {
+        self.body.as_ref().map_or(&self.light_title, |body| &body.title)
     }
 
     pub fn fill(&mut self, body: Body) {
@@ -372,6 +379,11 @@ impl Task {
 
     pub fn source(&self) -> Option<&Source> {
         self.source.as_ref()
+    }
+
+    /// It stands there now, as it is.
+    pub fn read_from(&mut self, source: Source) {
+        self.source = Some(source);
     }
 
     /// Forgets where it was read from: those bytes are no longer at hand.

@@ -1,8 +1,8 @@
 //! A board on its way to `state.yaml`: what changed is written and hashed, everything else stays as it was read.
 
 use super::prelude::*;
-use super::seal::{DIGITS, GROUP, board_hash, checksum, task_hash};
-use super::state::{HASH_END, HASH_START, Header, Origin, tasks_line};
+use super::seal::{DIGITS, GROUP, Group, board_hash, checksum, task_hash};
+use super::state::{Decoded, HASH_END, HASH_START, Header, Origin, tasks_line};
 use super::{EmitError, emit, emit_item};
 
 const PREAMBLE: &str = "\
@@ -25,8 +25,11 @@ pub struct Content {
     origin: Arc<Origin>,
     /// The top-level part, and the tasks that were written anew.
     fresh: String,
-    /// Where the tasks begin in `fresh`.
+    /// Where the top-level part ends in `fresh`, and where the tasks begin.
+    top: usize,
     above: usize,
+    /// Of the tasks, one after the other.
+    hashes: String,
     /// Of the tasks, in the order of the file.
     pieces: Vec<Piece>,
     sums: Vec<blake3::Hash>,
@@ -40,22 +43,30 @@ impl Content {
         let top = fresh.len();
         fresh.push_str(tasks_line(board.tasks.is_empty()));
         let above = fresh.len();
-        let mut content =
-            Self { hash: String::new(), origin, fresh, above, pieces: Vec::new(), sums: Vec::new() };
-        let mut hashes = String::with_capacity(board.tasks.len() * DIGITS);
+        let mut content = Self {
+            hash: String::new(),
+            origin,
+            fresh,
+            top,
+            above,
+            hashes: String::new(),
+            pieces: Vec::new(),
+            sums: Vec::new(),
+        };
+        content.hashes.reserve(board.tasks.len() * DIGITS);
         for (number, group) in board.tasks.chunks(GROUP).enumerate() {
-            content.push_group(number, group, &mut hashes)?;
+            content.push_group(number, group)?;
         }
-        content.hash = board_hash(&content.fresh[..top], &hashes);
+        content.hash = board_hash(&content.fresh[..top], &content.hashes);
         Ok(content)
     }
 
-    fn push_group(&mut self, number: usize, tasks: &[Task], hashes: &mut String) -> Result<(), EmitError> {
+    fn push_group(&mut self, number: usize, tasks: &[Task]) -> Result<(), EmitError> {
         let mut pieces: Vec<Piece> = Vec::new();
         for task in tasks {
             match task.source() {
                 Some(source) => {
-                    hashes.push_str(self.origin.hash_of(source));
+                    self.hashes.push_str(self.origin.hash_of(source));
                     match pieces.last_mut() {
                         Some(Piece::Kept(range)) if range.end == source.start => range.end = source.end,
                         _ => pieces.push(Piece::Kept(source.start..source.end)),
@@ -63,7 +74,8 @@ impl Content {
                 }
                 None => {
                     let start = self.fresh.len();
-                    hashes.push_str(&write_task(task, &mut self.fresh)?);
+                    let hash = write_task(task, &mut self.fresh)?;
+                    self.hashes.push_str(&hash);
                     pieces.push(Piece::Fresh(start..self.fresh.len()));
                 }
             }
@@ -145,5 +157,45 @@ impl NewState {
 
     pub fn text(&self) -> String {
         self.pieces().collect()
+    }
+
+    /// The board that was written as this text, as if it had been read from `bytes`; nothing if these are other bytes.
+    pub fn reread(&self, board: &Board, bytes: Vec<u8>) -> Result<Decoded, Vec<u8>> {
+        if !self.is(&bytes) {
+            return Err(bytes);
+        }
+        // What was written is text.
+        let text = String::from_utf8(bytes).map_err(|error| error.into_bytes())?;
+        let mut board = board.clone();
+        let mut fresh = self.content.pieces.iter().filter_map(|piece| match piece {
+            Piece::Fresh(range) => Some(range.len()),
+            Piece::Kept(_) => None,
+        });
+        let mut end = self.header.len() + self.content.above;
+        for (number, task) in board.tasks.iter_mut().enumerate() {
+            let start = end;
+            end +=
+                task.source().map_or_else(|| fresh.next().unwrap_or_default(), |kept| kept.end - kept.start);
+            task.read_from(Source { start, end, number });
+        }
+        let sums = board.tasks.chunks(GROUP).zip(&self.content.sums);
+        let groups = sums.filter_map(|(tasks, sum)| {
+            let (first, last) = (tasks.first()?.source()?, tasks.last()?.source()?);
+            Some(Group { start: first.start, end: last.end, sum: *sum })
+        });
+        let groups = groups.collect();
+        let top = self.header.len()..self.header.len() + self.content.top;
+        Ok(Decoded::of(board, Origin::new(text, top, self.content.hashes.clone(), groups)))
+    }
+
+    fn is(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        for piece in self.pieces() {
+            match rest.strip_prefix(piece.as_bytes()) {
+                Some(after) => rest = after,
+                None => return false,
+            }
+        }
+        rest.is_empty()
     }
 }

@@ -13,6 +13,7 @@ mod entries;
 pub mod flat;
 mod foreign;
 mod graft;
+mod head;
 mod json;
 mod key;
 mod lines;

@@ -7,12 +7,15 @@
 //! else does. Heads are read for all tasks, bodies only for those asked for, and a task nobody touched is written
 //! back as the bytes it was read from, with the hash it has.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 
 use super::content::Content;
+use super::head::{read_head, read_title};
 use super::prelude::*;
 use super::seal::{DIGITS, Group, Parts, board_hash, former_checksum, task_hash};
-use super::{EmitError, ParseError, parse, parse_item};
+use super::{EmitError, ParseError, parse};
 
 pub use super::seal::hash;
 
@@ -76,6 +79,10 @@ impl Origin {
         Arc::new(Self { text, ..Self::default() })
     }
 
+    pub(super) fn new(text: String, top: Range<usize>, hashes: String, groups: Vec<Group>) -> Self {
+        Self { text, top, hashes, groups }
+    }
+
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -118,6 +125,10 @@ impl Decoded {
         let board = read(&text, content_start..end.start, &parts.tasks, Some(&mut origin))?;
         origin.text = text;
         Ok(Self { board, origin: Arc::new(origin) })
+    }
+
+    pub(super) fn of(board: Board, origin: Origin) -> Self {
+        Self { board, origin: Arc::new(origin) }
     }
 
     /// A board that is written whole: every task anew, with its hash.
@@ -306,16 +317,18 @@ fn read(
     for (number, start) in tasks.iter().copied().enumerate() {
         let end = tasks.get(number + 1).map_or(content.end, |next| *next);
         let block = &text[start..end];
-        let head = match &mut origin {
+        let (head, body) = match &mut origin {
             Some(origin) => {
-                let (head, hash, _) = hash_line(block).ok_or_else(|| wrong(start, "the task has no hash"))?;
+                let (head, hash, body) =
+                    hash_line(block).ok_or_else(|| wrong(start, "the task has no hash"))?;
                 origin.hashes.push_str(hash);
-                head
+                (head, body)
             }
-            None => &block[..body_at(block)],
+            None => block.split_at(body_at(block)),
         };
-        let head: Head = parse_item(head, 2).map_err(malformed(text, start))?;
-        read.push(Task::light(head, Source { start, end, number }));
+        let head = read_head(head).map_err(malformed(text, start))?;
+        let title = read_title(body).unwrap_or_default();
+        read.push(Task::light(head, &title, Source { start, end, number }));
     }
     Ok(Board { revision: header.revision, journal: header.journal, rest, tasks: read })
 }
@@ -326,7 +339,8 @@ pub(super) fn tasks_line(empty: bool) -> &'static str {
 }
 
 fn body_at(block: &str) -> usize {
-    block.find(BODY_START).map_or(block.len(), |at| at + 1)
+    static START: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(BODY_START));
+    START.find(block.as_bytes()).map_or(block.len(), |at| at + 1)
 }
 
 /// The text of a task taken apart: its head, its hash, its body.
@@ -349,13 +363,14 @@ fn load(text: &str, board: &mut Board, needs: &Needs) -> Result<(), StateError> 
         }
         let Some(source) = task.source() else { continue };
         let block = &text[source.start..source.end];
-        let Some(at) = block.find(BODY_START) else {
+        let at = body_at(block);
+        if at == block.len() {
             return Err(malformed(text, source.start)(ParseError {
                 line: 1,
                 message: "the task has no title".to_owned(),
             }));
-        };
-        let body: Body = parse(&block[at + 1..], 4).map_err(malformed(text, source.start + at + 1))?;
+        }
+        let body: Body = parse(&block[at..], 4).map_err(malformed(text, source.start + at))?;
         task.fill(body);
     }
     Ok(())

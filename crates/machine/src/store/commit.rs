@@ -117,12 +117,17 @@ impl Store {
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches()?;
         match self.change(&mut locked, &actor, &proposal, switches.clone(), now) {
-            Ok((outcome, written)) => Ok(Committed {
-                board: locked.decoded.into_board(),
-                outcome,
-                repeated: matches!(written, Written::Before),
-                warnings: locked.warnings,
-            }),
+            Ok((outcome, written)) => {
+                let board = locked.decoded.into_board();
+                let repeated = matches!(written, Written::Before);
+                // Whoever has work in progress commits again.
+                if let Written::Published(state) = written
+                    && !board.rest.intents.is_empty()
+                {
+                    self.last_read().written(state, &board);
+                }
+                Ok(Committed { board, outcome, repeated, warnings: locked.warnings })
+            }
             Err(StoreError::Refused(refusal)) => {
                 self.record_breach(&mut locked, &actor, &proposal, &refusal, switches, now);
                 Err(StoreError::Refused(refusal))

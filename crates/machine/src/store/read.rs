@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::board::state::VERSION;
 use crate::board::{Board, Needs};
+use crate::wire::content::NewState;
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
 use super::error::{IoContext, StoreError};
@@ -29,17 +30,21 @@ pub enum Found {
     },
 }
 
-/// The board that was read last. A command looks at the board several times; as long as the file is the same, it is
-/// neither checked nor parsed again.
+/// The board that was read or written last. A command looks at the board several times; as long as the file is the same,
+/// it is neither checked nor parsed again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastRead(Arc<Mutex<Option<Remembered>>>);
 
 #[derive(Debug)]
-struct Remembered {
-    identity: FileIdentity,
-    /// Whatever was done to the file since shows in its identity.
-    settled: bool,
-    decoded: Decoded,
+enum Remembered {
+    Read {
+        identity: FileIdentity,
+        /// Whatever was done to the file since shows in its identity.
+        settled: bool,
+        decoded: Decoded,
+    },
+    /// By this process; the file may be another one by now.
+    Written { state: Box<NewState>, board: Board },
 }
 
 impl LastRead {
@@ -49,20 +54,34 @@ impl LastRead {
 
     /// The board, if the file is known to be the same without reading it.
     fn of(&self, identity: &FileIdentity) -> Option<Decoded> {
-        let last = self.get();
-        last.as_ref()
-            .filter(|last| last.settled && identity.is_untouched_since(&last.identity))
-            .map(|last| last.decoded.clone())
+        match &*self.get() {
+            Some(Remembered::Read { identity: then, settled: true, decoded })
+                if identity.is_untouched_since(then) =>
+            {
+                Some(decoded.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// What this process has just written, and will read again.
+    pub(super) fn written(&self, state: Box<NewState>, board: &Board) {
+        *self.get() = Some(Remembered::Written { state, board: board.clone() });
     }
 
     /// Checks and parses these bytes, unless they are the same as before.
     fn decode(&self, bytes: Vec<u8>, identity: &FileIdentity, settled: bool) -> Result<Decoded, StateError> {
         let mut last = self.get();
-        let decoded = match last.take().filter(|last| last.decoded.text().as_bytes() == bytes) {
-            Some(same) => same.decoded,
-            None => Decoded::new(bytes)?,
+        let decoded = match last.take() {
+            Some(Remembered::Read { decoded, .. }) if decoded.text().as_bytes() == bytes => decoded,
+            Some(Remembered::Written { state, board }) => match state.reread(&board, bytes) {
+                Ok(decoded) => decoded,
+                Err(bytes) => Decoded::new(bytes)?,
+            },
+            _ => Decoded::new(bytes)?,
         };
-        *last = Some(Remembered { identity: identity.clone(), settled, decoded: decoded.clone() });
+        let identity = identity.clone();
+        *last = Some(Remembered::Read { identity, settled, decoded: decoded.clone() });
         Ok(decoded)
     }
 }

@@ -7,7 +7,7 @@ use crate::board::records::{Draft, MessageKind};
 use crate::board::rules::*;
 use crate::board::state::JournalMark;
 use crate::board::testing::*;
-use crate::board::{Applied, Needs, Status, Transition, apply, bodies_needed};
+use crate::board::{Applied, Board, Needs, Status, Transition, apply, bodies_needed};
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::Decoded;
 
@@ -178,7 +178,25 @@ fn commit_one(disk: &mut Decoded, bench: &mut Bench, attempt: &Attempt) -> Optio
     let journal = JournalMark { length: loaded.board.journal.length + line.len() as u64, hash };
     bench.board.journal = journal.clone();
     let state = content.under(loaded.board.revision, &journal).expect("it can be written");
-    *disk = Decoded::new(state.text().into_bytes()).expect("it can be read");
+    let bytes = state.text().into_bytes();
+    *disk = Decoded::new(bytes.clone()).expect("it can be read");
+    // What a process has written itself it need not parse.
+    loaded.board.journal = journal;
+    let (board, origin) = state.reread(&loaded.board, bytes).expect("the same bytes").into_parts();
+    let (read_board, read_origin) = disk.clone().into_parts();
+    assert_eq!(format!("{origin:?}"), format!("{read_origin:?}"));
+    let known = |board: &Board| -> Vec<_> {
+        board
+            .tasks
+            .iter()
+            .map(|task| (task.head().clone(), task.title().to_owned(), task.source().cloned()))
+            .collect()
+    };
+    assert_eq!(known(&board), known(&read_board));
+    assert_eq!(
+        (board.rest, board.revision, board.journal),
+        (read_board.rest, read_board.revision, read_board.journal)
+    );
     Some(record)
 }
 

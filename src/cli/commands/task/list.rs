@@ -20,7 +20,7 @@ impl OnBoard for ListArgs {
     const ACCESS: Access = Access::ReadsAnyVersion;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let snapshot = session.ctx.read(&Needs::Everything)?;
+        let snapshot = session.ctx.read_with(|board| view::needed_for_rows(board.tasks.iter()))?;
         let frame = view::Frame::new(&session.ctx, &snapshot.board)?;
         let picture = view::Picture::new(&frame, &snapshot.board);
         let wanted = |task: &&Task| {

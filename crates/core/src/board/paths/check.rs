@@ -49,6 +49,24 @@ pub(super) fn check(text: &str) -> Result<Checked<'_>, PathError> {
     Ok(Checked { names, names_directory })
 }
 
+/// Whether `text` is a path of the plainest kind, which [`check`] allows as it stands: names of letters, digits, `_`, `-`
+/// and single dots inside. A board holds thousands of them.
+pub(super) fn is_ordinary(text: &str) -> bool {
+    let mut before = b'/';
+    for byte in text.bytes() {
+        let allowed = match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => true,
+            b'.' | b'/' => before != b'/' && before != b'.',
+            _ => false,
+        };
+        if !allowed {
+            return false;
+        }
+        before = byte;
+    }
+    !text.is_empty() && text.len() <= LONGEST_NAME && before != b'.'
+}
+
 fn check_characters(text: &str) -> Result<(), PathError> {
     let mut before = None;
     for c in text.chars() {

@@ -42,8 +42,17 @@ fn written_on(before: &Decoded, board: &Board) -> Decoded {
             None => next.board.tasks.push(task.clone()),
         }
     }
-    assert_eq!(next.content().expect("it can be written").hash, written(board).board_hash());
-    read(&text_of(&next))
+    let content = next.content().expect("it can be written");
+    assert_eq!(content.hash, written(board).board_hash());
+    let state = content.under(next.board.revision, &next.board.journal).expect("it can be written");
+    let mut other = state.text().into_bytes();
+    other.push(b'\n');
+    assert!(state.reread(&next.board, other).is_err(), "other bytes are another board");
+    let reread = state.reread(&next.board, state.text().into_bytes()).expect("the same bytes");
+    let (_, origin) = reread.into_parts();
+    let read = read(&state.text());
+    assert_eq!(format!("{origin:?}"), format!("{:?}", read.clone().into_parts().1));
+    read
 }
 
 #[test]
