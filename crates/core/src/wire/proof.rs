@@ -12,8 +12,9 @@ use super::state::{end_line, find_line, hash_line, tasks_line};
 pub fn prove(bytes: &[u8], revision: u64, journal: &JournalMark, board: &str) -> Result<(), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not valid UTF-8")?;
     let end = end_line(text).map_err(|error| error.to_string())?;
-    let parts = Parts::of(&text[..end.start]);
-    if parts.checksum() != end.checksum || end.below {
+    let above = &text[..end.start];
+    let parts = Parts::of(above);
+    if parts.sums(above).checksum() != end.checksum || end.below {
         return Err("its checksum does not match".to_owned());
     }
     let content = find_line(text, "goal:").filter(|at| *at < end.start).ok_or("it has no goal")?;

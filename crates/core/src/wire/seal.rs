@@ -5,6 +5,8 @@
 //! of the file covers every byte above it, by sums: one over everything above the first task, and one over every
 //! [`GROUP`] tasks. Whoever changes a task sums up one group anew; small pieces alone would be hashed several times slower.
 
+use std::ops::Range;
+
 use memchr::memmem;
 
 /// How many tasks a sum covers.
@@ -40,38 +42,52 @@ pub(super) struct Group {
     pub sum: blake3::Hash,
 }
 
-/// Everything above the last line, taken apart.
+/// Everything above the last line, taken apart. Every byte belongs to exactly one sum, whatever the text is.
 pub(super) struct Parts {
     /// Where each task begins.
     pub tasks: Vec<usize>,
+    /// Where each group begins and ends.
+    groups: Vec<Range<usize>>,
+    /// Where the first task begins.
+    first: usize,
+}
+
+/// The sums over the parts of a text.
+pub(super) struct Sums {
     pub groups: Vec<Group>,
-    /// Over everything above the first task.
     above: blake3::Hash,
 }
 
 impl Parts {
-    /// Every byte belongs to exactly one sum, whatever the text is.
     pub fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let first = memmem::find(bytes, FIRST_TASK)
             .map_or(bytes.len(), |at| at + FIRST_TASK.len() - TASK_START.len());
-        let (mut tasks, mut groups) = (Vec::new(), Vec::new());
+        let mut tasks = Vec::new();
         let next_task = memmem::Finder::new(b"\n  - id: ");
-        let (mut start, mut group) = (first, first);
+        let mut start = first;
         while start < bytes.len() {
-            let from = start + TASK_START.len();
-            let next = next_task.find(&bytes[from..]).map_or(bytes.len(), |at| from + at + 1);
             tasks.push(start);
-            if tasks.len() % GROUP == 0 || next == bytes.len() {
-                // While its bytes are still near.
-                groups.push(Group { start: group, end: next, sum: blake3::hash(&bytes[group..next]) });
-                group = next;
-            }
-            start = next;
+            let from = start + TASK_START.len();
+            start = next_task.find(&bytes[from..]).map_or(bytes.len(), |at| from + at + 1);
         }
-        Self { tasks, groups, above: blake3::hash(&bytes[..first]) }
+        let ends = tasks.iter().skip(GROUP).step_by(GROUP).copied().chain([bytes.len()]);
+        let groups = tasks.iter().step_by(GROUP).zip(ends).map(|(start, end)| *start..end).collect();
+        Self { tasks, groups, first }
     }
 
+    pub fn sums(&self, text: &str) -> Sums {
+        let bytes = text.as_bytes();
+        let group = |range: &Range<usize>| Group {
+            start: range.start,
+            end: range.end,
+            sum: blake3::hash(&bytes[range.clone()]),
+        };
+        Sums { groups: self.groups.iter().map(group).collect(), above: blake3::hash(&bytes[..self.first]) }
+    }
+}
+
+impl Sums {
     pub fn checksum(&self) -> String {
         checksum(self.above, self.groups.iter().map(|group| group.sum))
     }

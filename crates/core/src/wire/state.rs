@@ -116,14 +116,22 @@ impl Decoded {
     pub fn new(bytes: Vec<u8>) -> Result<Self, StateError> {
         let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
         let end = end_line(&text)?;
-        let parts = Parts::of(&text[..end.start]);
-        if parts.checksum() != end.checksum || end.below {
+        let above = &text[..end.start];
+        let parts = Parts::of(above);
+        let mut origin = Origin::default();
+        let (sums, board) = beside_each_other(
+            text.len() >= LARGE,
+            || parts.sums(above),
+            || {
+                let content_start = find_line(&text, "goal:").ok_or(StateError::Edited)?;
+                read(&text, content_start..end.start, &parts.tasks, Some(&mut origin))
+            },
+        );
+        if sums.checksum() != end.checksum || end.below {
             return Err(not_ours(&text, &end));
         }
-        let content_start = find_line(&text, "goal:").ok_or(StateError::Edited)?;
-        let mut origin = Origin { groups: parts.groups, ..Origin::default() };
-        let board = read(&text, content_start..end.start, &parts.tasks, Some(&mut origin))?;
-        origin.text = text;
+        let board = board?;
+        (origin.groups, origin.text) = (sums.groups, text);
         Ok(Self { board, origin: Arc::new(origin) })
     }
 
@@ -187,6 +195,21 @@ impl Decoded {
     pub fn into_parts(self) -> (Board, Arc<Origin>) {
         (self.board, self.origin)
     }
+}
+
+/// From this size on, in bytes, a board is hashed on one thread and read on another.
+const LARGE: usize = 1 << 20;
+
+/// Does both, on two threads if they are wanted and can be had.
+fn beside_each_other<A: Send, B>(threads: bool, a: impl Fn() -> A + Sync, b: impl FnOnce() -> B) -> (A, B) {
+    if !threads {
+        return (a(), b());
+    }
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, &a);
+        let b = b();
+        (started.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(&a), b)
+    })
 }
 
 pub(super) struct EndLine<'t> {
@@ -272,7 +295,10 @@ pub(super) fn find_line(text: &str, start: &str) -> Option<usize> {
 #[cfg(any(test, fuzzing))]
 pub(super) fn sealed(text: &str) -> String {
     let end = end_line(text).ok().map_or(text.len(), |end| end.start);
-    format!("{}end: \"{}\"\n", &text[..end], Parts::of(&text[..end]).checksum())
+    format!("{}end: \"{}\"\n", &text[..end], {
+        let above = &text[..end];
+        Parts::of(above).sums(above).checksum()
+    })
 }
 
 /// Lines are counted only when there is an error to place: counting for every task would cost more than reading them.
