@@ -129,7 +129,7 @@ impl Invocation {
         if session.ctx.crowded.get() {
             crate::flow::archive::thin_out(&session.ctx);
         }
-        match outcome {
+        let outcome = match outcome {
             Ok(mut answer) => {
                 answer.revision = answer.revision.or_else(known);
                 Ok(answer)
@@ -138,7 +138,10 @@ impl Invocation {
                 failure.revision = failure.revision.or_else(known);
                 Err(failure)
             }
-        }
+        };
+        // The process ends now, and its memory with it: freeing a large board piece by piece would only take time.
+        std::mem::forget(session.ctx);
+        outcome
     }
 }
 
