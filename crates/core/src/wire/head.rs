@@ -6,15 +6,13 @@
 
 use std::str::FromStr;
 
-use super::chars::reads_as_text;
-use super::lines::{Lines, Margin, ParseError, Scalar};
+use memchr::memchr;
+
+use super::chars::{is_plain, next_special};
+use super::lines::ParseError;
 use super::prelude::*;
 use super::{parse, parse_item};
 use crate::board::task::{Kind, Risk};
-
-/// Where the lines of a head stand, and the items of its lists.
-const INDENT: usize = 4;
-const DEEPER: usize = 6;
 
 /// Reads a head: from the line with its dash to the line above its hash.
 pub(super) fn read_head(text: &str) -> Result<Head, ParseError> {
@@ -26,17 +24,16 @@ pub(super) fn read_head(text: &str) -> Result<Head, ParseError> {
 
 /// The title of a task, from the first line of its body.
 pub(super) fn read_title(body: &str) -> Option<Cow<'_, str>> {
-    let mut reader = Reader::new(body);
-    match reader.next_key()?.as_ref() {
-        "title" => reader.text(),
-        _ => None,
+    let value = body.strip_prefix("    title:")?;
+    let line = &value[..=memchr(b'\n', value.as_bytes())?];
+    match plain_text(line.trim_end_matches('\n').strip_prefix(' ')?) {
+        Some(text) => Some(Cow::Borrowed(text)),
+        None => parse::<String>(&line[1..], 0).ok().map(Cow::Owned),
     }
 }
 
-/// The keys below `status`, in the order in which a head is written.
-const ORDER: [&str; 23] = [
-    "kind",
-    "role",
+/// The keys below `role`, in the order in which a head is written.
+const ORDER: [&str; 21] = [
     "priority",
     "risk",
     "assigned_to",
@@ -61,133 +58,133 @@ const ORDER: [&str; 23] = [
 ];
 
 fn quick_head(text: &str) -> Option<Head> {
-    let mut reader = Reader::new(text.strip_prefix("  - ")?);
-    reader.lines.key().ok().filter(|key| key == "id")?;
-    let id = reader.named(TaskId::new)?;
-    reader.next_key().filter(|key| key == "status")?;
-    let status = reader.word(&Status::ALL, Status::as_str)?;
-    // The role follows; until then any will do.
-    let mut head = Head::new(id, Role::coder());
-    head.status = status;
+    let mut reader = Reader { rest: text };
+    let id = reader.first_line("  - id: ", |text| TaskId::new(text).ok())?;
+    let status = reader.first_line("    status: ", |text| word(text, &Status::ALL, Status::as_str))?;
+    let kind = reader.first_line("    kind: ", |text| word(text, &Kind::ALL, Kind::as_str))?;
+    let role = reader.first_line("    role: ", |text| Role::new(text).ok())?;
+    let mut head = Head { status, kind, ..Head::new(id, role) };
     let mut before = 0;
-    let mut has_role = false;
-    while let Some(key) = reader.next_key() {
+    while let Some((key, value)) = reader.line()? {
         before += 1 + ORDER.get(before..)?.iter().position(|known| *known == key)?;
-        match key.as_ref() {
-            "kind" => head.kind = reader.word(&Kind::ALL, Kind::as_str)?,
-            "role" => {
-                head.role = reader.named(Role::new)?;
-                has_role = true;
-            }
-            "priority" => head.priority = reader.number()?,
-            "risk" => head.risk = reader.word(&Risk::ALL, Risk::as_str)?,
-            "assigned_to" => head.assigned_to = Some(reader.named(AgentId::new)?),
-            "epoch" => head.epoch = reader.number()?,
-            "lease" => head.lease = Some(reader.nested()?),
-            "review_lease" => head.review_lease = Some(reader.nested()?),
-            "reserved_until" => head.reserved_until = Some(reader.nested()?),
-            "holds_paths" => head.holds_paths = reader.is_true()?,
-            "holds_paths_until" => head.holds_paths_until = Some(reader.nested()?),
-            "depends_on" => head.depends_on = reader.list(TaskId::new)?,
-            "owns" => head.owns = reader.list(PathPattern::new)?,
-            "superseded_by" => head.superseded_by = reader.list(TaskId::new)?,
-            "implementers" => head.implementers = reader.list(AgentId::new)?,
-            "failed_by" => head.failed_by = reader.list(AgentId::new)?,
-            "iteration" => head.iteration = reader.number()?,
-            "review_cycles_current" => head.review_cycles_current = reader.number()?,
-            "review_cycles_total" => head.review_cycles_total = reader.number()?,
-            "review_commit" => head.review_commit = Some(reader.named(CommitId::new)?),
-            "integration_fix" => head.integration_fix = reader.is_true()?,
-            "red_team" => head.red_team = Some(reader.nested()?),
-            "approvals" => head.approvals = Some(reader.nested()?),
+        match key {
+            "priority" => head.priority = value.number()?,
+            "risk" => head.risk = word(value.text()?, &Risk::ALL, Risk::as_str)?,
+            "assigned_to" => head.assigned_to = Some(AgentId::new(value.text()?).ok()?),
+            "epoch" => head.epoch = value.number()?,
+            "lease" => head.lease = Some(reader.nested(value)?),
+            "review_lease" => head.review_lease = Some(reader.nested(value)?),
+            "reserved_until" => head.reserved_until = Some(reader.nested(value)?),
+            "holds_paths" => head.holds_paths = value.is_true()?,
+            "holds_paths_until" => head.holds_paths_until = Some(reader.nested(value)?),
+            "depends_on" => head.depends_on = reader.list(value, TaskId::new)?,
+            "owns" => head.owns = reader.list(value, PathPattern::new)?,
+            "superseded_by" => head.superseded_by = reader.list(value, TaskId::new)?,
+            "implementers" => head.implementers = reader.list(value, AgentId::new)?,
+            "failed_by" => head.failed_by = reader.list(value, AgentId::new)?,
+            "iteration" => head.iteration = value.number()?,
+            "review_cycles_current" => head.review_cycles_current = value.number()?,
+            "review_cycles_total" => head.review_cycles_total = value.number()?,
+            "review_commit" => head.review_commit = Some(CommitId::new(value.text()?).ok()?),
+            "integration_fix" => head.integration_fix = value.is_true()?,
+            "red_team" => head.red_team = Some(reader.nested(value)?),
+            "approvals" => head.approvals = Some(reader.nested(value)?),
             _ => return None,
         }
     }
-    (has_role && reader.is_at_end()).then_some(head)
+    Some(head)
 }
 
-/// A cursor over the lines of one task. Nothing is returned for what the strict parser has to judge.
-struct Reader<'t> {
-    text: &'t str,
-    lines: Lines<'t>,
+/// The text of a scalar without escapes, as liza writes it.
+fn plain_text(written: &str) -> Option<&str> {
+    match written.strip_prefix('"') {
+        Some(rest) => (next_special(rest, 0)? + 1 == rest.len()).then(|| rest.strip_suffix('"'))?,
+        None => is_plain(written).then_some(written),
+    }
 }
 
-impl<'t> Reader<'t> {
-    fn new(text: &'t str) -> Self {
-        Self { text, lines: Lines::new(text) }
+fn word<T: Copy>(text: &str, all: &[T], name: fn(T) -> &'static str) -> Option<T> {
+    all.iter().copied().find(|value| name(*value) == text)
+}
+
+/// What stands behind a key: something on its line, or nothing, and then the lines below belong to it.
+#[derive(Clone, Copy)]
+struct Value<'t>(&'t str);
+
+impl<'t> Value<'t> {
+    fn inline(self) -> Option<&'t str> {
+        self.0.strip_prefix(' ')
     }
 
-    fn is_at_end(&self) -> bool {
-        self.lines.peek().is_none()
-    }
-
-    /// The key of the next line of the head.
-    fn next_key(&mut self) -> Option<Cow<'t, str>> {
-        if self.lines.margin(INDENT) != Margin::Same {
-            return None;
-        }
-        self.lines.skip(INDENT);
-        self.lines.key().ok()
-    }
-
-    fn scalar(&mut self) -> Option<Scalar<'t>> {
-        if self.lines.peek() != Some(b' ') {
-            return None;
-        }
-        self.lines.skip(1);
-        self.lines.scalar().ok()
-    }
-
-    fn text(&mut self) -> Option<Cow<'t, str>> {
-        match self.scalar()? {
-            Scalar::Quoted(text) => Some(text),
-            Scalar::Bare(text) => reads_as_text(text).then_some(Cow::Borrowed(text)),
-        }
-    }
-
-    fn named<T, E>(&mut self, make: impl Fn(&str) -> Result<T, E>) -> Option<T> {
-        make(&self.text()?).ok()
-    }
-
-    fn word<T: Copy>(&mut self, all: &[T], name: fn(T) -> &'static str) -> Option<T> {
-        let text = self.text()?;
-        all.iter().copied().find(|value| name(*value) == text)
+    fn text(self) -> Option<&'t str> {
+        plain_text(self.inline()?)
     }
 
     /// A number as liza writes it; any other way to write one is for the strict parser.
-    fn number<T: FromStr>(&mut self) -> Option<T> {
-        let Scalar::Bare(text) = self.scalar()? else { return None };
+    fn number<T: FromStr>(self) -> Option<T> {
+        let text = self.inline()?;
         let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
         let canonical =
             digits.iter().all(u8::is_ascii_digit) && (digits.len() == 1 || digits.first() != Some(&b'0'));
         if canonical { text.parse().ok() } else { None }
     }
 
-    fn is_true(&mut self) -> Option<bool> {
-        match self.scalar()? {
-            Scalar::Bare("true") => Some(true),
-            _ => None,
-        }
+    fn is_true(self) -> Option<bool> {
+        (self.0 == " true").then_some(true)
     }
 
-    fn list<T, E>(&mut self, make: impl Fn(&str) -> Result<T, E>) -> Option<Vec<T>> {
-        self.lines.end_line().ok()?;
+    fn is_below(self) -> Option<()> {
+        self.0.is_empty().then_some(())
+    }
+}
+
+/// The lines of a head that were not read yet. Nothing is returned for what the strict parser has to judge.
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl<'t> Reader<'t> {
+    /// Passes a line and returns it without its end.
+    fn pass_line(&mut self) -> Option<&'t str> {
+        let end = memchr(b'\n', self.rest.as_bytes())?;
+        let line = &self.rest[..end];
+        self.rest = &self.rest[end + 1..];
+        Some(line)
+    }
+
+    /// A line that every head has, with its key.
+    fn first_line<T>(&mut self, start: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        read(plain_text(self.pass_line()?.strip_prefix(start)?)?)
+    }
+
+    /// The key of the next line and what stands behind it; none at the end.
+    fn line(&mut self) -> Option<Option<(&'t str, Value<'t>)>> {
+        if self.rest.is_empty() {
+            return Some(None);
+        }
+        let line = self.pass_line()?.strip_prefix("    ")?;
+        let (key, value) = line.split_at(memchr(b':', line.as_bytes())?);
+        Some(Some((key, Value(&value[1..]))))
+    }
+
+    fn list<T, E>(&mut self, value: Value<'t>, make: impl Fn(&str) -> Result<T, E>) -> Option<Vec<T>> {
+        value.is_below()?;
         let mut items = Vec::new();
-        while self.lines.margin(DEEPER) == Margin::Same && self.lines.dash_ahead(DEEPER) {
-            self.lines.skip(DEEPER + 1);
-            items.push(self.named(&make)?);
+        while let Some(item) = self.rest.strip_prefix("      - ") {
+            self.rest = item;
+            items.push(make(plain_text(self.pass_line()?)?).ok()?);
         }
         (!items.is_empty()).then_some(items)
     }
 
     /// A record of its own lines.
-    fn nested<T: DeserializeOwned>(&mut self) -> Option<T> {
-        self.lines.end_line().ok()?;
-        let start = self.lines.at();
-        while matches!(self.lines.margin(DEEPER), Margin::Same | Margin::More) {
-            self.lines.skip_line()?;
+    fn nested<T: DeserializeOwned>(&mut self, value: Value<'t>) -> Option<T> {
+        value.is_below()?;
+        let all = self.rest;
+        while self.rest.starts_with("      ") {
+            self.pass_line()?;
         }
-        parse(&self.text[start..self.lines.at()], DEEPER).ok()
+        parse(&all[..all.len() - self.rest.len()], 6).ok()
     }
 }
 
@@ -247,7 +244,7 @@ mod tests {
             .lines()
             .filter_map(|line| line.strip_prefix("    "))
             .filter(|line| !line.starts_with(' '));
-        let keys: Vec<&str> = keys.map(|line| line.split(':').next().unwrap_or_default()).skip(1).collect();
+        let keys: Vec<&str> = keys.map(|line| line.split(':').next().unwrap_or_default()).skip(3).collect();
         let known: Vec<&str> = ORDER.iter().copied().filter(|key| keys.contains(key)).collect();
         assert_eq!(keys, known);
         let lacking = ["lease", "review_lease", "reserved_until", "holds_paths_until", "approvals"];

@@ -58,18 +58,6 @@ impl<'de> Lines<'de> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// How many bytes have been passed.
-    pub(super) fn at(&self) -> usize {
-        self.at
-    }
-
-    /// Passes the rest of this line, whatever it says; nothing if it is cut off.
-    pub(super) fn skip_line(&mut self) -> Option<()> {
-        self.at += memchr::memchr(b'\n', self.rest())? + 1;
-        self.line += 1;
-        Some(())
-    }
-
     /// Passes `count` bytes the caller has looked at.
     pub(super) fn skip(&mut self, count: usize) {
         self.at += count;
