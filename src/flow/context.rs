@@ -13,6 +13,9 @@ use crate::store::{Machine, Snapshot, Store};
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
 
+/// Where the copies of a repository's board are, below the common git directory.
+const WITNESS: &str = "liza";
+
 pub struct Context {
     pub repo: Repo,
     pub store: Store,
@@ -58,10 +61,14 @@ impl Context {
             }
         };
         let machine = Machine::new(&dir, &repo.root);
+        let store = match dir == Store::address_in(&repo.root) {
+            true => Store::new(dir).witnessed(repo.common_dir.join(WITNESS)),
+            false => Store::new(dir),
+        };
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
-            store: Store::new(dir),
+            store,
             machine,
             credentials,
             claim: claim(caller)?,

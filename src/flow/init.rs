@@ -85,7 +85,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
 /// Never hides or resets what is there.
 fn no_board_yet(ctx: &Context) -> Result<()> {
     // An `init` that died before its last step has made no board yet: it may be repeated.
-    if ctx.store.is_untouched() || ctx.store.is_unfinished() {
+    if (ctx.store.is_untouched() && ctx.store.witnessed_revision().is_none()) || ctx.store.is_unfinished() {
         return Ok(());
     }
     let what = match ctx.store.read(&Needs::Nothing) {

@@ -36,6 +36,10 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     if ctx.store.place().is_none() {
         report.left = files::paths_in(ctx.machine.worktrees());
         report.excludes = excludes(ctx, report.left.is_empty(), dry_run)?;
+        if !dry_run {
+            // Of a board that was removed by hand these are all that is left.
+            report.kept = ctx.store.forget_witness(&ctx.now)?;
+        }
         return Ok(report);
     }
     if !dry_run {
@@ -93,6 +97,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
     // 6
     let lock = ctx.store.lock(&ctx.now)?;
     nobody_works(ctx, &ctx.read(&Needs::Nothing)?.board)?;
+    ctx.store.forget_witness(&ctx.now)?;
     ctx.store.set_aside(lock, &aside)?;
     Ok(report)
 }

@@ -29,7 +29,13 @@ fn finding(world: &World, args: &[&str], code: &str) -> Value {
         .clone()
 }
 
+/// The copies below `.git` would bring the log back.
+fn without_copies(world: &World) {
+    let _ = std::fs::remove_dir_all(world.path(".git/liza"));
+}
+
 fn write_log(world: &World, text: &str) {
+    without_copies(world);
     std::fs::write(world.path(".liza/log.yaml"), text).expect("written");
 }
 
@@ -37,6 +43,7 @@ fn write_log(world: &World, text: &str) {
 type Harm = fn(&World);
 
 fn gone(world: &World) {
+    without_copies(world);
     std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
 }
 

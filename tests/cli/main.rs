@@ -66,5 +66,6 @@ mod tour;
 mod uninstall;
 mod verify;
 mod watch;
+mod witness;
 mod work_graph;
 mod worktrees;

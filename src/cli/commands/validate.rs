@@ -2,6 +2,7 @@ use crate::board::state::VERSION;
 use crate::board::violations;
 use crate::cli::prelude::*;
 use crate::store::Snapshot;
+use crate::store::read::EDITED_BY_HAND;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::{Decoded, StateError};
 
@@ -22,8 +23,16 @@ impl OnBoard for ValidateArgs {
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let (board, whose) = match &self.file {
-            None => match session.ctx.read(&Needs::Everything)? {
+            None => match session.ctx.store.read(&Needs::Everything)? {
+                Snapshot { warning: Some(warning), .. } if !warning.starts_with(EDITED_BY_HAND) => {
+                    return Err(Failure::new(ErrorCode::BoardInvalid, warning).hint(
+                        "`liza doctor` says what is wrong, `liza doctor --fix` restores the newest board",
+                    ));
+                }
                 snapshot if snapshot.version == u64::from(VERSION) => {
+                    if let Some(warning) = &snapshot.warning {
+                        session.ctx.narrate(warning);
+                    }
                     (snapshot.board, "the board".to_owned())
                 }
                 other => return other_version(&other),

@@ -91,6 +91,13 @@ pub fn log(scene: &Scene) -> Result<Vec<Finding>> {
         snapshot.board.revision,
         snapshot.board.revision + 1
     );
+    if scene.ctx.store.witness_has_log_of(&snapshot.board) {
+        let remedy = "log.yaml is restored from its copy below .git; what is left of the present one is kept under .liza/edits";
+        return Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).mended_by(|ctx| {
+            let kept = ctx.store.restore_log(&ctx.now)?;
+            Ok(kept.map(|kept| format!("as {}", kept.display())))
+        })]);
+    }
     Ok(vec![Finding::new(code, damage.what.clone(), why, remedy).mended_by(refound)])
 }
 
@@ -162,7 +169,7 @@ pub fn story(scene: &Scene) -> Result<Vec<Finding>> {
     let log_damaged = matches!(scene.log_damage(board), Ok(Some(_)));
     for check in verify::verify_board(scene.ctx, snapshot, scene.archive()) {
         // Those have examinations of their own.
-        let elsewhere = ["invariants", "board file", "refs", "worktrees"].contains(&check.name)
+        let elsewhere = ["invariants", "board file", "refs", "worktrees", "copies"].contains(&check.name)
             || (log_damaged && ["log chain", "replay"].contains(&check.name));
         if check.ok || elsewhere {
             continue;

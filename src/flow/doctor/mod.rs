@@ -5,6 +5,7 @@
 
 mod agents;
 mod board;
+mod copies;
 mod finding;
 mod hooks;
 mod intents;
@@ -70,11 +71,13 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 25] = [
+const EXAMINATIONS: [Examination; 27] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
+    ("the copies below .git", copies::ahead),
     ("the board", board::file),
     ("the log", board::log),
+    ("the archive", copies::lost_archived),
     ("refused edits", board::refused_edits),
     ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),
@@ -104,6 +107,17 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
         return Err(error.into());
     }
     let mut all = Vec::new();
+    // Nothing else can be looked at while there is no board.
+    if let Some(mut finding) = copies::removed_board(ctx) {
+        if fix {
+            finding.treat(ctx);
+        }
+        let restored = finding.fixed;
+        all.push(finding);
+        if !restored {
+            return Ok(all);
+        }
+    }
     // Nothing else can be said of a board that this liza does not write.
     if let Some(finding) = super::migrate::examine(ctx, fix)? {
         let migrated = finding.fixed;

@@ -81,6 +81,7 @@ pub fn verify_board(
             Err(failure) => Err(anyhow!("{failure}")),
         },
     );
+    add("copies", ctx.store.check_witness(board).map_err(anyhow::Error::msg));
     let archived = archive.as_deref().unwrap_or_default();
     let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
     let start = records.as_ref().and_then(|records| story(records).start);

@@ -175,12 +175,14 @@ impl Store {
             crash::point("archive.written");
         }
         if moved.is_empty() {
+            tasks.iter().for_each(|task| self.witness_archived(&self.layout().archived(&task.id)));
             return Ok(());
         }
         // The text is on disk before a name leads to it, and the names before anybody relies on them.
         sync_all_files(&dir)?;
         for (temp, path) in &moved {
             std::fs::rename(temp, path).doing("replace", path)?;
+            self.witness_archived(path);
         }
         sync_all_files(&dir)
     }

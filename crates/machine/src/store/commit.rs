@@ -189,11 +189,12 @@ impl Store {
     /// Steps 1 and 2.
     pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         if !self.dir().is_dir() {
-            return Err(StoreError::Missing(self.dir().to_owned()));
+            return Err(self.missing());
         }
         check_private(self.dir())?;
         let lock = self.lock(now)?;
         crash::point("commit.1");
+        let witnessed = self.witnessed_length();
         let (found, identity) = self.load_state()?;
         // A board of another version is not touched, and neither is what stands beside it.
         if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
@@ -206,6 +207,9 @@ impl Store {
                 return Err(self.undo_rollback(&decoded, lock.mark(), now));
             }
             Found::Good(decoded) => {
+                if let Some(above) = self.witnessed_above(&decoded.board, witnessed) {
+                    return Err(put_back(decoded.board.revision, above));
+                }
                 Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
             }
             Found::Bad { bytes, why: StateError::Edited } => {
@@ -304,6 +308,7 @@ impl Store {
         let synced = super::files::sync_dir(self.dir());
         locked.lock.raise_mark(revision);
         crash::point("commit.8");
+        self.follow(&locked.decoded.board.journal, &line);
         match synced {
             Ok(()) => Ok(Written::Published(Box::new(state))),
             Err(source) => {
@@ -443,6 +448,7 @@ impl Store {
         ready()?;
         super::files::replace(&self.layout().state(), text.as_bytes())?;
         crash::point(published);
+        self.follow(&decoded.board.journal, &line);
         Ok(decoded.into_board())
     }
 
@@ -461,6 +467,18 @@ impl Store {
             && super::lock::LockNote::read(&layout.lock()).revision == 0
             && first_record_only
             && self.image_revisions().iter().all(|revision| *revision <= 1)
+    }
+}
+
+/// An old board, its journal and its lock were put in place together.
+pub(super) fn put_back(revision: u64, above: u64) -> StoreError {
+    StoreError::Invalid {
+        message: format!(
+            "state.yaml and log.yaml are at revision {revision}, but revision {above} was published: an older board was put in place"
+        ),
+        hint: format!(
+            "`liza doctor --fix` restores revision {above} from its copy below .git and keeps what stands there"
+        ),
     }
 }
 

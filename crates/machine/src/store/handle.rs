@@ -13,6 +13,7 @@ use super::files::{FileIdentity, make_private_dir, replace, sync_parent};
 use super::layout::{DIRECTORY, Layout};
 use super::lock::{BoardLock, LockNote};
 use super::read::LastRead;
+use super::witness::Witness;
 
 /// How long a command waits for the lock unless `LIZA_LOCK_TIMEOUT` says otherwise.
 const PATIENCE_SECONDS: u64 = 10;
@@ -24,6 +25,8 @@ pub struct Store {
     /// Whether boards of other versions are read, as far as that goes.
     any_version: bool,
     last_read: LastRead,
+    /// Where copies are kept, for the board of a repository.
+    pub(super) witness: Option<Witness>,
 }
 
 impl Store {
@@ -40,6 +43,7 @@ impl Store {
             patience: seconds,
             any_version: false,
             last_read: LastRead::default(),
+            witness: None,
         }
     }
 
@@ -102,6 +106,20 @@ impl Store {
     /// The board's lock, within the patience of this command.
     pub fn lock(&self, now: &Stamp) -> Result<BoardLock, StoreError> {
         BoardLock::acquire(&self.layout().lock(), self.patience(), &now.wall.to_string())
+    }
+
+    /// There is no board: none was ever made here, or it was removed and its copies are left.
+    pub(super) fn missing(&self) -> StoreError {
+        match self.witnessed_revision() {
+            None => StoreError::Missing(self.dir().to_owned()),
+            Some(revision) => StoreError::Invalid {
+                message: format!(
+                    "{} was removed (by `git clean -fdx`?); board, journal and archive of revision {revision} are kept below .git",
+                    self.dir().display()
+                ),
+                hint: "`liza doctor --fix` restores them".to_owned(),
+            },
+        }
     }
 
     /// Makes the directories of a new board.

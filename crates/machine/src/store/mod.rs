@@ -23,6 +23,7 @@ pub mod refound;
 mod reports;
 mod switches;
 pub mod trash;
+mod witness;
 
 pub use commit::{Committed, Proposal};
 pub use error::{IoContext, StoreError};
@@ -30,6 +31,7 @@ pub use handle::Store;
 pub use layout::{DIRECTORY, WORKTREES};
 pub use machine::Machine;
 pub use read::Snapshot;
+pub use witness::Restored;
 
 #[cfg(test)]
 mod replay_tests;

@@ -9,6 +9,7 @@ use crate::board::{Board, Needs};
 use crate::wire::content::NewState;
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
+use super::commit::put_back;
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, file_clock, read_whole};
 use super::handle::Store;
@@ -151,7 +152,7 @@ impl Store {
                 hint: "`liza doctor --fix` restores it".to_owned(),
             }
         } else {
-            StoreError::Missing(layout.dir().to_owned())
+            self.missing()
         }
     }
 
@@ -164,6 +165,7 @@ impl Store {
     pub fn read_with(&self, needs: impl Fn(&Board) -> Needs) -> Result<Snapshot, StoreError> {
         // The mark is read first: a board published after it is above it.
         let mark = self.published_revision();
+        let witnessed = self.witnessed_length();
         let mut tries = 0;
         loop {
             let (found, _) = self.load_state()?;
@@ -171,12 +173,15 @@ impl Store {
                 Found::Good(mut decoded) => {
                     let wanted = needs(&decoded.board);
                     decoded.load(&wanted).map_err(|why| invalid(&why))?;
+                    let above = self.witnessed_above(&decoded.board, witnessed);
+                    let put_back = above.map(|above| put_back(decoded.board.revision, above).to_string());
                     let warning = (decoded.board.revision < mark).then(|| {
                         format!(
                             "state.yaml is at revision {}, but revision {mark} was published: it was rolled back; the next command restores it",
                             decoded.board.revision
                         )
                     });
+                    let warning = warning.or(put_back);
                     let (board, origin) = decoded.into_parts();
                     return Ok(Snapshot { board, origin, warning, version: VERSION.into() });
                 }

@@ -34,6 +34,7 @@ impl Store {
         };
         super::files::replace(&state, rebuilt.text().as_bytes())?;
         lock.raise_mark(rebuilt.board.revision);
+        self.follow(&rebuilt.board.journal, "");
         Ok(kept)
     }
 

@@ -123,6 +123,8 @@ impl Store {
         replace(&self.layout().state(), text.as_bytes())?;
         crash::point("refound.state");
         lock.raise_mark(record.revision);
+        let (line, hash) = record.line();
+        self.follow(&JournalMark { length: line.len() as u64, hash }, &line);
         let kept = record.refounds().and_then(|refound| refound.kept.as_ref());
         Ok(Some(Refounded { revision: record.revision, kept: kept.map(|kept| self.dir().join(kept)) }))
     }

@@ -1,0 +1,342 @@
+//! Copies of board, journal and archive below the common git directory, where `git clean` does not reach and a backup of
+//! `.liza` that is put back does not go.
+//!
+//! After each commit the journal's copy gets the same record, the board's copy becomes a second link to the published file,
+//! and a finished task keeps a link when it leaves the board. A copy may lag behind: its process died, or an agent's sandbox
+//! does not let it write there. It is never ahead. So whoever finds it ahead knows that an older board was put in place.
+//!
+//! The journal's copy is a file of its own, because a journal overwritten in place would take a link along.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::board::state::JournalMark;
+use crate::board::{Board, Stamp};
+use crate::wire::log::{NO_RECORD, Record, read_chain};
+use crate::wire::state::{Decoded, hash};
+
+use super::error::{IoContext, StoreError};
+use super::files::{beside, make_private_dir, names_in, read_whole, replace};
+use super::handle::Store;
+use super::layout::Layout;
+use super::lock::open_no_follow;
+use super::read::LARGEST_STATE;
+
+/// A journal grows for as long as the board is used; only memory bounds it.
+const LARGEST_LOG: u64 = 1 << 40;
+/// How much of a journal's end is read at first to find its last record.
+const TAIL: u64 = 64 * 1024;
+
+/// Where the copies are.
+#[derive(Debug, Clone)]
+pub struct Witness {
+    dir: PathBuf,
+}
+
+/// What was put back from the copies.
+pub struct Restored {
+    pub revision: u64,
+    /// Where what stood there is kept.
+    pub kept: Vec<PathBuf>,
+    /// Archived tasks that were put back.
+    pub archived: usize,
+}
+
+impl Witness {
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.dir.join("log.yaml")
+    }
+
+    fn board(&self) -> PathBuf {
+        self.dir.join("state.yaml")
+    }
+
+    fn archive(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+
+    /// How long the copy of the journal is; 0 if there is none.
+    fn length(&self) -> u64 {
+        fs::symlink_metadata(self.log()).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 })
+    }
+
+    /// The revision of the last record of the copy.
+    fn revision(&self) -> Option<u64> {
+        let mut file = open_no_follow(&self.log(), OpenOptions::new().read(true)).ok()?;
+        let length = file.metadata().ok()?.len();
+        let mut from = length.saturating_sub(TAIL);
+        loop {
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(from)).ok()?;
+            (&mut file).take(length - from).read_to_end(&mut bytes).ok()?;
+            let text = String::from_utf8_lossy(&bytes);
+            // A record that a process died over is no record yet.
+            let whole = &text[..text.rfind('\n')? + 1];
+            match whole.trim_end_matches('\n').rfind('\n') {
+                Some(at) => return Record::parse(&whole[at + 1..], 1).ok().map(|record| record.revision),
+                None if from == 0 => return Record::parse(whole, 1).ok().map(|record| record.revision),
+                None => from = from.saturating_sub(TAIL.max(length - from)),
+            }
+        }
+    }
+
+    /// Makes the copies follow a board that was just published; `line` is its record. What fails here is made up for by the
+    /// next commit.
+    fn follow(&self, layout: &Layout, journal: &JournalMark, line: &str) {
+        let _ = self.follow_log(layout, journal, line);
+        let _ = self.link(&layout.state(), &self.board());
+    }
+
+    fn follow_log(&self, layout: &Layout, journal: &JournalMark, line: &str) -> io::Result<()> {
+        let path = self.log();
+        let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+        let mut copy = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_private_dir(&self.dir).map_err(io::Error::other)?;
+                open()?
+            }
+            opened => opened?,
+        };
+        let length = copy.metadata()?.len();
+        if length + line.len() as u64 == journal.length {
+            return copy.write_all(line.as_bytes());
+        }
+        // The copy lags behind, or the journal was begun anew.
+        let (bytes, _) = read_whole(&layout.log(), LARGEST_LOG)?;
+        let committed = usize::try_from(journal.length).ok().and_then(|length| bytes.get(..length));
+        let committed = committed.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let (kept, _) = read_whole(&path, LARGEST_LOG)?;
+        match committed.strip_prefix(&kept[..]) {
+            Some(missing) => copy.write_all(missing),
+            None => replace(&path, committed).map_err(io::Error::other),
+        }
+    }
+
+    /// A second link, or a copy where links are not possible.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let temp = beside(to);
+        let _ = fs::remove_file(&temp);
+        if fs::hard_link(from, &temp).is_err() {
+            fs::copy(from, &temp)?;
+        }
+        let renamed = fs::rename(&temp, to);
+        // Two links to one file: such a rename does nothing.
+        let _ = fs::remove_file(&temp);
+        renamed
+    }
+
+    /// The whole records of the copy, checked as a chain, and their text.
+    fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
+        let path = self.log();
+        let (bytes, _) = read_whole(&path, LARGEST_LOG).doing("read", &path)?;
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+        let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
+            message: format!("{}: {error}", path.display()),
+            hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
+        })?;
+        Ok((text, records))
+    }
+}
+
+impl Store {
+    /// The same board, with copies of it in this directory.
+    pub fn witnessed(mut self, dir: PathBuf) -> Self {
+        self.witness = Some(Witness::new(dir));
+        self
+    }
+
+    /// Told of every board that is published.
+    pub(super) fn follow(&self, journal: &JournalMark, line: &str) {
+        if let Some(witness) = &self.witness {
+            witness.follow(self.layout(), journal, line);
+        }
+    }
+
+    /// Keeps a link of an archived task.
+    pub(super) fn witness_archived(&self, path: &Path) {
+        let Some((witness, name)) = self.witness.as_ref().zip(path.file_name()) else { return };
+        let to = witness.archive().join(name);
+        if make_private_dir(&witness.archive()).is_ok() {
+            let _ = witness.link(path, &to);
+        }
+    }
+
+    /// How long the copy of the journal was at this moment; asked before the board is read.
+    pub(super) fn witnessed_length(&self) -> u64 {
+        self.witness.as_ref().map_or(0, Witness::length)
+    }
+
+    /// The revision of the copies, if it is above that of a board that was read after they had this length.
+    pub(super) fn witnessed_above(&self, board: &Board, length: u64) -> Option<u64> {
+        if length <= board.journal.length {
+            return None;
+        }
+        // A journal that was begun anew is shorter than its copy, until the copy follows.
+        self.witness.as_ref()?.revision().filter(|revision| *revision > board.revision)
+    }
+
+    /// The revision of the copies, where there are any.
+    pub fn witnessed_revision(&self) -> Option<u64> {
+        self.witness.as_ref()?.revision()
+    }
+
+    /// The board that stands here, if its copies are of a later revision; that revision.
+    pub fn is_behind_witness(&self) -> Option<(u64, u64)> {
+        let length = self.witnessed_length();
+        let (super::read::Found::Good(decoded), _) = self.load_state().ok()? else { return None };
+        let above = self.witnessed_above(&decoded.board, length)?;
+        Some((decoded.board.revision, above))
+    }
+
+    /// Whether the copy of the journal has every record up to this board.
+    pub fn witness_has_log_of(&self, board: &Board) -> bool {
+        self.witnessed_log_of(board).is_some()
+    }
+
+    fn witnessed_log_of(&self, board: &Board) -> Option<String> {
+        let (mut text, _) = self.witness.as_ref()?.records().ok()?;
+        let length = usize::try_from(board.journal.length).ok().filter(|length| *length <= text.len())?;
+        text.truncate(length);
+        let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        (hash(&text.as_bytes()[last..]) == board.journal.hash).then_some(text)
+    }
+
+    /// Puts the journal of the present board back from its copy; what stood there is kept.
+    pub fn restore_log(&self, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let _lock = self.lock(now)?;
+        let snapshot = self.read(&crate::board::Needs::Nothing)?;
+        let text = self.witnessed_log_of(&snapshot.board).ok_or_else(|| StoreError::Invalid {
+            message: "the copy of the journal below .git does not reach this board".to_owned(),
+            hint: "put log.yaml back from a backup".to_owned(),
+        })?;
+        let kept = self.keep_file(&self.layout().log(), now)?;
+        replace(&self.layout().log(), text.as_bytes())?;
+        Ok(kept)
+    }
+
+    /// Puts board, journal and archive back as their copies have them; what stood there is kept.
+    pub fn restore_from_witness(&self, now: &Stamp) -> Result<Restored, StoreError> {
+        let Some(witness) = &self.witness else { return Err(StoreError::Missing(self.dir().to_owned())) };
+        let (text, records) = witness.records()?;
+        let Some(last) = records.last() else { return Err(StoreError::Missing(self.dir().to_owned())) };
+        self.make_directories()?;
+        let mut lock = self.lock(now)?;
+        let mut kept = Vec::new();
+        for path in [self.layout().state(), self.layout().log()] {
+            kept.extend(self.keep_file(&path, now)?);
+        }
+        replace(&self.layout().log(), text.as_bytes())?;
+        let start = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        let journal = JournalMark { length: text.len() as u64, hash: hash(&text.as_bytes()[start..]) };
+        let copy = read_whole(&witness.board(), LARGEST_STATE).ok();
+        let copy = copy.and_then(|(bytes, _)| Decoded::new(bytes).ok()).filter(|copy| {
+            copy.board.journal == journal && copy.board_hash() == last.board && copy.check_tasks().is_ok()
+        });
+        let board = match copy {
+            Some(board) => board,
+            None => self.rebuild(Some(last.revision))?,
+        };
+        let image = self.layout().image(last.revision);
+        replace(&image, board.text().as_bytes())?;
+        replace(&self.layout().state(), board.text().as_bytes())?;
+        lock.raise_mark(last.revision);
+        let archived = self.restore_archive(witness)?;
+        Ok(Restored { revision: last.revision, kept, archived })
+    }
+
+    /// Puts archived tasks back whose files are gone.
+    fn restore_archive(&self, witness: &Witness) -> Result<usize, StoreError> {
+        let mut count = 0;
+        for name in names_in(&witness.archive()).unwrap_or_default() {
+            let (from, to) = (witness.archive().join(&name), self.layout().archive().join(&name));
+            if name.starts_with('.') || fs::symlink_metadata(&to).is_ok() {
+                continue;
+            }
+            let (bytes, _) = read_whole(&from, LARGEST_STATE).doing("read", &from)?;
+            replace(&to, &bytes)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn keep_file(&self, path: &Path, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        match read_whole(path, LARGEST_LOG) {
+            Ok((bytes, _)) => self.keep_edit(&bytes, now).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing("read", path),
+        }
+    }
+
+    /// Compares the copies with what stands here. A copy that lags behind is no contradiction.
+    pub fn check_witness(&self, board: &Board) -> Result<String, String> {
+        let Some(witness) = &self.witness else { return Ok("this board has none".to_owned()) };
+        let length = witness.length();
+        if length == 0 {
+            return Ok("none yet; the next change makes them".to_owned());
+        }
+        if let Some(above) = self.witnessed_above(board, length) {
+            return Err(format!(
+                "the board is at revision {}, its copy below .git at {above}: an older board was put in place",
+                board.revision
+            ));
+        }
+        let text = self.read_log_text(board.journal.length).map_err(|error| error.to_string())?;
+        let (copy, _) = witness.records().map_err(|error| error.to_string())?;
+        if !text.starts_with(&copy) {
+            return Err("the journal is not the one whose copy is kept below .git".to_owned());
+        }
+        let names = names_in(&witness.archive()).unwrap_or_default();
+        // A task that came back to the board is shown by the board.
+        let on_board =
+            |name: &str| board.tasks.iter().any(|task| name.strip_suffix(".yaml") == Some(&task.id.folded()));
+        for name in names.iter().filter(|name| !name.starts_with('.') && !on_board(name)) {
+            let here = read_whole(&self.layout().archive().join(name), LARGEST_STATE);
+            let copy = read_whole(&witness.archive().join(name), LARGEST_STATE);
+            match (here, copy) {
+                (Ok((here, _)), Ok((copy, _))) if here == copy => {}
+                (Err(error), _) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(format!("archive/{name} is gone; its copy is kept below .git"));
+                }
+                _ => return Err(format!("archive/{name} is not the file whose copy is kept below .git")),
+            }
+        }
+        let records = copy.lines().count();
+        Ok(format!("{records} records and {} archived tasks, the same as here", names.len()))
+    }
+
+    /// Archived tasks whose files are gone here and kept in the copies.
+    pub fn lost_archived(&self) -> Vec<String> {
+        let Some(witness) = &self.witness else { return Vec::new() };
+        let gone = |name: &String| {
+            !name.starts_with('.') && fs::symlink_metadata(self.layout().archive().join(name)).is_err()
+        };
+        names_in(&witness.archive()).unwrap_or_default().into_iter().filter(gone).collect()
+    }
+
+    /// Puts those back.
+    pub fn restore_lost_archived(&self) -> Result<usize, StoreError> {
+        self.witness.as_ref().map_or(Ok(0), |witness| self.restore_archive(witness))
+    }
+
+    /// Sets the copies aside: with the board, if it is there. Returns where they are.
+    pub fn forget_witness(&self, now: &Stamp) -> Result<Option<PathBuf>, StoreError> {
+        let Some(dir) = self.witness.as_ref().map(|witness| &witness.dir).filter(|dir| dir.is_dir()) else {
+            return Ok(None);
+        };
+        let inside = self.dir().join("copies");
+        if self.exists() && fs::rename(dir, &inside).is_ok() {
+            return Ok(Some(inside));
+        }
+        let stamp = now.wall.to_string().replace([':', '-'], "");
+        let aside = dir.with_file_name(format!("liza-uninstalled-{stamp}"));
+        fs::rename(dir, &aside).doing("rename", dir)?;
+        Ok(Some(aside))
+    }
+}

@@ -1,0 +1,65 @@
+//! The copies of board, journal and archive below the common git directory.
+
+use super::{Finding, Scene};
+use crate::flow::init::install_texts;
+use crate::flow::prelude::*;
+
+/// The board's directory is gone, and its copies are left.
+pub fn removed_board(ctx: &Context) -> Option<Finding> {
+    if ctx.store.exists() {
+        return None;
+    }
+    let revision = ctx.store.witnessed_revision()?;
+    let what = format!(
+        "{} was removed (`git clean -fdx` does that); revision {revision} of the board is kept below .git",
+        ctx.store.display()
+    );
+    let why = "no command can work without the board";
+    let remedy =
+        "board, journal and archive are restored; agents register again, because their tokens are gone";
+    Some(Finding::new("board.removed", what, why, remedy).mended_by(|ctx| {
+        let told = restore(ctx)?;
+        ctx.machine.make_directories()?;
+        install_texts(ctx)?;
+        Ok(Some(told))
+    }))
+}
+
+/// An old board was put in place together with its journal and lock.
+pub fn ahead(scene: &Scene) -> Result<Vec<Finding>> {
+    let Some((revision, above)) = scene.ctx.store.is_behind_witness() else { return Ok(Vec::new()) };
+    let what =
+        format!("an older board was put in place: revision {revision}, but revision {above} was published");
+    let why = "whatever happened since is missing from the board: verdicts, merges, questions";
+    let remedy = format!(
+        "revision {above} is restored from its copy below .git; the present board and journal are kept under .liza/edits"
+    );
+    Ok(vec![Finding::new("board.put_back", what, why, remedy).mended_by(|ctx| Ok(Some(restore(ctx)?)))])
+}
+
+/// Files of archived tasks that are gone.
+pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
+    let lost = scene.ctx.store.lost_archived();
+    let on_board = |name: &String| {
+        let id = name.strip_suffix(".yaml");
+        scene.board().is_some_and(|board| board.tasks.iter().any(|task| id == Some(&task.id.folded())))
+    };
+    let lost: Vec<&String> = lost.iter().filter(|name| !on_board(name)).collect();
+    let Some(first) = lost.first() else { return Ok(Vec::new()) };
+    let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
+    let what = format!(".liza/archive/{first}{more} is gone");
+    let why = "what depends on an archived task, reports and metrics need its file";
+    Ok(vec![
+        Finding::new("archive.lost", what, why, "the file is restored from its copy below .git").mended_by(
+            |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_archived()?, "file")))),
+        ),
+    ])
+}
+
+fn restore(ctx: &Context) -> Result<String> {
+    let restored = ctx.store.restore_from_witness(&ctx.now)?;
+    let kept: Vec<String> = restored.kept.iter().map(|path| path.display().to_string()).collect();
+    let kept = if kept.is_empty() { String::new() } else { format!("; kept: {}", kept.join(", ")) };
+    let archived = plural(restored.archived, "archived task");
+    Ok(format!("revision {} and {archived} restored{kept}", restored.revision))
+}
