@@ -58,11 +58,15 @@ pub struct Runner {
     pub(super) caller: Caller,
     pub(super) agent: AgentId,
     pub(super) role: Role,
+    /// The name of the agent command, and what is known of it.
+    pub(super) provider: String,
     pub(super) entry: ProviderEntry,
     pub(super) config: ProjectConfig,
     pub(super) limits: Limits,
     pub(super) token: String,
     pub(super) crashes: Crashes,
+    /// How often in a row its service could not be had for the moment.
+    pub(super) waits: u32,
     pub(super) sessions: u64,
     /// How often a review was cut off by a limit.
     pub(super) cut_reviews: HashMap<TaskId, usize>,
@@ -163,11 +167,13 @@ impl Runner {
             caller,
             agent,
             role: options.role.clone(),
+            provider: chosen.name,
             entry: chosen.entry,
             limits,
             config,
             token,
             crashes: Crashes::pausing(back_off()),
+            waits: 0,
             sessions: 0,
             resume: None,
             cut_reviews: HashMap::new(),
@@ -185,7 +191,7 @@ impl Runner {
             _one_of_it: one_of_it,
         };
         polling(&runner.watch).into_iter().for_each(|event| runner.tell(event));
-        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, chosen.name)));
+        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, runner.provider)));
         Ok(runner)
     }
 

@@ -35,6 +35,8 @@ pub struct Ended {
     pub why: Why,
     pub usage: Usage,
     pub took: Duration,
+    /// The last lines it wrote to standard error, or, where nothing is read from its output, to either.
+    pub said: Vec<String>,
 }
 
 impl Ended {
@@ -71,6 +73,8 @@ pub struct Frame<'a> {
     pub gauge: Gauge,
     pub halting: Halting,
     pub role: &'a Role,
+    /// Its output is text of which nothing is read.
+    pub plain: bool,
 }
 
 /// Which halts are about this piece of work: those of this incarnation that came after it was begun.
@@ -227,7 +231,12 @@ pub fn run(
         .map(|(bytes, _)| bytes);
     gauge.finish(usage_file.as_deref());
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
-    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed() })
+    let mut said = Vec::new();
+    if frame.plain {
+        said.extend(output::last_lines(&frame.files.path("out.log")));
+    }
+    said.extend(output::last_lines(&frame.files.path("err.log")));
+    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), said })
 }
 
 struct Watch<'a> {

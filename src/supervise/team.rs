@@ -4,6 +4,7 @@
 //! are in process groups of their own, so that Ctrl-C reaches this process alone, and they end when it does.
 
 mod ending;
+mod failing;
 mod flight;
 mod free;
 mod orphans;
@@ -427,6 +428,9 @@ impl<'a> TeamRun<'a> {
                         another_task = flight.start.task.replace(task) != flight.start.task;
                     }
                 }
+                if let Some(note) = event.failure.clone() {
+                    self.heed_failure(&agent, &note, &event.text);
+                }
                 // That runners come and go is not reported.
                 match event.event {
                     Kind::Free => {
@@ -460,7 +464,7 @@ impl<'a> TeamRun<'a> {
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
         self.judge(&flight, failure.as_ref());
-        if code != Some(0) || flight.limited {
+        if code != Some(0) || flight.limited || flight.parked {
             self.give_back(&flight.start.woken);
         }
         if code == Some(0) || code == Some(5) || self.stopping.is_some() {
@@ -485,7 +489,9 @@ impl<'a> TeamRun<'a> {
 
     /// What came of the piece of work a runner was given.
     fn judge(&mut self, flight: &Flight, failure: Option<&(Option<ErrorCode>, String)>) {
-        self.note_futility(flight, failure);
+        if !flight.parked {
+            self.note_futility(flight, failure);
+        }
         if flight.halted && flight.start.role.judges() {
             // The review is free again, and better taken up by another reviewer.
             self.resting_until.insert(flight.start.agent.clone(), Instant::now() + self.halted_rest);

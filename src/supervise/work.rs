@@ -2,6 +2,7 @@
 
 mod crashes;
 mod ends;
+mod failures;
 mod spending;
 
 use super::event::ChildAnswer;
@@ -14,7 +15,7 @@ use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 use crate::board::rules::SeeMessages;
 use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
-use crate::policy::provider::Ending;
+use crate::policy::provider::{Ending, OutputFormat};
 use crate::provider::secrets;
 
 /// So many sessions in a row that end well and change nothing are enough.
@@ -115,12 +116,20 @@ impl Runner {
                 _ => {}
             }
             let now = self.state_of(&assignment);
-            empty = if now == before { empty + 1 } else { 0 };
+            let changed = now != before;
+            empty = if changed { 0 } else { empty + 1 };
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
             // Whoever begins anew knows nothing of what the one before was told.
             again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            if let Some(trouble) = self.trouble(&ended, ending, changed) {
+                match self.after_trouble(&assignment, &ended, trouble) {
+                    Some(after) => return Ok(after),
+                    None => continue,
+                }
+            }
+            self.waits = 0;
             match ending {
                 Ending::Limit => {
                     let why = format!("the agent ended at a limit of its own ({})", ended.words());
@@ -137,11 +146,13 @@ impl Runner {
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => continue,
-                Ending::Restart | Ending::Crash => match self.after_crash(&assignment, &ended, task.as_ref())
-                {
-                    Some(after) => return Ok(after),
-                    None => continue,
-                },
+                Ending::Restart | Ending::Crash => {
+                    let trouble = failures::Trouble::plain();
+                    match self.after_trouble(&assignment, &ended, trouble) {
+                        Some(after) => return Ok(after),
+                        None => continue,
+                    }
+                }
             }
             if empty >= EMPTY_SESSIONS {
                 let reviews = matches!(assignment, Assignment::Review { .. });
@@ -347,6 +358,10 @@ impl Runner {
             gauge: Gauge::new(Meter::new(&self.entry)),
             halting,
             role: &self.role,
+            plain: matches!(
+                self.entry.output.unwrap_or_default(),
+                OutputFormat::Text | OutputFormat::AiderText
+            ),
         };
         let ended = session::run(frame, &invocation, place, env)?;
         let used = serde_json::json!({

@@ -5,6 +5,7 @@ mod circling;
 mod crashing;
 mod descent;
 mod exits;
+mod failing;
 mod fire;
 mod gated;
 mod overseen;

@@ -34,6 +34,9 @@ pub struct Usage {
     /// there is nothing else.
     #[serde(default)]
     pub failed_calls: u64,
+    /// What the last of those said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
     /// Failures of the provider, not of the tools an agent tried.
     pub errors: u64,
     #[serde(default)]

@@ -61,7 +61,7 @@ impl Claude {
                 && text(part, &["type"]) == Some("tool_result")
                 && self.answers.first(text(part, &["tool_use_id"]))
             {
-                usage.failed_calls += 1;
+                usage.call_failed(said_by_tool(part).as_deref());
             }
         }
     }
@@ -86,6 +86,15 @@ impl Claude {
             usage.failed(why.or(Some(subtype)).filter(|why| !why.is_empty()));
         }
     }
+}
+
+/// A text, or the texts of a list of parts.
+pub fn said_by_tool(part: &Value) -> Option<String> {
+    if let Some(said) = text(part, &["content"]) {
+        return Some(said.to_owned());
+    }
+    let texts: Vec<&str> = list(part, &["content"]).iter().filter_map(|one| text(one, &["text"])).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 fn by_model(event: &Value) -> Tokens {

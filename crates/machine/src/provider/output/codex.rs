@@ -37,7 +37,8 @@ impl Codex {
         }
         if ended {
             if text(item, &["status"]) == Some("failed") && self.failures.first(text(item, &["id"])) {
-                usage.failed_calls += 1;
+                let said = text(item, &["aggregated_output"]).or_else(|| text(item, &["error", "message"]));
+                usage.call_failed(said);
             }
             self.turns.tool_answered();
         }

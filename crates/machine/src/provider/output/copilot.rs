@@ -35,7 +35,8 @@ impl Reading for Copilot {
                 if at(data, &["success"]) == Some(&Value::Bool(false))
                     && self.failures.first(text(data, &["toolCallId"])) =>
             {
-                usage.failed_calls += 1;
+                let said = text(data, &["error", "message"]).or_else(|| text(data, &["result", "content"]));
+                usage.call_failed(said);
             }
             "session.error" => usage.failed(text(data, &["message"])),
             "result" => usage.in_session(text(&event, &["sessionId"])),

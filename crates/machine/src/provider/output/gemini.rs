@@ -29,7 +29,9 @@ impl Reading for Gemini {
                 self.turns.tool_answered();
                 let failed = text(&event, &["status"]) == Some("error");
                 if failed && self.failures.first(text(&event, &["tool_id"])) {
-                    usage.failed_calls += 1;
+                    usage.call_failed(
+                        text(&event, &["error", "message"]).or_else(|| text(&event, &["output"])),
+                    );
                 }
             }
             "error" if text(&event, &["severity"]) != Some("warning") => {

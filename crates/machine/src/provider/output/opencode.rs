@@ -22,7 +22,7 @@ impl Reading for Opencode {
                 usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"), at(state, &["input"]));
                 let exit = count(state, &["metadata", "exit"]).unwrap_or(0);
                 if text(state, &["status"]) == Some("error") || exit > 0 {
-                    usage.failed_calls += 1;
+                    usage.call_failed(text(state, &["error"]).or_else(|| text(state, &["output"])));
                 }
             }
             "step_finish" if self.steps.first(text(&event, &["part", "id"])) => {
