@@ -14,7 +14,7 @@ use crate::flow::{agents, claim, merge, review};
 use crate::policy::provider::ProviderEntry;
 use crate::policy::schedule::merge_order;
 use crate::policy::wake::Wake as Reason;
-use crate::provider::Catalog;
+use crate::provider::{Catalog, Tokens};
 
 /// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
 const GATES_REST: Duration = Duration::from_secs(600);
@@ -72,6 +72,8 @@ pub struct Runner {
     pub(super) cut_reviews: HashMap<TaskId, usize>,
     /// The provider's own session to go on with.
     pub(super) resume: Option<String>,
+    /// What the provider said of its threads so far: a resumed session tells that again.
+    pub(super) threads: HashMap<String, Tokens>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -176,6 +178,7 @@ impl Runner {
             waits: 0,
             sessions: 0,
             resume: None,
+            threads: HashMap::new(),
             cut_reviews: HashMap::new(),
             began: Instant::now(),
             tx,

@@ -324,6 +324,7 @@ impl Runner {
             session: self.resume.take(),
             limits: self.limits,
         };
+        let former = job.session.as_ref().and_then(|id| Some((id.clone(), *self.threads.get(id)?)));
         let invocation = invocation(&self.entry, &job);
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
         let board = self.board(None)?;
@@ -355,7 +356,7 @@ impl Runner {
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
-            gauge: Gauge::new(Meter::new(&self.entry)),
+            gauge: Gauge::new(Meter::new(&self.entry).going_on(former)),
             halting,
             role: &self.role,
             plain: matches!(
@@ -364,6 +365,9 @@ impl Runner {
             ),
         };
         let ended = session::run(frame, &invocation, place, env)?;
+        if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
+            self.threads.insert(id.clone(), sum);
+        }
         let used = serde_json::json!({
             "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
         });

@@ -136,3 +136,36 @@ fn rate_limit_and_crash_are_told_apart() {
     assert!(crashed[1]["text"].as_str().unwrap().starts_with("exit 9: panicked at line 7; started again"));
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
 }
+
+/// Each session tells the tokens of its whole thread: 1000 more every time.
+const THREAD: &str = r#"
+echo x >> $OUT/sessions; n=$(wc -l < $OUT/sessions)
+echo "$*" >> $OUT/args
+echo '{"type":"thread.started","thread_id":"t-1"}'
+echo "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":$((n * 1000)),\"cached_input_tokens\":$((n * 100)),\"output_tokens\":$((n * 10))}}"
+[ $n = 3 ] || { touch file$n; exit 0; }
+rm -f file1 file2; good_coder
+"#;
+
+#[test]
+fn resumed_thread_counts_its_tokens_once() {
+    let world = World::new();
+    play(&world, THREAD);
+    let script = world.home().join("agent.sh");
+    world.write(
+        "liza.yaml",
+        &format!(
+            "version: 1\nprovider: codex\nproviders:\n  codex:\n    command: [sh, '{}', [resume, '{{session}}']]\n",
+            script.display()
+        ),
+    );
+    add(&world, "t1");
+    agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(out(&world, "args").lines().collect::<Vec<_>>(), ["", "resume t-1", "resume t-1"]);
+    let spent = world.show("t1")["spent"].clone();
+    assert_eq!(
+        (&spent["input_tokens"], &spent["cached_tokens"], &spent["output_tokens"]),
+        (&2700.into(), &300.into(), &30.into()),
+        "{spent}"
+    );
+}

@@ -14,4 +14,4 @@ pub use catalog::{Catalog, Unusable};
 pub use environment::{environment, is_common, is_own};
 pub use invocation::{Invocation, Job, invocation};
 pub use secrets::{Redactor, Secret, secrets};
-pub use usage::{Meter, Usage};
+pub use usage::{Meter, Tokens, Usage};

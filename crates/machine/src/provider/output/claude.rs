@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Reading;
 use super::fields::{at, count, fresh, list, money, object, text};
-use super::tally::{Messages, Seen, Tokens};
-use crate::provider::usage::Usage;
+use super::tally::{Messages, Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Claude {
@@ -67,14 +67,19 @@ impl Claude {
     }
 
     fn result(&mut self, event: &Value, usage: &mut Usage) {
-        if let Some(turns) = count(event, &["num_turns"]).filter(|turns| *turns > 0) {
+        // Where sums are those of the thread, so may be this.
+        let of_thread = self.cached_within_input && usage.former.is_some();
+        if let Some(turns) = count(event, &["num_turns"]).filter(|turns| *turns > 0 && !of_thread) {
             usage.turns = turns;
         }
         let of_session = at(event, &["usage"]).map(|told| self.tokens(told)).unwrap_or_default();
         let by_model = by_model(event);
         // The figures by model hold those of helpers as well, which `usage` leaves out.
         let sum = if by_model.is_none() { of_session } else { by_model };
-        sum.replace(usage);
+        match self.cached_within_input {
+            true => sum.replace_of_thread(usage),
+            false => sum.replace(usage),
+        }
         if let Some(cost) = money(event, &["total_cost_usd"]) {
             usage.cost_usd = Some(cost);
         }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Messages, Seen, Tokens};
-use crate::provider::usage::Usage;
+use super::tally::{Messages, Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Copilot {
@@ -56,7 +56,7 @@ impl Reading for Copilot {
                 cached: sum.cached + cached,
             }
         });
-        sum.replace(usage);
+        sum.replace_of_thread(usage);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Seen, Tokens, Turns};
-use crate::provider::usage::Usage;
+use super::tally::{Seen, Turns};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Gemini {

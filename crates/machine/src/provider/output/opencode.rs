@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::fields::{at, count, money, object, text};
-use super::{Reading, tally::Seen, tally::Tokens};
-use crate::provider::usage::Usage;
+use super::{Reading, tally::Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Opencode {
