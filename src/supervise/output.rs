@@ -44,30 +44,6 @@ fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
-/// So much of the end of an output is looked at for the last words of a program.
-const LAST_WORDS: u64 = 4096;
-const LAST_LINES: usize = 20;
-
-/// The last lines of an output that was kept, without what would do something to a terminal.
-pub fn last_lines(path: &Path) -> Vec<String> {
-    use std::io::{Seek, SeekFrom};
-    let tail = path.with_extension("tail.log");
-    let path = if tail.exists() { tail } else { path.to_owned() };
-    let Ok(mut file) = File::open(path) else { return Vec::new() };
-    let length = file.metadata().map_or(0, |meta| meta.len());
-    let mut bytes = Vec::new();
-    let from = length.saturating_sub(LAST_WORDS);
-    if file.seek(SeekFrom::Start(from)).is_err() || file.take(LAST_WORDS).read_to_end(&mut bytes).is_err() {
-        return Vec::new();
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut lines: Vec<String> = lines.map(|line| crate::text::shown_line(line).into_owned()).collect();
-    let too_many = lines.len().saturating_sub(LAST_LINES);
-    lines.drain(..too_many);
-    lines
-}
-
 /// What the session has used so far; shared with whoever reads its output.
 #[derive(Clone)]
 pub struct Gauge {

@@ -7,7 +7,7 @@ use super::event::Sink;
 use super::listen::{listen, polling};
 use super::prelude::*;
 use super::pulse::Wake;
-use super::session::{reason, stopping};
+use super::session::{Files, reason, stopping};
 use crate::board::grants::Operation;
 use crate::board::rules::{Claimed, RetireAgent};
 use crate::flow::{agents, claim, merge, review};
@@ -74,6 +74,8 @@ pub struct Runner {
     pub(super) resume: Option<String>,
     /// What the provider said of its threads so far: a resumed session tells that again.
     pub(super) threads: HashMap<String, Tokens>,
+    /// Where its last session left what it printed.
+    pub(super) last_files: Option<Files>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -180,6 +182,7 @@ impl Runner {
             resume: None,
             threads: HashMap::new(),
             cut_reviews: HashMap::new(),
+            last_files: None,
             began: Instant::now(),
             tx,
             rx,

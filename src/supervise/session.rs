@@ -44,6 +44,19 @@ impl Ended {
         self.status.and_then(|status| status.code())
     }
 
+    /// Why the session was over, in words.
+    pub fn reason(&self) -> String {
+        let why = match &self.why {
+            Why::ByItself => return self.words(),
+            Why::Limit(why) => format!("a limit was reached: {why}"),
+            Why::Abort(why) => why.clone(),
+            Why::Signal(signal) => format!("its runner got signal {signal}"),
+            Why::Lost(why) => format!("the claim is lost: {why}"),
+            Why::Halted(halt) => halting::reason(halt),
+        };
+        format!("{why} ({})", self.words())
+    }
+
     /// How the command ended, in words.
     pub fn words(&self) -> String {
         use std::os::unix::process::ExitStatusExt;
@@ -233,9 +246,9 @@ pub fn run(
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
     let mut said = Vec::new();
     if frame.plain {
-        said.extend(output::last_lines(&frame.files.path("out.log")));
+        said.extend(crate::flow::sessions::last_lines(&frame.files.path("out.log")));
     }
-    said.extend(output::last_lines(&frame.files.path("err.log")));
+    said.extend(crate::flow::sessions::last_lines(&frame.files.path("err.log")));
     Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), said })
 }
 

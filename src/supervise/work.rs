@@ -13,6 +13,7 @@ use super::prelude::*;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 use crate::board::rules::SeeMessages;
+use crate::flow::sessions;
 use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
 use crate::policy::provider::{Ending, OutputFormat};
@@ -336,6 +337,15 @@ impl Runner {
             every: Duration::from_secs(config.heartbeat_seconds.min(config.lease_seconds / 3).max(1)),
         };
         let task = assignment.task();
+        let about = sessions::About {
+            agent: self.agent.clone(),
+            task: task.cloned(),
+            role: self.role.clone(),
+            provider: self.provider.clone(),
+            output: self.entry.output.unwrap_or_default(),
+            started: crate::host::now().wall,
+        };
+        sessions::begin(&files.path("session.json"), &about);
         let round = task.and_then(|task| board.task(task)).map(|task| task.review_cycles_total + 1);
         let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
         self.tell(Event::new(Kind::Started, invocation.program.clone()).about(task));
@@ -368,10 +378,16 @@ impl Runner {
         if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
             self.threads.insert(id.clone(), sum);
         }
-        let used = serde_json::json!({
-            "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
-        });
+        let used = sessions::Ended {
+            agent: self.agent.clone(),
+            exit: ended.code(),
+            seconds: ended.took.as_secs_f64(),
+            usage: ended.usage.clone(),
+            ended: ended.reason(),
+        };
+        let used = serde_json::to_string(&used).unwrap_or_default();
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        self.last_files = Some(files);
         self.record_usage(assignment, &ledger, &ended);
         Ok(ended)
     }

@@ -100,6 +100,10 @@ impl Runner {
             trouble.until = Some(crate::host::now().wall.plus_seconds(QUOTA_REST.as_secs()));
         }
         let words = self.words_of(&trouble, ended);
+        if let Some(files) = &self.last_files {
+            let text = format!("{}: {words}\n", trouble.class.as_str());
+            let _ = crate::store::files::replace_disposable(&files.path("failure.txt"), text.as_bytes());
+        }
         match trouble.class {
             CrashClass::Login | CrashClass::Permission => {
                 self.record_failure(&trouble, &words, task.as_ref());

@@ -8,6 +8,7 @@ mod exits;
 mod failing;
 mod fire;
 mod gated;
+mod logged;
 mod overseen;
 mod played;
 mod running;
