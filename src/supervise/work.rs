@@ -2,19 +2,21 @@
 
 mod crashes;
 mod ends;
+mod failures;
 mod spending;
 
 use super::event::ChildAnswer;
 use super::heart::HeartParts;
 use super::ledger::Ledger;
-use super::output::{Bounds, Gauge};
+use super::output::{Bounds, Gauge, Tariff};
 use super::prelude::*;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 use crate::board::rules::SeeMessages;
+use crate::flow::sessions;
 use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
-use crate::policy::provider::Ending;
+use crate::policy::provider::{Ending, OutputFormat};
 use crate::provider::secrets;
 
 /// So many sessions in a row that end well and change nothing are enough.
@@ -39,6 +41,7 @@ impl Runner {
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
+        let mut asked = false;
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
         loop {
@@ -115,12 +118,27 @@ impl Runner {
                 _ => {}
             }
             let now = self.state_of(&assignment);
-            empty = if now == before { empty + 1 } else { 0 };
+            let changed = now != before;
+            empty = if changed { 0 } else { empty + 1 };
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
             // Whoever begins anew knows nothing of what the one before was told.
             again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            // It was asked for it and said nothing: then liza's own checks decide, however it ended.
+            if asked && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
+                remarks.push(why);
+            }
+            if asked && let Some(over) = self.is_over(&assignment)? {
+                return Ok(over);
+            }
+            if let Some(trouble) = self.trouble(&ended, ending, changed) {
+                match self.after_trouble(&assignment, &ended, trouble) {
+                    Some(after) => return Ok(after),
+                    None => continue,
+                }
+            }
+            self.waits = 0;
             match ending {
                 Ending::Limit => {
                     let why = format!("the agent ended at a limit of its own ({})", ended.words());
@@ -131,17 +149,27 @@ impl Runner {
                     if let Assignment::Plan { wakes } = &assignment {
                         return Ok(self.planned(wakes));
                     }
-                    remarks.extend(self.submit_for(&assignment, left.as_ref()));
+                    if !asked && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
+                        asked = true;
+                        empty = 0;
+                        remarks.push(ask);
+                        continue;
+                    }
+                    if !asked {
+                        remarks.extend(self.submit_for(&assignment, left.as_ref()));
+                    }
                     if let Some(over) = self.is_over(&assignment)? {
                         return Ok(over);
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => continue,
-                Ending::Restart | Ending::Crash => match self.after_crash(&assignment, &ended, task.as_ref())
-                {
-                    Some(after) => return Ok(after),
-                    None => continue,
-                },
+                Ending::Restart | Ending::Crash => {
+                    let trouble = failures::Trouble::plain();
+                    match self.after_trouble(&assignment, &ended, trouble) {
+                        Some(after) => return Ok(after),
+                        None => continue,
+                    }
+                }
             }
             if empty >= EMPTY_SESSIONS {
                 let reviews = matches!(assignment, Assignment::Review { .. });
@@ -295,6 +323,7 @@ impl Runner {
     ) -> Result<Ended, Failure> {
         self.sessions += 1;
         let files = self.files(assignment)?;
+        crate::flow::gates::record_environment(&self.ctx, &self.config.gates, &self.agent);
         let prompt_file = files.path("prompt.md");
         crate::store::files::replace(&prompt_file, prompt.as_bytes())?;
         let role_config = self.config.roles.get(&self.role);
@@ -312,7 +341,13 @@ impl Runner {
             session: self.resume.take(),
             limits: self.limits,
         };
+        let former = job.session.as_ref().and_then(|id| Some((id.clone(), *self.threads.get(id)?)));
         let invocation = invocation(&self.entry, &job);
+        let tariff = Tariff {
+            prices: self.config.prices.clone(),
+            model: job.model.clone(),
+            provider: self.provider.clone(),
+        };
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
         let board = self.board(None)?;
         let config = board.config();
@@ -323,6 +358,15 @@ impl Runner {
             every: Duration::from_secs(config.heartbeat_seconds.min(config.lease_seconds / 3).max(1)),
         };
         let task = assignment.task();
+        let about = sessions::About {
+            agent: self.agent.clone(),
+            task: task.cloned(),
+            role: self.role.clone(),
+            provider: self.provider.clone(),
+            output: self.entry.output.unwrap_or_default(),
+            started: crate::host::now().wall,
+        };
+        sessions::begin(&files.path("session.json"), &about);
         let round = task.and_then(|task| board.task(task)).map(|task| task.review_cycles_total + 1);
         let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
         self.tell(Event::new(Kind::Started, invocation.program.clone()).about(task));
@@ -343,15 +387,28 @@ impl Runner {
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
-            gauge: Gauge::new(Meter::new(&self.entry)),
+            gauge: Gauge::new(Meter::new(&self.entry).going_on(former), tariff),
             halting,
             role: &self.role,
+            plain: matches!(
+                self.entry.output.unwrap_or_default(),
+                OutputFormat::Text | OutputFormat::AiderText
+            ),
         };
         let ended = session::run(frame, &invocation, place, env)?;
-        let used = serde_json::json!({
-            "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
-        });
+        if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
+            self.threads.insert(id.clone(), sum);
+        }
+        let used = sessions::Ended {
+            agent: self.agent.clone(),
+            exit: ended.code(),
+            seconds: ended.took.as_secs_f64(),
+            usage: ended.usage.clone(),
+            ended: ended.reason(),
+        };
+        let used = serde_json::to_string(&used).unwrap_or_default();
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        self.last_files = Some(files);
         self.record_usage(assignment, &ledger, &ended);
         Ok(ended)
     }
@@ -453,14 +510,29 @@ impl Runner {
         self.tell(Event { usage: Some(ended.usage.clone()), ..event });
     }
 
+    /// Work that is committed, announced and green, and was not submitted: the agent may have forgotten it, or may have
+    /// meant it so. It is asked, once.
+    fn ask_to_submit(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
+        let Assignment::Task { task, .. } = assignment else { return None };
+        if !left?.is_ready_to_submit() {
+            return None;
+        }
+        self.as_agent(assignment, &["task", "submit", task.as_str(), "--check"]).ok()?;
+        let text = "committed and green, but not submitted; the agent is asked to submit or to say why not";
+        self.tell(Event::notice(text).task(task));
+        Some(format!(
+            "Your work is committed and its validation passes, but it is not submitted. Submit or say why not: `liza task submit {task}`; if something is missing, \
+             do that first; if you cannot, `liza task block {task} --reason \"…\" --question \"…\"`."
+        ))
+    }
+
     /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
     fn submit_for(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
-        let left = left?;
-        if !(left.committed && left.has_checkpoint && left.uncommitted.is_empty()) {
+        if !left?.is_ready_to_submit() {
             return None;
         }
-        match self.submit_as_agent(assignment, task) {
+        match self.as_agent(assignment, &["task", "submit", task.as_str()]) {
             Ok(()) => {
                 let text = "committed but not submitted; submitted for the agent";
                 self.tell(Event::notice(text).task(task));
@@ -470,14 +542,14 @@ impl Runner {
         }
     }
 
-    /// Submits with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
-    fn submit_as_agent(&self, assignment: &Assignment, task: &TaskId) -> Result<(), String> {
+    /// A command of liza with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
+    fn as_agent(&self, assignment: &Assignment, args: &[&str]) -> Result<(), String> {
         let own = std::collections::BTreeMap::new();
         let env = self.environment(assignment, &own, Path::new("")).map_err(|failure| failure.message)?;
         let output = Program::new(this_program())
             .args(["--json", "--board"])
             .arg(self.ctx.store.address())
-            .args(["task", "submit", task.as_str()])
+            .args(args)
             .dir(self.ctx.root())
             .only_env(env)
             .output()

@@ -2,8 +2,8 @@
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Seen, Tokens, Turns};
-use crate::provider::usage::Usage;
+use super::tally::{Seen, Turns};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Gemini {
@@ -16,7 +16,10 @@ impl Reading for Gemini {
     fn line(&mut self, line: &[u8], usage: &mut Usage) {
         let Some(event) = object(line) else { return };
         match text(&event, &["type"]).unwrap_or_default() {
-            "init" => usage.in_session(text(&event, &["session_id"])),
+            "init" => {
+                usage.in_session(text(&event, &["session_id"]));
+                usage.by_model(text(&event, &["model"]));
+            }
             "message" if text(&event, &["role"]) == Some("assistant") => self.turns.model(usage),
             "tool_use" => {
                 self.turns.model(usage);
@@ -29,7 +32,9 @@ impl Reading for Gemini {
                 self.turns.tool_answered();
                 let failed = text(&event, &["status"]) == Some("error");
                 if failed && self.failures.first(text(&event, &["tool_id"])) {
-                    usage.failed_calls += 1;
+                    usage.call_failed(
+                        text(&event, &["error", "message"]).or_else(|| text(&event, &["output"])),
+                    );
                 }
             }
             "error" if text(&event, &["severity"]) != Some("warning") => {
