@@ -1,6 +1,7 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
 use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
+use super::gates::accepted::definitions;
 use super::prelude::*;
 use super::propose::{self, Proposal};
 use crate::board::Config;
@@ -69,7 +70,13 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         config: Config::new(&options.integration),
         integration_head: head.clone(),
     };
-    let board = ctx.store.create(Transition::from(init), &ctx.now)?;
+    let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
+    // Gates that stand in liza.yaml by now are a person's.
+    if let Some(gates) =
+        ctx.project_config().ok().map(|config| definitions(&config)).filter(|gates| !gates.is_empty())
+    {
+        revision = ctx.commit_as_liza(AcceptGates { gates })?.board.revision;
+    }
     let made = Made {
         board: ctx.store.address().to_owned(),
         goal: options.goal.clone(),
@@ -79,7 +86,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         created: told,
         proposed_gates: proposed,
     };
-    Ok((made, board.revision))
+    Ok((made, revision))
 }
 
 /// Never hides or resets what is there.

@@ -50,6 +50,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
     ("liza gate retire", Me::Human, linted),
     ("liza gate list", Me::Human, gated),

@@ -6,6 +6,7 @@
 //!    An agent's sandbox may not allow that: then the agent's runner is asked to run it (`by_runner`).
 //! 3. What all of them said is written down for people and scripts (`record`).
 
+pub mod accepted;
 mod ask;
 mod attention;
 pub mod by_runner;
@@ -66,21 +67,33 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
         Some(task) => ctx.read(&Needs::task(task))?,
         None => ctx.read(&Needs::Nothing)?,
     };
+    if matches!(question.moment, Moment::Approve | Moment::Merge | Moment::Advance) {
+        accepted::check(ctx, &snapshot.board, &config)?;
+    }
+    // What is asked by hand about any tree decides nothing.
+    let binds = question.moment != Moment::ByHand || question.task.is_some();
     let attention = Attention::new(ctx, question.task);
     let mut shared = Shared::new(ctx, question, &report.tree, &snapshot.board, &config.gating.keep);
     for gate in asked {
         attention.check()?;
         let asking = Asking::of(&shared, gate)?;
-        let outcome = match reuse::find(ctx, &asking.key).filter(|_| !question.fresh) {
+        let outcome = match reuse::find(ctx, &asking.key, binds).filter(|_| !question.fresh) {
             Some(former) => former,
             None => {
                 ctx.narrate(format!("gate {}: {}", gate.name, command_line(&gate.command)));
                 match by_runner::asked(ctx, question, gate, &mut shared, &snapshot.board, &attention)? {
+                    // The answer is a file that the agent could have written: a pass counts if it is on record.
+                    Some(outcome) if outcome.status == GateStatus::Pass => {
+                        reuse::find(ctx, &asking.key, true).unwrap_or_else(|| GateOutcome {
+                            reason: Some("its pass is not on record".to_owned()),
+                            ..GateOutcome::new(&gate.name, GateStatus::CouldNotRun)
+                        })
+                    }
                     Some(outcome) => outcome,
                     None => {
                         let outcome = ask::ask(&mut shared, &asking, &attention)?;
                         if asking.is_whole() {
-                            reuse::keep(ctx, &asking.key, &outcome);
+                            reuse::keep(ctx, &asking.key, &outcome, binds);
                         }
                         outcome
                     }

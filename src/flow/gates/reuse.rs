@@ -59,8 +59,13 @@ fn directory(ctx: &Context) -> PathBuf {
 }
 
 /// The former word; a file that cannot be read is as good as none.
-pub fn find(ctx: &Context, key: &str) -> Option<GateOutcome> {
+pub fn find(ctx: &Context, key: &str, binds: bool) -> Option<GateOutcome> {
     let (bytes, _) = files::read_whole(&directory(ctx).join(format!("{key}.json")), LARGEST as u64).ok()?;
+    // Any process can write such a file: where a pass decides something, it counts if liza has put it on record.
+    let board = ctx.store.read(&Needs::Nothing).ok()?.board;
+    if binds && !board.rest.gate_ledger.has_pass(key, &crate::wire::state::hash(&bytes)) {
+        return None;
+    }
     let former: Former = read_foreign(&bytes, Limits::of_bytes(LARGEST)).ok()?;
     let holds = former.format == FORMAT && former.key == key && former.outcome.status == GateStatus::Pass;
     let mut outcome = holds.then_some(former.outcome)?;
@@ -70,7 +75,7 @@ pub fn find(ctx: &Context, key: &str) -> Option<GateOutcome> {
 }
 
 /// Keeps a pass, also one that was flaky: it says so again. That it cannot be kept costs time and nothing else.
-pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome) {
+pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome, binds: bool) {
     if outcome.status != GateStatus::Pass {
         return;
     }
@@ -78,8 +83,11 @@ pub fn keep(ctx: &Context, key: &str, outcome: &GateOutcome) {
     let dir = directory(ctx);
     if let Ok(text) = serde_json::to_vec(&former)
         && files::make_private_dirs(&dir).is_ok()
+        && files::replace(&dir.join(format!("{key}.json")), &text).is_ok()
+        && binds
     {
-        let _ = files::replace(&dir.join(format!("{key}.json")), &text);
+        let pass = RecordPass { key: key.to_owned(), outcome: crate::wire::state::hash(&text) };
+        let _ = ctx.commit_as_liza(pass);
     }
     prune(&dir, MOST, |_| true);
 }

@@ -1,5 +1,6 @@
 //! Integration is green by construction: no tree reaches it that its gates did not let through as that very tree.
 
+mod accepted;
 mod moments;
 mod queue;
 mod under_fire;
@@ -18,6 +19,7 @@ pub fn team(gates: &str) -> Team {
 
 pub fn gate_with(team: &Team, gates: &str) {
     team.world.write("liza.yaml", &format!("version: 1\ngates:\n{gates}"));
+    team.world.human(&["gate", "accept"]).ok();
 }
 
 /// A gate that writes down every tree it is asked about, in a file outside of all trees.

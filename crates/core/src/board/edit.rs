@@ -78,6 +78,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         circuit_breaker,
         integration,
         expectations,
+        gate_ledger,
         interventions,
         spent,
         spent_planning,
@@ -103,6 +104,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("circuit_breaker", *circuit_breaker == now.circuit_breaker);
     differ("integration", *integration == now.integration);
     differ("expectations", *expectations == now.expectations);
+    differ("gate_ledger", *gate_ledger == now.gate_ledger);
     differ("interventions", *interventions == now.interventions);
     differ("spent", *spent == now.spent && *spent_planning == now.spent_planning);
     differ("run", *run == now.run);

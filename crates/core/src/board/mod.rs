@@ -14,6 +14,7 @@ pub mod edit;
 pub mod ending;
 pub mod expectation;
 pub(crate) mod fields;
+pub mod gate_ledger;
 pub mod gates;
 pub mod grants;
 pub mod graph;

@@ -132,6 +132,7 @@ codes! {
     ValidationRed Gate "gate.validation",
     GateRed Gate "gate.red",
     GateNotRun Gate "gate.not_run",
+    GateNotAccepted Gate "gate.not_accepted",
 }
 
 impl Code {

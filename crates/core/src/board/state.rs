@@ -6,6 +6,7 @@ use super::agent::Agent;
 use super::breaker::Breaker;
 use super::config::Config;
 use super::expectation::Expectation;
+use super::gate_ledger::GateLedger;
 use super::intent::Intent;
 use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
@@ -66,6 +67,9 @@ record! {
         pub integration: Integration,
         /// Hashes that gates are to find, as `liza gate bless` recorded them.
         pub expectations: Vec<Expectation>,
+        /// Definitions of gates that were accepted, and passes that liza saw.
+        #[serde(default, skip_serializing_if = "GateLedger::is_empty")]
+        pub gate_ledger: GateLedger,
         /// What the overseer did last, and why.
         pub interventions: Vec<Intervention>,
         /// What all sessions of agents have cost.

@@ -235,6 +235,8 @@ struct Whole {
     #[serde(default)]
     expectations: Vec<crate::board::expectation::Expectation>,
     #[serde(default)]
+    gate_ledger: crate::board::gate_ledger::GateLedger,
+    #[serde(default)]
     interventions: Vec<crate::board::oversight::Intervention>,
     #[serde(default)]
     spent: crate::board::spent::Spent,
@@ -288,6 +290,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             circuit_breaker: whole.circuit_breaker,
             integration: whole.integration,
             expectations: whole.expectations,
+            gate_ledger: whole.gate_ledger,
             interventions: whole.interventions,
             spent: whole.spent,
             spent_planning: whole.spent_planning,

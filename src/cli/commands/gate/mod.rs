@@ -1,5 +1,6 @@
 //! Gates from the command line.
 
+mod accept;
 mod bless;
 mod list;
 mod retire;
@@ -14,6 +15,7 @@ crate::cli::session::commands! {
         Run(run::RunArgs),
         List(list::ListArgs),
         Show(show::ShowArgs),
+        Accept(accept::AcceptArgs),
         Bless(bless::BlessArgs),
         Retire(retire::RetireArgs),
     }

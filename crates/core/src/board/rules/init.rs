@@ -40,6 +40,7 @@ impl Board {
                 circuit_breaker: Breaker::default(),
                 integration: Integration::default(),
                 expectations: Vec::new(),
+                gate_ledger: crate::board::gate_ledger::GateLedger::default(),
                 interventions: Vec::new(),
                 spent: Spent::default(),
                 spent_planning: Spent::default(),

@@ -20,6 +20,7 @@ mod contradiction;
 mod edit;
 mod expectations;
 mod finalize;
+mod gate_ledger;
 mod goal;
 mod init;
 mod intervene;
@@ -71,6 +72,7 @@ pub use commit::WorktreeCommit;
 pub use common::{dependency_met, dependency_met_by, lease_over};
 pub use edit::*;
 pub use finalize::*;
+pub use gate_ledger::*;
 pub use goal::*;
 pub use init::*;
 pub use intervene::*;
@@ -188,6 +190,8 @@ transitions! {
     CancelMove "cancel_move",
     JudgeIntegration "judge_integration",
     RetireGate "retire_gate",
+    AcceptGates "accept_gates",
+    RecordPass "record_pass",
     TakeOver "take_over",
     RegisterAgent "register_agent",
     RetireAgent "retire_agent",

@@ -1,0 +1,51 @@
+//! Gates judge as a person accepted them: a definition that changed since stops approvals and merges.
+
+use crate::flow::prelude::*;
+use crate::policy::ProjectConfig;
+
+/// A gate of liza.yaml that is not as it was accepted.
+#[derive(Debug, Serialize)]
+pub struct Changed {
+    pub gate: String,
+    /// As it was accepted; none if it never was.
+    pub accepted: Option<String>,
+    pub now: String,
+}
+
+/// Every gate as one line of JSON, with what the gates have in common.
+pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
+    let line = |gate: &Gate| {
+        let mut all = serde_json::to_value(gate).unwrap_or_default();
+        all["keep"] = serde_json::to_value(&config.gating.keep).unwrap_or_default();
+        GateDefinition { name: gate.name.clone(), definition: all.to_string() }
+    };
+    config.gates.iter().map(line).collect()
+}
+
+/// What differs from what was accepted.
+pub fn changed(board: &Board, config: &ProjectConfig) -> Vec<Changed> {
+    let ledger = &board.rest.gate_ledger;
+    let differs = |GateDefinition { name, definition }: GateDefinition| {
+        let accepted = ledger.accepted(&name).map(|known| known.definition.clone());
+        (accepted.as_ref() != Some(&definition)).then_some(Changed { gate: name, accepted, now: definition })
+    };
+    definitions(config).into_iter().filter_map(differs).collect()
+}
+
+/// Refuses gates that are not as they were accepted. Those that were never seen before are put on record.
+pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
+    let (known, new): (Vec<Changed>, Vec<Changed>) =
+        changed(board, config).into_iter().partition(|changed| changed.accepted.is_some());
+    if let Some(changed) = known.first() {
+        let gate = &changed.gate;
+        return Err(failure!(Code::GateNotAccepted, "the definition of gate `{gate}` in liza.yaml has changed")
+            .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
+            .detail("gate", gate.as_str()));
+    }
+    if !new.is_empty() {
+        let gates =
+            new.into_iter().map(|new| GateDefinition { name: new.gate, definition: new.now }).collect();
+        ctx.commit_as_liza(AcceptGates { gates })?;
+    }
+    Ok(())
+}
