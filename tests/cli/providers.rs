@@ -433,9 +433,18 @@ fn with_fakes(world: &World) -> String {
     format!("{}:/usr/local/bin:/usr/bin:/bin", world.home().join("bin").display())
 }
 
+/// A short patience only where a help never comes: a loaded machine needs its time for the others.
+fn help_ms(world: &World) -> &'static str {
+    if world.home().join("bin/qwen").exists() { "1000" } else { "20000" }
+}
+
 /// The findings, and the agent commands listed.
 fn doctor(world: &World) -> (Vec<serde_json::Value>, serde_json::Value) {
-    let ran = world.json_env(&HUMAN, &["doctor"], &[("PATH", &with_fakes(world))]);
+    let ran = world.json_env(
+        &HUMAN,
+        &["doctor"],
+        &[("PATH", &with_fakes(world)), ("LIZA_TEST_HELP_MS", help_ms(world))],
+    );
     let found = ran.data()["findings"].as_array().expect("findings").clone();
     assert_eq!(ran.exit, i32::from(!found.is_empty()), "{}", ran.stdout);
     (found, ran.data()["providers"].clone())
@@ -511,5 +520,5 @@ fn a_help_that_never_comes_does_not_hold_the_doctor() {
     let (found, _) = doctor(&world);
     let what: Vec<&str> = found.iter().map(|one| one["what"].as_str().expect("text")).collect();
     assert!(found.iter().all(|one| one["code"] == "provider.silent"), "{found:?}");
-    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 5 s"), "{what:?}");
+    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 1 s"), "{what:?}");
 }

@@ -9,6 +9,9 @@ use crate::policy::team::Limits;
 /// Linux takes no argument of more than 128 KiB; other systems take less in all.
 const LONGEST_ARGUMENT: usize = 96 * 1024;
 
+/// How many turns a program gets beyond liza's own limit: it must still be there to read that it should hand over.
+const TURNS_TO_SPARE: u64 = 5;
+
 /// What is to be done, and where.
 #[derive(Debug)]
 pub struct Job {
@@ -59,7 +62,7 @@ pub fn invocation(entry: &ProviderEntry, job: &Job) -> Invocation {
     Invocation {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
-        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin).then(|| job.prompt.clone().into_bytes()),
+        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin).then(|| entry.escaped(&job.prompt).into_bytes()),
         env,
         usage_file: names_value(entry, "{usage_file}").then(|| usage_file(job)),
     }
@@ -94,7 +97,7 @@ impl Values {
             ("board_dir", Some(path(&job.board_dir))),
             ("run_dir", Some(path(&job.run_dir))),
             ("session", job.session.clone()),
-            ("max_turns", job.limits.turns.filter(|turns| *turns > 0).map(|turns| turns.to_string())),
+            ("max_turns", job.limits.turns.filter(|turns| *turns > 0).map(|turns| (turns + TURNS_TO_SPARE).to_string())),
             ("usage_file", Some(path(&usage_file(job)))),
         ])
     }
@@ -156,12 +159,12 @@ impl Values {
 /// An argument can neither be of any length nor hold the byte that ends it.
 fn prompt_argument(entry: &ProviderEntry, job: &Job) -> String {
     if entry.prompt.unwrap_or_default() == PromptBy::Argument && job.prompt.len() > LONGEST_ARGUMENT {
-        return format!(
+        return entry.escaped(&format!(
             "Your instructions are in the file {}. Read the whole file first, then do what it says.",
             path(&job.prompt_file)
-        );
+        ));
     }
-    job.prompt.replace('\0', "\u{fffd}")
+    entry.escaped(&job.prompt).replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]
