@@ -25,6 +25,7 @@ class ModelServer:
         handler = type("Handler", (_Handler,), {"owner": self})
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.http.daemon_threads = True
+        self.http.handle_error = lambda *_: None  # A client that is killed closes its connection.
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         self._thread = threading.Thread(target=self.http.serve_forever, daemon=True)
         self._thread.start()

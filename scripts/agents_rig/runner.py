@@ -70,7 +70,7 @@ def write_transcript(root, script, server):
     lines = []
     for session, step in script.asked:
         if session.results:
-            lines.append(f"    -> {session.results[-1][:1000]}")
+            lines.append(f"    -> {session.results[-1][:400]}")
         lines.append(f"{session.agent} {session.task} session {session.number} step {session.step}: {step}")
     lines.append(f"refused: {sorted(set(server.refused))}")
     lines.append(f"requests: {len(server.requests)}; tools of the last: {sorted(server.requests[-1].tools) if server.requests else []}")

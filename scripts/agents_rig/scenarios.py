@@ -4,6 +4,10 @@ from .script import SPECS, Play
 from .world import README_MARK
 
 
+ESCAPE_NOTE = ("In these instructions a backslash before an at sign is not part of the text: "
+               "leave it out wherever you use that text.")
+
+
 class Scenario(Play):
     """A play with its settings, its interventions while liza runs, and its check. `problems` returns what is wrong."""
 
@@ -48,12 +52,18 @@ class Scenario(Play):
                 found.append(f"integration has no tests/test_{task}.sh")
         return found
 
+    def as_sent(self, prompt):
+        """Gemini and Qwen expand `@file` in any prompt; liza escapes it, and says so at the start."""
+        if self.world.cli in ("gemini", "qwen") and "@" in prompt:
+            return f"{ESCAPE_NOTE}\n\n" + prompt.replace("@", "\\@")
+        return prompt
+
     def prompts_arrived(self, requests):
         """Every prompt as liza wrote it is in some request, byte for byte."""
         received = [turn.text for ask in requests for turn in ask.turns if turn.kind == "user"]
         found = []
         for path in self.world.sessions():
-            prompt = path.read_text().strip()
+            prompt = self.as_sent(path.read_text().strip())
             if not any(prompt in text for text in received):
                 found.append(f"the prompt {path.name} did not arrive as liza wrote it{first_difference(prompt, received)}")
         if any(README_MARK in text for text in received):

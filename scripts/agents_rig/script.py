@@ -87,7 +87,7 @@ class Script:
             if name:
                 fields = {("file_path", "filePath", "path"): step.path, ("content", "file_text", "contents"): step.text}
                 return Call(name, _fill(ask.tools[name], fields))
-            step = Shell(f"cat > '{step.path}' <<'END'\n{step.text}END")
+            step = Shell(f"mkdir -p \"$(dirname '{step.path}')\" && cat > '{step.path}' <<'END'\n{step.text}END")
         if isinstance(step, Shell):
             name = _offered(ask, SHELLS)
             if not name:
@@ -148,7 +148,7 @@ class Play:
         return "\n".join(lines) + "\n"
 
     def planner(self, session):
-        if "initial_planning" not in session.prompt:
+        if "Nothing is planned yet" not in session.prompt:
             return []
         return [Shell(f"liza plan - --check <<'END'\n{self.plan()}END"), Shell(f"liza plan - <<'END'\n{self.plan()}END")]
 

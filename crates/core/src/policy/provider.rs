@@ -25,6 +25,8 @@ sparse_settings! {
         /// What stands in a prompt and what it becomes on the way: for programs that expand `@file` in what they read. A prompt
         /// in a file is left as it is.
         pub escape: BTreeMap<String, String>,
+        /// What an agent is told at the start of a prompt in which something was escaped, where the program leaves the escapes in.
+        pub escape_note: Option<String>,
         /// Variables that are set for it, on top of those of the base.
         pub set: BTreeMap<String, String>,
         /// The arguments that make it print its help; without them `liza doctor` does not ask.
@@ -220,7 +222,7 @@ impl ProviderEntry {
         self.deny.as_ref().map_or(&[], |denials| denials.always.as_slice())
     }
 
-    /// A prompt as this program must read it, so that what was meant arrives: one pass, the longest text first.
+    /// A prompt as this program must read it, so that the agent understands what was meant: one pass, the longest text first.
     pub fn escaped(&self, prompt: &str) -> String {
         let mut from: Vec<(&str, &str)> = self.escape.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         from.retain(|(text, _)| !text.is_empty());
@@ -239,7 +241,10 @@ impl ProviderEntry {
                 }
             }
         }
-        done
+        match &self.escape_note {
+            Some(note) if done != prompt => format!("{note}\n\n{done}"),
+            _ => done,
+        }
     }
 
     fn is_told_permissions(&self) -> bool {
@@ -288,6 +293,7 @@ impl ProviderEntry {
             output: self.output.or(base.output),
             env: [base.env.as_slice(), &self.env].concat(),
             escape: if self.escape.is_empty() { base.escape.clone() } else { self.escape.clone() },
+            escape_note: self.escape_note.clone().or_else(|| base.escape_note.clone()),
             set,
             help: or(&self.help, &base.help),
             unlisted: [base.unlisted.as_slice(), &self.unlisted].concat(),
@@ -331,8 +337,8 @@ mod tests {
         let entry = ProviderEntry { escape: escape.into(), ..ProviderEntry::default() };
         assert_eq!(entry.escaped("a@b.org @@ \u{fc}@"), "a\\@b.org (at at) \u{fc}\\@");
         assert_eq!(ProviderEntry::default().escaped("a@b"), "a@b");
-        let own = ProviderEntry::default().over(&entry);
-        assert_eq!(own.escaped("@x"), "\\@x");
+        let own = ProviderEntry { escape_note: Some("Note.".into()), ..ProviderEntry::default() }.over(&entry);
+        assert_eq!((own.escaped("@x"), own.escaped("x")), ("Note.\n\n\\@x".into(), "x".into()));
     }
 
     #[test]
