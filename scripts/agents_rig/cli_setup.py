@@ -38,6 +38,8 @@ def _gemini(home, url):
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+        # Without a name it asks another model which one to take.
+        "model": {"name": "gemini-2.5-pro"},
         "general": {"disableAutoUpdate": True, "disableUpdateNag": True, "enableAutoUpdate": False},
     }
     _write(home / ".gemini" / "settings.json", json.dumps(settings))

@@ -63,6 +63,7 @@ class World:
     def make_repository(self, config):
         self.write("README.md", f"# Greeting\n\n{README_MARK}\n")
         self.write("tests/run.sh", RUN_TESTS)
+        self.write("src/README.md", "One program a file.\n")
         self.write("specs/vision.md", GOAL)
         self.write("liza.yaml", f"""\
 version: 1
