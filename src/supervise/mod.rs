@@ -8,6 +8,7 @@
 pub mod child;
 pub mod event;
 pub mod explain;
+mod gate_service;
 mod heart;
 mod ledger;
 mod listen;

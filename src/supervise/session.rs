@@ -3,6 +3,7 @@
 use std::process::ExitStatus;
 
 use super::child;
+use super::gate_service::GateService;
 use super::heart::{Heart, HeartParts};
 use super::ledger::{Booking, Ledger};
 use super::output::{self, Bounds, Gauge};
@@ -191,6 +192,7 @@ pub fn run(
         };
         Pulse::start(frame.ctx, sitter)
     });
+    let service = GateService::start(frame.ctx, &frame.halting.agent);
     let wall = frame.bounds.limits.wall_seconds;
     let watch = Watch {
         frame: &frame,
@@ -205,6 +207,7 @@ pub fn run(
     };
     let why = watch.until_over();
     // From here on nothing is renewed for it, and nothing else of this runner runs.
+    drop(service);
     drop(pulse);
     drop(heart);
     let status = running.wait().ok();

@@ -295,6 +295,7 @@ impl Runner {
     ) -> Result<Ended, Failure> {
         self.sessions += 1;
         let files = self.files(assignment)?;
+        crate::flow::gates::record_environment(&self.ctx, &self.config.gates, &self.agent);
         let prompt_file = files.path("prompt.md");
         crate::store::files::replace(&prompt_file, prompt.as_bytes())?;
         let role_config = self.config.roles.get(&self.role);

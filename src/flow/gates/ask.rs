@@ -1,7 +1,7 @@
 //! Asking one gate: run its command, again where that is allowed, and have its adapter say what came out.
 
 use super::attention::Attention;
-use super::environment::{handed_over, with_weight};
+use super::environment::{Handed, Source, handed_over};
 use super::place::{Disturbed, Place};
 use super::{Question, reuse};
 use crate::flow::capture::{Captured, write_log};
@@ -26,7 +26,7 @@ pub struct Shared<'a> {
     tree: &'a CommitId,
     board: &'a Board,
     keep: &'a [String],
-    caller: Vec<(OsString, OsString)>,
+    source: Source,
     secrets: Vec<Secret>,
     /// Taken by the first gate that has to be run.
     place: Option<Place<'a>>,
@@ -36,10 +36,17 @@ pub struct Shared<'a> {
 pub struct Asking<'g> {
     gate: &'g Gate,
     expected: Option<String>,
-    environment: Vec<(OsString, OsString)>,
+    environment: Handed,
     log: PathBuf,
     /// Names what it says of this tree.
     pub key: String,
+}
+
+impl Asking<'_> {
+    /// Whether what it says here is what it would say to the runner.
+    pub fn is_whole(&self) -> bool {
+        self.environment.withheld.is_empty()
+    }
 }
 
 impl<'a> Shared<'a> {
@@ -50,14 +57,19 @@ impl<'a> Shared<'a> {
         board: &'a Board,
         keep: &'a [String],
     ) -> Self {
-        let caller = of_whom(ctx, board).unwrap_or_else(|| std::env::vars_os().collect());
+        let source = Source::of(ctx, board);
         let token = std::env::var_os("LIZA_AGENT_TOKEN_FILE")
             .and_then(|path| read_whole(Path::new(&path), 4096).ok())
             .map(|(token, _)| ("agent token", token));
         let own: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-        let all = caller.iter().chain(&own).map(|(name, value)| (name, value));
+        let all = source.variables.iter().chain(&own).map(|(name, value)| (name, value));
         let secrets = secrets(all, token);
-        Self { ctx, question, tree, board, keep, caller, secrets, place: None }
+        Self { ctx, question, tree, board, keep, source, secrets, place: None }
+    }
+
+    /// Whether gates can run in this process, and why not.
+    pub fn can_run_here(&mut self) -> Result<()> {
+        self.place().map(|_| ())
     }
 
     fn place(&mut self) -> Result<&mut Place<'a>> {
@@ -69,20 +81,12 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Where an agent asks, the environment of its runner counts: that is the person's, in which the merge is judged too. The
-/// agent's own lacks what is kept from agents, and the same question would get two answers.
-fn of_whom(ctx: &Context, board: &Board) -> Option<Vec<(OsString, OsString)>> {
-    let Credentials::Descendant { of, .. } = &ctx.credentials else { return None };
-    let (_, agent) = board.runs_under(&of.ancestors)?;
-    crate::host::environment_of(agent.runner.as_ref()?)
-}
-
 impl<'g> Asking<'g> {
     pub fn of(shared: &Shared<'_>, gate: &'g Gate) -> Result<Self> {
         let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
-        let environment = handed_over(gate, commit, shared.caller.iter().cloned());
-        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), with_weight(&environment));
+        let environment = handed_over(gate, commit, &shared.source);
+        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), &environment.with_weight());
         Ok(Self { gate, expected, environment, log: log_of(shared, gate)?, key })
     }
 }
@@ -153,7 +157,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
             held_for: Some(shared.ctx.machine.home()),
             secrets: &shared.secrets,
             apart: true,
-            ..Job::new(argv(&gate.command), &path, asking.environment.clone(), timeout)
+            ..Job::new(argv(&gate.command), &path, asking.environment.variables.clone(), timeout)
         };
         let done = shell::execute(&job, &|| attention.is_called());
         if done.ended == Ended::Stopped {

@@ -1,7 +1,13 @@
-//! What of the caller's environment a gate gets: each variable is named, so that no secret comes along unnoticed.
+//! What a gate gets as its environment: each variable is named, so that no secret comes along unnoticed, and the values are
+//! those of the person or runner, not those of the agent that asks.
+
+use std::os::unix::ffi::OsStrExt;
 
 use crate::flow::prelude::*;
-use crate::provider::{is_common, is_own};
+use crate::provider::{is_common, is_own, secrets};
+use crate::store::files::{make_private_dirs, replace_disposable};
+
+const LARGEST_RECORD: usize = 1024 * 1024;
 
 /// Where toolchains and their caches are. None of these holds a secret.
 const TOOLCHAINS: [&str; 38] = [
@@ -51,20 +57,107 @@ const FIXED: [(&str, &str); 2] = [("TERM", "dumb"), ("SHELL", "/bin/sh")];
 /// It names the commit, and a gate judges the tree.
 const WITHOUT_WEIGHT: &str = "LIZA_GATE_COMMIT";
 
+/// Whose environment counts.
+#[derive(Default)]
+pub struct Source {
+    pub variables: Vec<(OsString, OsString)>,
+    /// Secrets of the runner that an agent does not have, by the digest of their value.
+    withheld: BTreeMap<String, String>,
+}
+
+/// The environment of a runner, for its agent where neither process can see the other. Values of secrets stay out of it.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    values: BTreeMap<String, String>,
+    withheld: BTreeMap<String, String>,
+}
+
+impl Source {
+    /// Where an agent asks, the environment of its runner counts: that is the person's, in which the merge is judged too.
+    /// The agent's own lacks what is kept from agents, and its command may have changed the rest (`PATH`), so that the same
+    /// question would get two answers.
+    pub fn of(ctx: &Context, board: &Board) -> Self {
+        let own = || std::env::vars_os().collect();
+        let Credentials::Descendant { of, .. } = &ctx.credentials else {
+            return Self { variables: own(), ..Self::default() };
+        };
+        let seen = board.runs_under(&of.ancestors).and_then(|(_, agent)| agent.runner.as_ref());
+        if let Some(variables) = seen.and_then(host::environment_of) {
+            return Self { variables, ..Self::default() };
+        }
+        let on_record = || {
+            let Ok(Actor::Agent { id, .. }) = board.identify(&ctx.credentials) else { return None };
+            board.agent(&id)?.runner.as_ref()?;
+            read_record(ctx, &id)
+        };
+        on_record().unwrap_or_else(|| Self { variables: own(), ..Self::default() })
+    }
+}
+
+fn read_record(ctx: &Context, agent: &AgentId) -> Option<Source> {
+    let (bytes, _) = read_whole(&ctx.machine.gate_environment(agent), LARGEST_RECORD as u64).ok()?;
+    let recorded: Recorded = read_foreign(&bytes, Limits::of_bytes(LARGEST_RECORD)).ok()?;
+    let mut withheld = recorded.withheld;
+    let mut variables: Vec<(OsString, OsString)> =
+        recorded.values.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    // What the agent was given of them is not missing.
+    for (name, value) in std::env::vars_os() {
+        let known = name.to_str().and_then(|name| withheld.get(name));
+        if known.is_some_and(|known| *known == digest(&value)) {
+            withheld.remove(name.to_string_lossy().as_ref());
+            variables.push((name, value));
+        }
+    }
+    Some(Source { variables, withheld })
+}
+
+/// Writes down what gates of this runner's agent get. Where that cannot be done, a gate only runs once more than it must.
+pub fn record(ctx: &Context, gates: &[Gate], agent: &AgentId) {
+    let passed = |name: &str| gates.iter().any(|gate| gate.pass_environment.iter().any(|own| own == name));
+    let mut recorded = Recorded { values: BTreeMap::new(), withheld: BTreeMap::new() };
+    for (name, value) in std::env::vars_os() {
+        let (Some(text), Some(shown)) = (name.to_str(), value.to_str()) else { continue };
+        if is_own(text) || !(is_general(text) || passed(text)) {
+            continue;
+        }
+        match secrets([(&name, &value)], []).is_empty() {
+            true => recorded.values.insert(text.to_owned(), shown.to_owned()),
+            false => recorded.withheld.insert(text.to_owned(), digest(&value)),
+        };
+    }
+    let path = ctx.machine.gate_environment(agent);
+    if path.parent().is_some_and(|dir| make_private_dirs(dir).is_ok())
+        && let Ok(text) = serde_json::to_vec(&recorded)
+    {
+        let _ = replace_disposable(&path, &text);
+    }
+}
+
+fn digest(value: &std::ffi::OsStr) -> String {
+    blake3::hash(value.as_bytes()).to_hex().to_string()
+}
+
+fn is_general(name: &str) -> bool {
+    is_common(name) || TOOLCHAINS.contains(&name)
+}
+
+/// What one gate is handed over.
+pub struct Handed {
+    pub variables: Vec<(OsString, OsString)>,
+    /// What it would get from the runner and does not get here.
+    pub withheld: Vec<(OsString, String)>,
+}
+
 /// All that a gate is handed over, by name. Who somebody is and where git works is never part of it, whoever names it.
-pub fn handed_over(
-    gate: &Gate,
-    commit: &str,
-    caller: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Vec<(OsString, OsString)> {
+pub fn handed_over(gate: &Gate, commit: &str, source: &Source) -> Handed {
     let passes = |name: &str| {
-        is_common(name) || TOOLCHAINS.contains(&name) || gate.pass_environment.iter().any(|own| own == name)
+        (is_general(name) || gate.pass_environment.iter().any(|own| own == name))
+            && !gate.environment.contains_key(name)
+            && !is_own(name)
     };
-    let of_caller = caller.into_iter().filter(|(name, _)| {
-        name.to_str().is_some_and(|name| passes(name) && !gate.environment.contains_key(name))
-    });
+    let of_source = source.variables.iter().filter(|(name, _)| name.to_str().is_some_and(passes));
     let configured = gate.environment.iter().map(|(name, value)| (name.into(), value.into()));
-    let mut all: Vec<(OsString, OsString)> = of_caller.chain(configured).collect();
+    let mut all: Vec<(OsString, OsString)> = of_source.cloned().chain(configured).collect();
     all.retain(|(name, _)| !name.to_str().is_some_and(is_own));
     for (name, value) in FIXED {
         if !gate.environment.contains_key(name) {
@@ -75,10 +168,18 @@ pub fn handed_over(
     all.push(("LIZA_GATE".into(), (&gate.name).into()));
     all.push(("LIZA_GATE_COMMIT".into(), commit.into()));
     all.sort();
-    all
+    let kept_back = source.withheld.iter().filter(|(name, _)| passes(name));
+    Handed {
+        variables: all,
+        withheld: kept_back.map(|(name, digest)| (name.into(), digest.clone())).collect(),
+    }
 }
 
-/// The part of it that can decide what a gate says.
-pub fn with_weight(handed: &[(OsString, OsString)]) -> impl Iterator<Item = &(OsString, OsString)> {
-    handed.iter().filter(|(name, _)| name != WITHOUT_WEIGHT)
+impl Handed {
+    /// The part of it that can decide what a gate says: names, and digests of their values.
+    pub fn with_weight(&self) -> BTreeMap<OsString, String> {
+        let given = self.variables.iter().filter(|(name, _)| name != WITHOUT_WEIGHT);
+        let given = given.map(|(name, value)| (name.clone(), digest(value)));
+        given.chain(self.withheld.iter().cloned()).collect()
+    }
 }

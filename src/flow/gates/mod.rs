@@ -3,10 +3,12 @@
 //! 1. What was said before of the same tree by the same command in the same environment is taken (`reuse`).
 //! 2. Otherwise a private worktree is brought to the commit (`place`), and the gate's command runs there as nobody
 //!    (`ask`, and `flow::shell` for the process itself).
+//!    An agent's sandbox may not allow that: then the agent's runner is asked to run it (`by_runner`).
 //! 3. What all of them said is written down for people and scripts (`record`).
 
 mod ask;
 mod attention;
+pub mod by_runner;
 mod environment;
 mod place;
 pub mod record;
@@ -19,6 +21,7 @@ use attention::Attention;
 use crate::flow::prelude::*;
 
 pub use ask::command_line;
+pub use environment::record as record_environment;
 
 /// Of so many trees that belong to no task the words are kept.
 const MOST_TREES: usize = 500;
@@ -72,9 +75,16 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
             Some(former) => former,
             None => {
                 ctx.narrate(format!("gate {}: {}", gate.name, command_line(&gate.command)));
-                let outcome = ask::ask(&mut shared, &asking, &attention)?;
-                reuse::keep(ctx, &asking.key, &outcome);
-                outcome
+                match by_runner::asked(ctx, question, gate, &mut shared, &snapshot.board, &attention)? {
+                    Some(outcome) => outcome,
+                    None => {
+                        let outcome = ask::ask(&mut shared, &asking, &attention)?;
+                        if asking.is_whole() {
+                            reuse::keep(ctx, &asking.key, &outcome);
+                        }
+                        outcome
+                    }
+                }
             }
         };
         ctx.narrate(told(&outcome));

@@ -9,7 +9,7 @@ use crate::flow::prelude::*;
 use crate::store::files;
 
 /// Another way of running gates makes other words of them.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const LARGEST: usize = 64 * 1024;
 /// So many words are kept.
 const MOST: usize = 2_000;
@@ -23,11 +23,11 @@ struct Former {
 }
 
 /// The name of what this gate says of this tree under these circumstances.
-pub fn key_of<'e>(
+pub fn key_of(
     tree: &CommitId,
     gate: &Gate,
     expected: Option<&str>,
-    environment: impl Iterator<Item = &'e (OsString, OsString)>,
+    environment: &BTreeMap<OsString, String>,
 ) -> String {
     let settings = serde_json::json!({
         "format": FORMAT,

@@ -10,6 +10,7 @@ mod gated;
 mod overseen;
 mod played;
 mod running;
+mod sandboxed;
 mod stubborn;
 mod switched;
 

@@ -179,6 +179,16 @@ impl Machine {
         self.home.join("gates")
     }
 
+    /// What gates of an agent get as their environment, as its runner wrote it down.
+    pub fn gate_environment(&self, agent: &AgentId) -> PathBuf {
+        self.gates().join("environments").join(format!("{agent}.json"))
+    }
+
+    /// Where an agent that cannot run a gate itself asks its runner for it.
+    pub fn gate_requests(&self, agent: &AgentId) -> PathBuf {
+        self.gates().join("requests").join(agent.as_str())
+    }
+
     /// The tasks and trees of which such results are kept.
     pub fn names_with_gate_results(&self) -> BTreeSet<String> {
         let names = names_in(&self.gates()).unwrap_or_default();
