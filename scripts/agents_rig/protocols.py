@@ -233,4 +233,5 @@ def write_failure(protocol: str, fail: Fail) -> str:
         return json.dumps({"type": "error", "error": {"type": fail.kind, "message": fail.message}, "request_id": "req_1"})
     if protocol == "gemini":
         return json.dumps({"error": {"code": fail.status, "message": fail.message, "status": fail.kind.upper()}})
-    return json.dumps({"error": {"message": fail.message, "type": fail.kind, "code": fail.kind, "param": None}})
+    more = getattr(fail, "more", {})
+    return json.dumps({"error": {"message": fail.message, "type": fail.kind, "code": fail.kind, "param": None, **more}})

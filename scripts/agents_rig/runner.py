@@ -45,6 +45,8 @@ def play(cli, version, scenario_type, cache: Path, liza: Path, keep: bool) -> Re
     try:
         world = World(root, cache, liza, cli, server.url, scenario.config_for(cli))
         script.world = scenario.world = world
+        scenario.script = script
+        scenario.start_again = lambda: run_liza(world, scenario)
         scenario.prepare()
         run = run_liza(world, scenario)
         run = scenario.after(run)

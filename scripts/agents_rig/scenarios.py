@@ -1,6 +1,7 @@
 """What is tried with each CLI, and what must have come of it."""
 
-from .script import SPECS, Play
+from .protocols import INPUT_TOKENS
+from .script import SPECS, Play, Shell
 from .world import README_MARK
 
 
@@ -95,6 +96,98 @@ class Work(Scenario):
     planned = True
 
 
-SCENARIOS = {one.name: one for one in [Work]}
-FOR_ALL = ["work"]
-FOR_MAIN = FOR_ALL
+class Plan(Scenario):
+    """A plan of two tasks, one after the other."""
+
+    name = "plan"
+    planned = True
+    plan_tasks = ("greet", "bye")
+
+    def problems(self, run, requests):
+        found = self.is_merged(run, self.plan_tasks) + self.prompts_arrived(requests)
+        depends = next((one["depends_on"] for one in self.world.status().get("tasks", []) if one["id"] == "bye"), None)
+        if depends != ["greet"]:
+            found.append(f"bye depends on {depends}")
+        return found
+
+
+class Reject(Scenario):
+    """The reviewer sends the work back once; the coder does what the review asks."""
+
+    name = "reject-and-fix"
+    reason = "The comment says nothing; remove it"
+
+    def code(self, session):
+        return "echo hello\n" if self.reason in session.prompt else "echo hello # greets\n"
+
+    def verdict(self, session):
+        if "round 1" not in session.prompt:
+            return super().verdict(session) if "prior" not in session.prompt else self.approve_with_prior(session)
+        commit = session.find(r"Judge exactly commit (\w+)")
+        return Shell(f"liza review reject {session.task} --commit {commit} --reason '{self.reason}' "
+                     f"--issue 'major:src/greet.sh:1:{self.reason}'")
+
+    def approve_with_prior(self, session):
+        prior = session.find(r"--prior (\S+?)=")
+        approval = super().verdict(session)
+        return Shell(f"{approval.command} --prior {prior}=resolved" if prior else approval.command)
+
+    def problems(self, run, requests):
+        found = self.is_merged(run) + self.prompts_arrived(requests)
+        coders = self.world.sessions("coder")
+        if len(coders) != 2 or self.reason not in coders[-1].read_text():
+            found.append(f"{len(coders)} sessions of coders; the last was not given the review")
+        return found
+
+
+class AtSigns(Scenario):
+    """Text with `@`, shell characters and quotes goes through prompts unaltered, and nothing of it is run or expanded."""
+
+    name = "at-and-shell"
+    text = ("See @README.md, @./README.md, a@b.org, \"@README.md\" and (@README.md).\n@README.md\n@@ -1 +1 @@\n@decorator\n"
+            "$(touch canary) `touch canary`; touch canary & | > canary < * ~ ! # %s {{ 7 }} {prompt} \\@ \\n 'one' \"two\" \u00fc")
+
+    def prepare(self):
+        self.world.add_task("greet", "--desc", self.text)
+
+    def checkpoint(self, session):
+        usual = super().checkpoint(session).command
+        return Shell(usual.replace("--risks 'none, a new file'", "--risks 'see @README.md, a@b.org; $HOME & * ~ \"q\"'"))
+
+    def problems(self, run, requests):
+        found = self.is_merged(run) + self.prompts_arrived(requests)
+        first = self.world.sessions("coder")[0].read_text()
+        found += [f"the prompt lacks {line!r}" for line in self.text.splitlines() if line not in first]
+        found += [f"a command in a text was run: {path}" for path in self.world.root.rglob("canary")]
+        reviews = self.world.sessions("code_reviewer")
+        if not reviews or "a@b.org; $HOME & * ~" not in reviews[0].read_text():
+            found.append("the reviewer was not given what the coder announced")
+        return found
+
+
+class Resume(Scenario):
+    """A session that ends too early is continued as the same session, and its tokens count once."""
+
+    name = "resume"
+
+    def coder(self, session):
+        if session.number == 1:
+            return [self.checkpoint(session), self.write(session)]
+        return [self.commit(session), self.submit(session)]
+
+    def problems(self, run, requests):
+        found = self.is_merged(run) + self.prompts_arrived(requests)
+        sessions = {session.number: session for session, _ in self.script.asked if session.role == "coder"}
+        if 2 not in sessions or sessions[2].prompts_before != 1:
+            before = sessions[2].prompts_before if 2 in sessions else "no second session"
+            found.append(f"the second session did not go on with the first one: {before} prompts before its own")
+        return found + self.tokens_are_exact(requests)
+
+    def tokens_are_exact(self, requests):
+        if self.world.cli == "kimi":
+            return []  # It reports none.
+        counted = self.world.status().get("spent", {}).get("input_tokens", 0)
+        least, most = len(self.script.asked) * INPUT_TOKENS, len(requests) * INPUT_TOKENS
+        if least <= counted <= most:
+            return []
+        return [f"liza counted {counted} input tokens; the model billed {least}, with side calls {most}"]

@@ -61,7 +61,7 @@ class Script:
         agent, role = WHO.search(prompt).groups()
         results = [turn.text for turn in ask.turns[at:] if turn.kind == "result"]
         task = re.search(r"# Your (?:task|review): ([\w-]+)", prompt)
-        return Session(agent, role, task.group(1) if task else "", len(self.world.sessions(agent)), len(results), results,
+        return Session(agent, role, task.group(1) if task else "", len(self.world.sessions(role)), len(results), results,
                        prompt, len(prompts) - 1)
 
     def reply(self, ask):
@@ -171,15 +171,24 @@ class Play:
         return Shell(f"echo 'sh src/{task}.sh | grep -qx {SPECS[task]} && echo ok' > tests/test_{task}.sh"
                      f" && sh tests/run.sh; git add -A && git commit -q -m 'Write {task}' && git log -1 --format=%an")
 
+    def write(self, session):
+        path = f"{self.place(session)}/src/{session.task}.sh"
+        if session.number == 1:
+            return Write(path, self.code(session))
+        # Some CLIs refuse to overwrite a file that the session has not read.
+        return Shell(f"echo '{self.code(session).strip()}' > src/{session.task}.sh")
+
+    def submit(self, session):
+        return Shell(f"liza task submit {session.task}; echo \"exit $?\"")
+
     def coder(self, session):
-        task = session.task
         specs = session.find(r"SPECS_LOCATION: (\S+)").strip("`'\"")
         return [
             Read(f"{specs}/architecture/roles.md"),
             self.checkpoint(session),
-            Write(f"{self.place(session)}/src/{task}.sh", self.code(session)),
+            self.write(session),
             self.commit(session),
-            Shell(f"liza task submit {task}; echo \"exit $?\""),
+            self.submit(session),
         ]
 
     # --- reviewer

@@ -129,11 +129,11 @@ run: {{window: 2, grace_seconds: 5}}
         done = run_bounded(["git", "show", f"integration:{path}"], seconds=30, cwd=self.repo, env=self.own_env())
         return done.stdout if done.exit == 0 else None
 
-    def sessions(self, agent=None):
+    def sessions(self, role=None):
         """The prompt file of every session, in the order they were started."""
         found = (self.repo / ".liza" / "runs").rglob("*.prompt.md")
-        mine = [path for path in found if agent is None or re.match(rf"{agent}-\d+\.", path.name)]
-        return sorted(mine, key=lambda path: path.stat().st_mtime_ns)
+        name = re.compile(rf"{role.replace('_', '-')}-\d+-\d+\." if role else "")
+        return sorted((path for path in found if name.match(path.name)), key=lambda path: path.stat().st_mtime_ns)
 
     def usages(self):
         """What liza counted for every session."""
