@@ -11,7 +11,9 @@ MODEL = "scripted-model"
 
 
 def _claude(home, url):
-    settings = {"env": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "API_TIMEOUT_MS": "60000"}}
+    settings = {"env": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "API_TIMEOUT_MS": "60000",
+                        # Ten attempts, which it makes otherwise, take three minutes.
+                        "CLAUDE_CODE_MAX_RETRIES": "2"}}
     _write(home / ".claude" / "settings.json", json.dumps(settings))
     return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
 
@@ -84,6 +86,31 @@ max_context_size = 200000
     return {"KIMI_CODE_HOME": str(home / ".kimi-code")}
 
 
+def _vibe(home, url):
+    _write(home / ".vibe" / "config.toml", f"""\
+active_model = "scripted"
+enable_telemetry = false
+enable_update_checks = false
+enable_auto_update = false
+[[providers]]
+name = "rig"
+api_base = "{url}/v1"
+api_key_env_var = "MISTRAL_API_KEY"
+api_style = "openai"
+backend = "generic"
+[[models]]
+name = "{MODEL}"
+provider = "rig"
+alias = "scripted"
+""")
+    return {"VIBE_HOME": str(home / ".vibe"), "MISTRAL_API_KEY": KEY}
+
+
+def _acpx(home, url):
+    """Any agent of the Agent Client Protocol; here OpenCode is the agent."""
+    return _opencode(home, url)
+
+
 def _write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -91,13 +118,13 @@ def _write(path, text):
 
 SETUPS = {
     "claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode,
-    "qwen": _qwen, "copilot": _copilot, "kimi": _kimi,
+    "qwen": _qwen, "copilot": _copilot, "kimi": _kimi, "vibe": _vibe, "acpx": _acpx,
 }
 
 
 # What is removed, of the variables and settings above, so that nobody is logged in. The endpoint stays on loopback.
 def log_out(cli, home, env):
-    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "COPILOT_PROVIDER_API_KEY"):
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "COPILOT_PROVIDER_API_KEY", "MISTRAL_API_KEY"):
         env.pop(name, None)
     if cli == "codex":
         # Its own service needs a login; a provider of the user's own would only miss its key.
@@ -107,7 +134,7 @@ def log_out(cli, home, env):
     if cli == "copilot":
         for name in ("COPILOT_PROVIDER_BASE_URL", "COPILOT_MODEL"):
             env.pop(name, None)
-    if cli == "opencode":
+    if cli in ("opencode", "acpx"):
         path = home / ".config" / "opencode" / "opencode.json"
         config = json.loads(path.read_text())
         del config["provider"]["rig"]["options"]["apiKey"]

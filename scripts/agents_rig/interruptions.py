@@ -31,7 +31,7 @@ class Interrupted(Scenario):
     def coder(self, session):
         if session.number == 1:
             return [self.checkpoint(session), self.write(session), self.commit(session), *self.then(session)]
-        return [self.submit(session)]
+        return [self.checkpoint(session), self.submit(session)]
 
     def then(self, session):
         return [self.submit(session)]
@@ -74,8 +74,9 @@ class Pause(Interrupted):
             found.append("liza never said that it is paused")
         elif self.while_paused != "WORKING":
             found.append(f"while it was paused the task was {self.while_paused}")
-        if len(self.world.sessions("coder")) != 2:
-            found.append(f"{len(self.world.sessions('coder'))} sessions of coders instead of 2")
+        # The work is committed and its validation is green, so the runner may submit it without a second session.
+        if len(self.world.sessions("coder")) > 2:
+            found.append(f"{len(self.world.sessions('coder'))} sessions of coders instead of 1 or 2")
         return found
 
 
@@ -114,6 +115,10 @@ class Crash(Interrupted):
 
     name = "crash"
 
+    def __init__(self):
+        super().__init__()
+        self.killed = []
+
     def coder(self, session):
         if session.number == 1:
             return [self.checkpoint(session), self.write(session), Silence()]
@@ -122,7 +127,7 @@ class Crash(Interrupted):
     def step(self, session):
         step = super().step(session)
         if isinstance(step, Silence):
-            self.killed = self.kill_agent()
+            self.killed += self.kill_agent()
         return step
 
     def kill_agent(self):
@@ -136,7 +141,7 @@ class Crash(Interrupted):
 
     def problems(self, run, requests):
         found = self.is_merged(run) + self.prompts_arrived(requests)
-        if not getattr(self, "killed", None):
+        if not self.killed:
             found.append("the CLI was not killed")
         if "signal 9" not in run.stdout + run.stderr:
             found.append("liza did not say that the agent was killed")
@@ -151,9 +156,6 @@ class Context(Interrupted):
 
     def then(self, session):
         return [Shell(f"liza task handoff greet --summary '{self.summary}' --next '{self.next_step}'; echo \"exit $?\"")]
-
-    def coder(self, session):
-        return super().coder(session) if session.number == 1 else [self.checkpoint(session), self.submit(session)]
 
     def problems(self, run, requests):
         found = self.is_merged(run) + self.prompts_arrived(requests)

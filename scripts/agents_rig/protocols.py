@@ -3,7 +3,9 @@
 import json
 from dataclasses import dataclass, field
 
-INPUT_TOKENS, OUTPUT_TOKENS = 1000, 50
+# Of every answer: read anew, read from a cache, written, and how much of that was thinking.
+INPUT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS, THOUGHT_TOKENS = 800, 200, 50, 10
+WHOLE_INPUT = INPUT_TOKENS + CACHED_TOKENS
 
 
 @dataclass
@@ -81,7 +83,8 @@ def read_anthropic(body: dict) -> Ask:
 
 
 def write_anthropic(ask: Ask, reply, number: int):
-    usage = {"input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 1}
+    usage = {"input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0,
+             "cache_read_input_tokens": CACHED_TOKENS, "output_tokens": 1}
     ended = dict(usage, output_tokens=OUTPUT_TOKENS)
     if isinstance(reply, Call):
         block = {"type": "tool_use", "id": f"toolu_{number:06}", "name": reply.tool, "input": reply.arguments}
@@ -138,8 +141,8 @@ def write_responses(ask: Ask, reply, number: int):
     else:
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": reply.text, "annotations": []}]}
-    usage = {"input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": OUTPUT_TOKENS,
-             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS}
+    usage = {"input_tokens": WHOLE_INPUT, "input_tokens_details": {"cached_tokens": CACHED_TOKENS}, "output_tokens": OUTPUT_TOKENS,
+             "output_tokens_details": {"reasoning_tokens": THOUGHT_TOKENS}, "total_tokens": WHOLE_INPUT + OUTPUT_TOKENS}
     answer = {"id": f"resp_{number}", "object": "response", "status": "completed", "model": ask.model, "output": [item], "usage": usage}
     if not ask.stream:
         return json.dumps(answer)
@@ -173,8 +176,9 @@ def read_chat(body: dict) -> Ask:
 
 def write_chat(ask: Ask, reply, number: int):
     base = {"id": f"chatcmpl-{number}", "created": 1760000000, "model": ask.model or "scripted"}
-    usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS, "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
-             "prompt_tokens_details": {"cached_tokens": 0}}
+    usage = {"prompt_tokens": WHOLE_INPUT, "completion_tokens": OUTPUT_TOKENS, "total_tokens": WHOLE_INPUT + OUTPUT_TOKENS,
+             "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
+             "completion_tokens_details": {"reasoning_tokens": THOUGHT_TOKENS}}
     if isinstance(reply, Call):
         call = {"id": f"call_{number}", "type": "function",
                 "function": {"name": reply.tool, "arguments": json.dumps(reply.arguments)}}
@@ -217,8 +221,9 @@ def write_gemini(ask: Ask, reply, number: int):
     part = {"functionCall": {"name": reply.tool, "args": reply.arguments}} if isinstance(reply, Call) else {"text": reply.text}
     answer = {
         "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
-        "usageMetadata": {"promptTokenCount": INPUT_TOKENS, "candidatesTokenCount": OUTPUT_TOKENS,
-                          "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS},
+        "usageMetadata": {"promptTokenCount": WHOLE_INPUT, "cachedContentTokenCount": CACHED_TOKENS,
+                          "candidatesTokenCount": OUTPUT_TOKENS - THOUGHT_TOKENS, "thoughtsTokenCount": THOUGHT_TOKENS,
+                          "totalTokenCount": WHOLE_INPUT + OUTPUT_TOKENS},
         "modelVersion": ask.model, "responseId": f"resp-{number}",
     }
     return f"data: {json.dumps(answer)}\n\n" if ask.stream else json.dumps(answer)

@@ -137,6 +137,5 @@ class ToolsDenied(Refused):
         if self.world.cli == "claude":
             path = self.world.home / ".claude" / "settings.json"
             settings = json.loads(path.read_text())
-            settings["permissions"] = {"deny": ["Bash", "Read", "Write(**)", "Edit(**)", "Bash(liza *)", "Bash(git *)"]}
             settings["permissions"] = {"deny": ["Bash(liza *)", "Bash(git *)", "Bash(echo *)", "Read(//**)", "Edit(//**)"]}
             path.write_text(json.dumps(settings))

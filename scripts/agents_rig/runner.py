@@ -33,7 +33,7 @@ def run_liza(world, scenario):
     return running.finish()
 
 
-def play(cli, version, scenario_type, cache: Path, liza: Path, keep: bool) -> Result:
+def play(cli, version, scenario_type, cache: Path, liza: Path, keep: bool, record=None) -> Result:
     began = time.monotonic()
     scenario = scenario_type()
     root = cache / "runs" / f"{cli}-{scenario.name}"
@@ -55,6 +55,8 @@ def play(cli, version, scenario_type, cache: Path, liza: Path, keep: bool) -> Re
             problems.append(f"liza did not end within {scenario.seconds} s")
         problems += scenario.problems(run, server.requests)
         write_transcript(root, script, server)
+        if record:
+            record_output(record, cli, scenario.name, world, cache)
     except (RuntimeError, OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         problems.append(f"the rig failed: {error}")
         (root / "rig-failure.txt").write_text(traceback.format_exc())
@@ -77,3 +79,20 @@ def write_transcript(root, script, server):
     lines.append(f"refused: {sorted(set(server.refused))}")
     lines.append(f"requests: {len(server.requests)}; tools of the last: {sorted(server.requests[-1].tools) if server.requests else []}")
     (root / "transcript.txt").write_text("\n".join(lines) + "\n")
+
+
+def record_output(to: Path, cli, scenario, world, cache):
+    """The output of the coder's sessions as the CLI wrote it, without paths of this machine."""
+    to.mkdir(parents=True, exist_ok=True)
+    places = [(world.repo, "/r"), (world.home, "/home/me"), (world.root, "/run"), (cache, "/agents")]
+    for number, prompt in enumerate(world.sessions("coder"), 1):
+        for kind in ("out.log", "err.log", "usage.json"):
+            source = prompt.with_name(prompt.name.replace("prompt.md", kind))
+            if kind == "usage.json":
+                source = prompt.parent / "usage.json"
+            if not source.exists() or not source.read_bytes().strip():
+                continue
+            text = source.read_text(errors="replace")
+            for place, name in places:
+                text = text.replace(str(place), name)
+            (to / f"{cli}.{scenario}.{number}.{kind.split('.')[0]}").write_text(text)

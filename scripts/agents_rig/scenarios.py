@@ -121,14 +121,14 @@ class Reject(Scenario):
         return "echo hello\n" if self.reason in session.prompt else "echo hello # greets\n"
 
     def verdict(self, session):
-        if "round 1" not in session.prompt:
+        if session.find(r"# Your review: \S+ round (\d+)") != "1":
             return super().verdict(session) if "prior" not in session.prompt else self.approve_with_prior(session)
         commit = session.find(r"Judge exactly commit (\w+)")
         return Shell(f"liza review reject {session.task} --commit {commit} --reason '{self.reason}' "
                      f"--issue 'major:src/greet.sh:1:{self.reason}'")
 
     def approve_with_prior(self, session):
-        prior = session.find(r"--prior (\S+?)=")
+        prior = session.find(r"review approve [^\n]*?--prior (\w+)=")
         approval = super().verdict(session)
         return Shell(f"{approval.command} --prior {prior}=resolved" if prior else approval.command)
 
