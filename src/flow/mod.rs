@@ -52,6 +52,7 @@ mod retrospective;
 pub mod review;
 pub mod roles;
 pub mod roll_up;
+pub mod sessions;
 pub mod shell;
 pub mod spend;
 pub mod sprint;

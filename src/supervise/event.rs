@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::board::breaker::CrashClass;
 use crate::board::{TaskId, Wall};
 use crate::policy::overseer::Question;
 
@@ -72,6 +73,15 @@ impl Kind {
     }
 }
 
+/// What kind of failure it was, of which agent command, and when that is worth trying again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailureNote {
+    pub class: CrashClass,
+    pub provider: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Wall>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub time: Wall,
@@ -84,6 +94,9 @@ pub struct Event {
     /// What a session used, as far as is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<crate::provider::Usage>,
+    /// Why an agent's command failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureNote>,
     /// What a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
@@ -98,6 +111,7 @@ impl Event {
             task: None,
             text: text.into(),
             usage: None,
+            failure: None,
             question: None,
         }
     }

@@ -7,14 +7,14 @@ use super::event::Sink;
 use super::listen::{listen, polling};
 use super::prelude::*;
 use super::pulse::Wake;
-use super::session::{reason, stopping};
+use super::session::{Files, reason, stopping};
 use crate::board::grants::Operation;
 use crate::board::rules::{Claimed, RetireAgent};
 use crate::flow::{agents, claim, merge, review};
 use crate::policy::provider::ProviderEntry;
 use crate::policy::schedule::merge_order;
 use crate::policy::wake::Wake as Reason;
-use crate::provider::Catalog;
+use crate::provider::{Catalog, Tokens};
 
 /// How long a merge that the gates of integration itself stopped is not tried again onto the same head.
 const GATES_REST: Duration = Duration::from_secs(600);
@@ -58,16 +58,24 @@ pub struct Runner {
     pub(super) caller: Caller,
     pub(super) agent: AgentId,
     pub(super) role: Role,
+    /// The name of the agent command, and what is known of it.
+    pub(super) provider: String,
     pub(super) entry: ProviderEntry,
     pub(super) config: ProjectConfig,
     pub(super) limits: Limits,
     pub(super) token: String,
     pub(super) crashes: Crashes,
+    /// How often in a row its service could not be had for the moment.
+    pub(super) waits: u32,
     pub(super) sessions: u64,
     /// How often a review was cut off by a limit.
     pub(super) cut_reviews: HashMap<TaskId, usize>,
     /// The provider's own session to go on with.
     pub(super) resume: Option<String>,
+    /// What the provider said of its threads so far: a resumed session tells that again.
+    pub(super) threads: HashMap<String, Tokens>,
+    /// Where its last session left what it printed.
+    pub(super) last_files: Option<Files>,
     pub(super) began: Instant,
     pub(super) tx: Sender<Wake>,
     pub(super) rx: Receiver<Wake>,
@@ -163,14 +171,18 @@ impl Runner {
             caller,
             agent,
             role: options.role.clone(),
+            provider: chosen.name,
             entry: chosen.entry,
             limits,
             config,
             token,
             crashes: Crashes::pausing(back_off()),
+            waits: 0,
             sessions: 0,
             resume: None,
+            threads: HashMap::new(),
             cut_reviews: HashMap::new(),
+            last_files: None,
             began: Instant::now(),
             tx,
             rx,
@@ -185,7 +197,7 @@ impl Runner {
             _one_of_it: one_of_it,
         };
         polling(&runner.watch).into_iter().for_each(|event| runner.tell(event));
-        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, chosen.name)));
+        runner.tell(Event::new(Kind::Ready, format!("{} played by {}", runner.role, runner.provider)));
         Ok(runner)
     }
 

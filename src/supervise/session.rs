@@ -35,11 +35,26 @@ pub struct Ended {
     pub why: Why,
     pub usage: Usage,
     pub took: Duration,
+    /// The last lines it wrote to standard error, or, where nothing is read from its output, to either.
+    pub said: Vec<String>,
 }
 
 impl Ended {
     pub fn code(&self) -> Option<i32> {
         self.status.and_then(|status| status.code())
+    }
+
+    /// Why the session was over, in words.
+    pub fn reason(&self) -> String {
+        let why = match &self.why {
+            Why::ByItself => return self.words(),
+            Why::Limit(why) => format!("a limit was reached: {why}"),
+            Why::Abort(why) => why.clone(),
+            Why::Signal(signal) => format!("its runner got signal {signal}"),
+            Why::Lost(why) => format!("the claim is lost: {why}"),
+            Why::Halted(halt) => halting::reason(halt),
+        };
+        format!("{why} ({})", self.words())
     }
 
     /// How the command ended, in words.
@@ -71,6 +86,8 @@ pub struct Frame<'a> {
     pub gauge: Gauge,
     pub halting: Halting,
     pub role: &'a Role,
+    /// Its output is text of which nothing is read.
+    pub plain: bool,
 }
 
 /// Which halts are about this piece of work: those of this incarnation that came after it was begun.
@@ -227,7 +244,12 @@ pub fn run(
         .map(|(bytes, _)| bytes);
     gauge.finish(usage_file.as_deref());
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
-    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed() })
+    let mut said = Vec::new();
+    if frame.plain {
+        said.extend(crate::flow::sessions::last_lines(&frame.files.path("out.log")));
+    }
+    said.extend(crate::flow::sessions::last_lines(&frame.files.path("err.log")));
+    Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), said })
 }
 
 struct Watch<'a> {

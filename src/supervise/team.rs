@@ -4,6 +4,7 @@
 //! are in process groups of their own, so that Ctrl-C reaches this process alone, and they end when it does.
 
 mod ending;
+mod failing;
 mod flight;
 mod free;
 mod orphans;
@@ -17,6 +18,7 @@ use super::oversight::Oversight;
 use super::prelude::*;
 use super::runner::said;
 use super::tally::Tally;
+use crate::flow::sessions;
 use crate::flow::views::Keeper;
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
@@ -216,7 +218,7 @@ impl<'a> TeamRun<'a> {
         let mut out = std::mem::take(&mut self.team.out);
         for (agent, why) in &mut out {
             if let Some(log) = self.team.logs.get(agent) {
-                why.push_str(&format!("; see {log}"));
+                why.push_str(&format!("; {log}"));
             }
         }
         Finished { outcome, out, tally: std::mem::take(&mut self.tally), took: self.began.elapsed() }
@@ -427,6 +429,9 @@ impl<'a> TeamRun<'a> {
                         another_task = flight.start.task.replace(task) != flight.start.task;
                     }
                 }
+                if let Some(note) = event.failure.clone() {
+                    self.heed_failure(&agent, &note, &event.text);
+                }
                 // That runners come and go is not reported.
                 match event.event {
                     Kind::Free => {
@@ -460,17 +465,20 @@ impl<'a> TeamRun<'a> {
         let code = status.and_then(|status| status.code());
         let failure = flight.failure.take();
         self.judge(&flight, failure.as_ref());
-        if code != Some(0) || flight.limited {
+        if code != Some(0) || flight.limited || flight.parked {
             self.give_back(&flight.start.woken);
         }
         if code == Some(0) || code == Some(5) || self.stopping.is_some() {
             return;
         }
         let (error, mut message) = failure.unwrap_or_else(|| (None, format!("its runner {}", ended(status))));
-        let mut log = self.last_output(agent, flight.start.task.as_ref());
+        let mut log = sessions::last(self.ctx, Some(agent.as_str()))
+            .ok()
+            .map(|kept| format!("`liza agent log {}` shows its last session", kept.agent));
         if let Some(own) = flight.log().filter(|_| error != Some(ErrorCode::RefusedCrashLoop)) {
-            message = format!("{message}; what its runner said is in {}", own.display());
-            log = Some(own.to_owned());
+            let said = format!("what its runner said is in {}", own.display());
+            message = format!("{message}; {said}");
+            log = Some(said);
         }
         // A runner that was killed, or failed before it could, has let nothing go.
         self.free_work_of(agent, &message);
@@ -485,7 +493,9 @@ impl<'a> TeamRun<'a> {
 
     /// What came of the piece of work a runner was given.
     fn judge(&mut self, flight: &Flight, failure: Option<&(Option<ErrorCode>, String)>) {
-        self.note_futility(flight, failure);
+        if !flight.parked {
+            self.note_futility(flight, failure);
+        }
         if flight.halted && flight.start.role.judges() {
             // The review is free again, and better taken up by another reviewer.
             self.resting_until.insert(flight.start.agent.clone(), Instant::now() + self.halted_rest);
@@ -503,27 +513,12 @@ impl<'a> TeamRun<'a> {
         }
     }
 
-    /// Where an agent's last session has left what it printed.
-    fn last_output(&self, agent: &AgentId, task: Option<&TaskId>) -> Option<PathBuf> {
-        let mut dirs = vec![self.ctx.machine.runs_of_agent(agent)];
-        dirs.extend(task.into_iter().flat_map(|task| self.ctx.machine.rounds(task)));
-        let files = dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten();
-        let printed = files.filter_map(|file| {
-            let name = file.file_name().to_string_lossy().into_owned();
-            let of_agent = name.starts_with(&format!("{agent}-"))
-                && (name.ends_with(".err.log") || name.ends_with(".out.log"));
-            let meta = file.metadata().ok().filter(|meta| of_agent && meta.len() > 0)?;
-            Some((meta.modified().ok()?, file.path()))
-        });
-        printed.max().map(|(_, path)| path)
-    }
-
     /// It is not started any more.
-    fn put_out(&mut self, agent: &AgentId, why: String, log: Option<PathBuf>) {
+    fn put_out(&mut self, agent: &AgentId, why: String, log: Option<String>) {
         let mut text = why.clone();
-        if let Some(log) = log.map(|log| log.display().to_string()) {
+        if let Some(log) = log {
             if !why.contains(&log) {
-                text = format!("{why}; see {log}");
+                text = format!("{why}; {log}");
             }
             self.team.logs.insert(agent.clone(), log);
         }
@@ -576,7 +571,7 @@ impl<'a> TeamRun<'a> {
     }
 
     /// Not at once again: it just failed. Too often, and not at all.
-    fn rest(&mut self, agent: &AgentId, why: String, log: Option<PathBuf>) {
+    fn rest(&mut self, agent: &AgentId, why: String, log: Option<String>) {
         let crashes = self.crashes.entry(agent.clone()).or_insert_with(|| Crashes::pausing(back_off()));
         match crashes.note(self.began.elapsed()) {
             AfterCrash::Restart(pause) => {

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod ends;
+mod failures;
 mod spending;
 
 use super::event::ChildAnswer;
@@ -12,9 +13,10 @@ use super::prelude::*;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
 use crate::board::rules::SeeMessages;
+use crate::flow::sessions;
 use crate::policy::halting::last_number;
 use crate::policy::leaving::{Claimed, Reviewed, of_claim, of_review};
-use crate::policy::provider::Ending;
+use crate::policy::provider::{Ending, OutputFormat};
 use crate::provider::secrets;
 
 /// So many sessions in a row that end well and change nothing are enough.
@@ -115,12 +117,20 @@ impl Runner {
                 _ => {}
             }
             let now = self.state_of(&assignment);
-            empty = if now == before { empty + 1 } else { 0 };
+            let changed = now != before;
+            empty = if changed { 0 } else { empty + 1 };
             before = now;
             remarks = vec![remark(&ended, left.as_ref())];
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
             // Whoever begins anew knows nothing of what the one before was told.
             again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            if let Some(trouble) = self.trouble(&ended, ending, changed) {
+                match self.after_trouble(&assignment, &ended, trouble) {
+                    Some(after) => return Ok(after),
+                    None => continue,
+                }
+            }
+            self.waits = 0;
             match ending {
                 Ending::Limit => {
                     let why = format!("the agent ended at a limit of its own ({})", ended.words());
@@ -137,11 +147,13 @@ impl Runner {
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => continue,
-                Ending::Restart | Ending::Crash => match self.after_crash(&assignment, &ended, task.as_ref())
-                {
-                    Some(after) => return Ok(after),
-                    None => continue,
-                },
+                Ending::Restart | Ending::Crash => {
+                    let trouble = failures::Trouble::plain();
+                    match self.after_trouble(&assignment, &ended, trouble) {
+                        Some(after) => return Ok(after),
+                        None => continue,
+                    }
+                }
             }
             if empty >= EMPTY_SESSIONS {
                 let reviews = matches!(assignment, Assignment::Review { .. });
@@ -313,6 +325,7 @@ impl Runner {
             session: self.resume.take(),
             limits: self.limits,
         };
+        let former = job.session.as_ref().and_then(|id| Some((id.clone(), *self.threads.get(id)?)));
         let invocation = invocation(&self.entry, &job);
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
         let board = self.board(None)?;
@@ -324,6 +337,15 @@ impl Runner {
             every: Duration::from_secs(config.heartbeat_seconds.min(config.lease_seconds / 3).max(1)),
         };
         let task = assignment.task();
+        let about = sessions::About {
+            agent: self.agent.clone(),
+            task: task.cloned(),
+            role: self.role.clone(),
+            provider: self.provider.clone(),
+            output: self.entry.output.unwrap_or_default(),
+            started: crate::host::now().wall,
+        };
+        sessions::begin(&files.path("session.json"), &about);
         let round = task.and_then(|task| board.task(task)).map(|task| task.review_cycles_total + 1);
         let ledger = Ledger::new(task.cloned(), spending::kind_of(assignment), round);
         self.tell(Event::new(Kind::Started, invocation.program.clone()).about(task));
@@ -344,15 +366,28 @@ impl Runner {
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
-            gauge: Gauge::new(Meter::new(&self.entry)),
+            gauge: Gauge::new(Meter::new(&self.entry).going_on(former)),
             halting,
             role: &self.role,
+            plain: matches!(
+                self.entry.output.unwrap_or_default(),
+                OutputFormat::Text | OutputFormat::AiderText
+            ),
         };
         let ended = session::run(frame, &invocation, place, env)?;
-        let used = serde_json::json!({
-            "agent": self.agent, "exit": ended.code(), "seconds": ended.took.as_secs_f64(), "usage": ended.usage,
-        });
+        if let (Some(id), Some(sum)) = (&ended.usage.session, ended.usage.thread) {
+            self.threads.insert(id.clone(), sum);
+        }
+        let used = sessions::Ended {
+            agent: self.agent.clone(),
+            exit: ended.code(),
+            seconds: ended.took.as_secs_f64(),
+            usage: ended.usage.clone(),
+            ended: ended.reason(),
+        };
+        let used = serde_json::to_string(&used).unwrap_or_default();
         let _ = crate::store::files::replace(&files.path("usage.json"), format!("{used}\n").as_bytes());
+        self.last_files = Some(files);
         self.record_usage(assignment, &ledger, &ended);
         Ok(ended)
     }

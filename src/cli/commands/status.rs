@@ -1,4 +1,6 @@
+use crate::board::breaker::CrashClass;
 use crate::cli::prelude::*;
+use crate::policy::restart::failing;
 use crate::policy::wake::Wake;
 
 /// Show the board at a glance: counts, who does what, and why what waits waits
@@ -58,12 +60,17 @@ impl OnBoard for StatusArgs {
                 "breaker": board.rest.circuit_breaker.open().map(|trip| json!({
                     "id": trip.id, "pattern": trip.pattern, "response": trip.response, "summary": trip.summary,
                 })).collect::<Vec<_>>(),
+                "failing": failing(board, session.ctx.now.wall).into_iter().map(|crash| json!({
+                    "agent": crash.agent, "class": crash.class, "provider": crash.provider, "until": crash.until,
+                    "time": crash.time, "task": crash.task_id, "text": crash.text,
+                })).collect::<Vec<_>>(),
                 "spent": board.rest.spent,
                 "sprint": { "id": board.rest.sprint.id, "status": board.rest.sprint.status, "timeline": board.rest.sprint.timeline },
                 "trust": if cfg!(target_os = "linux") { "descent" } else { "tokens" },
             })
         };
-        let text = || self.text(board, &picture, &counts, &wakes);
+        let now = session.ctx.now.wall;
+        let text = || self.text(board, &picture, &counts, &wakes, now);
         Ok(session.answer(data, text).at(board.revision))
     }
 }
@@ -75,6 +82,7 @@ impl StatusArgs {
         picture: &view::Picture<'_>,
         counts: &Map<String, Value>,
         wakes: &[Wake],
+        now: Wall,
     ) -> String {
         let mut text = format!("{}\n", board.rest.goal.description);
         let some = counts.iter().filter(|(_, count)| count.as_u64() != Some(0));
@@ -101,6 +109,13 @@ impl StatusArgs {
         for trip in board.rest.circuit_breaker.open() {
             let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), &trip.summary);
             text.line(format!("!! breaker {id} ({pattern}): {summary} (`liza breaker` shows it)"));
+        }
+        for crash in failing(board, now) {
+            let class = crash.class.map_or("crash", CrashClass::as_str);
+            let (agent, said) = (&crash.agent, shown_line(&crash.text));
+            text.line(format!(
+                "!! {agent} ({class}): {said} (`liza agent log {agent}` shows its last session)"
+            ));
         }
         let tasks: Vec<_> =
             board.tasks.iter().filter(|task| self.all || !task.status.is_terminal()).collect();

@@ -58,6 +58,8 @@ pub struct Flight {
     pub limited: bool,
     /// Its agent was halted.
     pub halted: bool,
+    /// Its provider has no quota for the moment.
+    pub parked: bool,
     /// How the task stood when it was started.
     pub found: Option<Found>,
     /// Since when it has nothing to do and could get something.
@@ -108,6 +110,7 @@ impl Flight {
             notice: String::new(),
             limited: false,
             halted: false,
+            parked: false,
             found,
             free_since: None,
             settings: None,

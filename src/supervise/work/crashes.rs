@@ -1,10 +1,10 @@
 //! An agent's command that ended badly: it is started again, its runner gives up, or its task is blocked.
 
 use super::super::prelude::*;
-use super::super::runner::{After, Left, Runner, said};
+use super::super::runner::{After, Left, Runner};
 use super::super::session::Ended;
+use super::failures::Trouble;
 use crate::board::history::Event as Past;
-use crate::board::rules::RecordCrash;
 use crate::policy::restart::{questions_after_crashes, task_is_to_blame};
 use crate::text::list_words;
 
@@ -18,23 +18,28 @@ impl Runner {
         assignment: &Assignment,
         ended: &Ended,
         task: Option<&TaskId>,
+        trouble: &Trouble,
+        words: &str,
     ) -> Option<After> {
         let after = self.crashes.note(self.began.elapsed());
-        self.record_crash(ended, task);
-        let gave_up = format!("{CRASH_MARK}, last with {}", ended.words());
+        self.record_failure(trouble, words, task);
+        let code = ended.words();
+        let words = if words.starts_with(&code) { words.to_owned() } else { format!("{code}; {words}") };
+        let gave_up = format!("{CRASH_MARK}, last with {words}");
         if let Some((task, why)) = task.and_then(|task| Some((task, self.to_blame(task)?))) {
-            self.tell_crash(ended, Some(task), "its task is blocked");
+            self.tell_failure(trouble, format!("{words}; its task is blocked"), Some(task));
             self.block(assignment, why, questions_after_crashes(task));
             let gives_up = after == AfterCrash::GiveUp;
             return Some(if gives_up { After::Leave(Left::GaveUp(gave_up)) } else { After::GoOn });
         }
         match after {
             AfterCrash::Restart(pause) => {
-                self.tell_crash(ended, task, &format!("started again in {} s", pause.as_secs()));
+                let text = format!("{words}; started again in {} s", pause.as_secs());
+                self.tell_failure(trouble, text, task);
                 self.pause(task, pause).map(After::Leave)
             }
             AfterCrash::GiveUp => {
-                self.tell_crash(ended, task, "not started again");
+                self.tell_failure(trouble, format!("{words}; not started again"), task);
                 self.let_go_after_crashes(assignment, &gave_up);
                 Some(After::Leave(Left::GaveUp(gave_up)))
             }
@@ -45,19 +50,6 @@ impl Runner {
     fn to_blame(&self, task: &TaskId) -> Option<String> {
         let board = self.board(Some(task)).ok()?;
         task_is_to_blame(&board, task, self.ctx.now.wall)
-    }
-
-    fn tell_crash(&self, ended: &Ended, task: Option<&TaskId>, what: &str) {
-        self.tell(Event::new(Kind::Crashed, format!("{}; {what}", ended.words())).about(task));
-    }
-
-    /// For the breaker, which sees the crashes of all agents. The runner goes on whether or not it can be put on record.
-    fn record_crash(&self, ended: &Ended, task: Option<&TaskId>) {
-        let error = ended.usage.last_error.as_deref().map_or(String::new(), |error| format!(": {error}"));
-        let crash = RecordCrash { task: task.cloned(), text: format!("{}{error}", ended.words()) };
-        if let Err(failure) = self.ctx.commit(crash) {
-            self.tell(Event::notice(format!("the crash is not on record: {}", said(&failure))));
-        }
     }
 
     /// A second agent that gives up on the task blocks it, however long ago the first one did.

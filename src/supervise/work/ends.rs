@@ -93,7 +93,8 @@ impl Runner {
 
     /// Session after session came to nothing: somebody has to look at it.
     pub(super) fn give_up_on(&mut self, assignment: &Assignment, why: String) -> After {
-        let question = "What does it need to go on? Its output is under `.liza/runs`.".to_owned();
+        let of = assignment.task().map_or_else(|| self.agent.to_string(), TaskId::to_string);
+        let question = format!("What does it need to go on? `liza agent log {of}` shows its last session.");
         self.block(assignment, why, vec![question])
     }
 

@@ -254,5 +254,5 @@ fn where_to_read_why_everybody_stopped_is_said_once() {
     let text = quickly(&world, &["run", "--team", "coder"]).exits(1).stdout;
     let ending = text.split("nothing can go on by itself:").nth(1).expect("an ending");
     assert_eq!(ending.matches("has stopped").count(), 1, "{text}");
-    assert!(ending.contains("a, b: ") && ending.contains(".out.log"), "{text}");
+    assert!(ending.contains("a, b: ") && ending.contains("`liza agent log coder-1`"), "{text}");
 }

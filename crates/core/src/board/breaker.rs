@@ -34,6 +34,43 @@ record! {
         pub agent: AgentId,
         pub task_id: Option<TaskId>,
         pub text: String,
+        /// What kind of failure it was, as far as the provider's own words tell.
+        pub class: Option<CrashClass>,
+        /// The agent command that failed.
+        pub provider: Option<String>,
+        /// When it is worth trying again.
+        pub until: Option<Wall>,
+    }
+}
+
+words! {
+    /// Why an agent's command failed.
+    pub enum CrashClass {
+        /// Nobody is logged in, or a key is wrong.
+        Login = "login",
+        /// What was paid for is used up until a certain time.
+        Quota = "quota",
+        /// Too many requests at a time.
+        RateLimit = "rate_limit",
+        Network = "network",
+        /// The conversation does not fit into the model any more.
+        Context = "context",
+        /// The agent's tools were denied.
+        Permission = "permission",
+        Crash = "crash",
+    }
+}
+
+impl CrashClass {
+    /// Whether the work itself may be what brought the agent down. Otherwise it says nothing about task or agent.
+    pub fn may_be_the_works_fault(self) -> bool {
+        matches!(self, Self::Crash | Self::Context)
+    }
+}
+
+impl Crash {
+    pub fn may_be_the_works_fault(&self) -> bool {
+        self.class.is_none_or(CrashClass::may_be_the_works_fault)
     }
 }
 

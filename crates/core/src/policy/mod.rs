@@ -14,6 +14,7 @@ mod prelude;
 pub mod progress;
 pub mod project;
 pub mod provider;
+pub mod provider_errors;
 pub mod registry;
 pub mod restart;
 pub mod reviewing;

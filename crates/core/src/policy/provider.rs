@@ -1,5 +1,7 @@
 //! How an agent's command is started and what it prints: data, so that a new one needs no code.
 
+pub use super::provider_errors::ErrorTable;
+
 use super::prelude::*;
 
 sparse_settings! {
@@ -39,6 +41,10 @@ sparse_settings! {
         pub crash_exits: Vec<i32>,
         /// What people should know before they use it.
         pub remarks: Vec<String>,
+        /// What it says when it fails, by class; those of the base come behind.
+        pub errors: Option<ErrorTable>,
+        /// What a person types to log in.
+        pub login_command: Option<String>,
     }
 }
 
@@ -300,6 +306,11 @@ impl ProviderEntry {
             limit_exits: codes(&self.limit_exits, &base.limit_exits),
             crash_exits: codes(&self.crash_exits, &base.crash_exits),
             remarks: or(&self.remarks, &base.remarks),
+            errors: match (&self.errors, &base.errors) {
+                (Some(own), Some(base)) => Some(own.before(base)),
+                (own, base) => own.clone().or_else(|| base.clone()),
+            },
+            login_command: self.login_command.clone().or_else(|| base.login_command.clone()),
         }
     }
 }

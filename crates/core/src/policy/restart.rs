@@ -61,6 +61,7 @@ pub fn task_is_to_blame(board: &Board, task: &TaskId, now: Wall) -> Option<Strin
     let moved = history.iter().rfind(|entry| matches!(entry.event, Event::Unblocked | Event::Submitted));
     let counts = |crash: &&Crash| {
         crash.task_id.as_ref() == Some(task)
+            && crash.may_be_the_works_fault()
             && now.since(crash.time) < TASK_WINDOW_SECONDS
             && moved.is_none_or(|moved| crash.time > moved.time)
     };
@@ -73,10 +74,24 @@ pub fn task_is_to_blame(board: &Board, task: &TaskId, now: Wall) -> Option<Strin
     })
 }
 
+/// The last failure of each agent that was given up, or whose provider rests.
+pub fn failing(board: &Board, now: Wall) -> Vec<&Crash> {
+    let mut last: BTreeMap<&AgentId, &Crash> = BTreeMap::new();
+    for crash in &board.rest.circuit_breaker.crashes {
+        last.insert(&crash.agent, crash);
+    }
+    let counts = |crash: &&Crash| {
+        let agent = board.agent(&crash.agent);
+        crash.until.is_some_and(|until| until > now)
+            || agent.is_some_and(|agent| !agent.is_active() && crash.time >= agent.registered_at)
+    };
+    last.into_values().filter(counts).collect()
+}
+
 /// What has to be answered before an agent tries it again.
 pub fn questions_after_crashes(task: &TaskId) -> Vec<String> {
     vec![
-        format!("What makes agents crash on this task? Their output is under `.liza/runs/{task}`."),
+        format!("What makes agents crash on this task? `liza agent log {task}` shows their last session."),
         "Is something missing that the task needs, or should it be split?".to_owned(),
     ]
 }
@@ -112,7 +127,7 @@ mod tests {
         use crate::board::testing::{Bench, id};
         let mut bench = Bench::with_tasks(&["a", "b"]);
         let crash = |bench: &mut Bench, by: &str, task: &str| {
-            bench.ok(by, RecordCrash { task: Some(id(task)), text: "exit 9".to_owned() });
+            bench.ok(by, RecordCrash::plain(Some(id(task)), "exit 9"));
             bench.tick(10);
         };
         let blamed = |bench: &Bench, task: &str| task_is_to_blame(&bench.board, &id(task), bench.now.wall);

@@ -23,7 +23,7 @@ pub struct Team {
     pub busy: BTreeMap<AgentId, Option<TaskId>>,
     /// Who is not started any more, and why.
     pub out: BTreeMap<AgentId, String>,
-    /// Where the last words of those are.
+    /// What shows the last words of those.
     pub logs: BTreeMap<AgentId, String>,
     /// Who is run by another process.
     pub elsewhere: BTreeSet<AgentId>,
@@ -512,7 +512,7 @@ impl<'a> Round<'a> {
 fn nothing_planned(team: &Team) -> Cause {
     let planner = Role::planner();
     let Some(why) = missing_role(team, &planner) else {
-        let hint = "its output is under .liza/runs; add tasks with `liza plan FILE` or `liza task add`";
+        let hint = "`liza agent log planner-1` shows what it did; add tasks with `liza plan FILE` or `liza task add`";
         return Cause::person("the planner was woken and made no tasks", hint);
     };
     let add = "add tasks with `liza plan FILE` or `liza task add`, or a planner to the team in liza.yaml";
@@ -536,7 +536,7 @@ fn missing_role(team: &Team, role: &Role) -> Option<String> {
 fn last_words(team: &Team, role: &Role) -> Option<String> {
     let logs = team.playing(role).filter_map(|seat| team.logs.get(&seat.agent));
     let logs: Vec<&str> = logs.map(String::as_str).collect();
-    (!logs.is_empty()).then(|| format!("read {}, mend that, then run again", logs.join(", ")))
+    (!logs.is_empty()).then(|| format!("{}; fix that, then run again", logs.join(", ")))
 }
 
 /// Causes in words, each said once with all the tasks that have it.

@@ -10,6 +10,10 @@ use crate::text::{list_words, shown_line};
 use crate::wire::{ForeignError, Limits, read_foreign};
 
 const BUILT_IN: &str = include_str!("../../../../templates/providers.yaml");
+/// What the built-in ones say when they fail: tables of their own, so that the catalog can be read.
+const ERRORS: &str = include_str!("../../../../templates/provider_errors.yaml");
+/// The entry whose patterns hold for every agent command.
+const COMMON: &str = "command";
 
 type Entries = BTreeMap<String, ProviderEntry>;
 
@@ -34,7 +38,12 @@ impl Catalog {
         for name in config.providers.keys() {
             entries.insert(name.clone(), settle(name, &config.providers, &mut Vec::new()));
         }
+        let common = built_in().get(COMMON).and_then(|entry| entry.errors.clone()).unwrap_or_default();
         for (name, entry) in &mut entries {
+            if let Ok(settled) = entry {
+                let own = settled.errors.take().unwrap_or_default();
+                settled.errors = Some(if own == common { own } else { own.before(&common) });
+            }
             if let Ok(settled) = entry
                 && let Err(unusable) = check(name, settled)
             {
@@ -68,7 +77,14 @@ impl Catalog {
 }
 
 fn read_built_in() -> Result<Entries, ForeignError> {
-    read_foreign(BUILT_IN.as_bytes(), Limits::default())
+    let mut entries: Entries = read_foreign(BUILT_IN.as_bytes(), Limits::default())?;
+    let errors: Entries = read_foreign(ERRORS.as_bytes(), Limits::default())?;
+    for (name, said) in errors {
+        if let Some(entry) = entries.get_mut(&name) {
+            *entry = entry.over(&said);
+        }
+    }
+    Ok(entries)
 }
 
 /// A test reads the same text, so it can be read.
@@ -149,6 +165,7 @@ fn check(name: &str, entry: &ProviderEntry) -> Result<(), Unusable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::board::breaker::CrashClass;
     use crate::policy::provider::{OutputFormat, PromptBy, Words};
 
     fn project(yaml: &str) -> Catalog {
@@ -179,6 +196,51 @@ mod tests {
             assert!(words(entry).contains(&"{permissions}") && words(entry).contains(&"{args}"), "{name}");
             assert_ne!(entry.output.unwrap_or_default(), OutputFormat::Text, "{name}");
         }
+    }
+
+    #[test]
+    fn failures_are_classified_by_what_each_command_says() {
+        let catalog = Catalog::new(&ProjectConfig::default());
+        let class = |name: &str, said: &str| {
+            let entry = catalog.entry(name).expect("an entry");
+            entry.errors.as_ref().and_then(|table| table.class_of(said)).map(CrashClass::as_str)
+        };
+        for (name, said, expected) in [
+            ("claude", "Invalid API key · Please run /login", "login"),
+            ("claude", "Claude AI usage limit reached|1767618000", "quota"),
+            (
+                "claude",
+                "API Error: 429 {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\"}}",
+                "rate_limit",
+            ),
+            ("claude", "Prompt is too long", "context"),
+            (
+                "codex",
+                "unexpected status 401 Unauthorized: Missing bearer or basic authentication in header",
+                "login",
+            ),
+            ("codex", "You've hit your usage limit. Try again in 3 days 2 hours.", "quota"),
+            ("codex", "stream disconnected before completion: error sending request", "network"),
+            ("gemini", "Please set an Auth method in your settings.json", "login"),
+            ("gemini", "Your quota will reset after 12h. exhausted your capacity", "quota"),
+            ("opencode", "AI_LoadAPIKeyError: Anthropic API key is missing.", "login"),
+            ("qwen", "No auth type is selected. Please configure an auth type", "login"),
+            ("copilot", "Error: No authentication information found.", "login"),
+            ("kimi", "LLM not set, run /login", "login"),
+            ("aider", "litellm.AuthenticationError: AnthropicException", "login"),
+            ("kimi", "getaddrinfo ENOTFOUND api.moonshot.cn", "network"),
+            ("claude", "request failed with status 401", "login"),
+        ] {
+            assert_eq!(class(name, said), Some(expected), "{name}: {said}");
+        }
+        assert_eq!(class("claude", "Segmentation fault"), None);
+        for name in ["claude", "codex", "gemini", "opencode", "qwen", "copilot", "kimi", "aider"] {
+            assert!(catalog.entry(name).is_ok_and(|entry| entry.login_command.is_some()), "{name}");
+        }
+        let own = project("providers: {mine: {command: [x], errors: {quota: ['no coins']}}}");
+        let table = own.entry("mine").expect("an entry").errors.clone().expect("a table");
+        assert_eq!(table.class_of("No coins left"), Some(CrashClass::Quota));
+        assert_eq!(table.class_of("429 too many requests"), Some(CrashClass::RateLimit));
     }
 
     /// Taking the hashes away is all it takes.

@@ -8,10 +8,12 @@ pub mod help;
 mod invocation;
 mod output;
 pub mod secrets;
+mod transcript;
 mod usage;
 
 pub use catalog::{Catalog, Unusable};
 pub use environment::{environment, is_common, is_own};
 pub use invocation::{Invocation, Job, invocation};
 pub use secrets::{Redactor, Secret, secrets};
-pub use usage::{Meter, Usage};
+pub use transcript::{Step, Transcript};
+pub use usage::{Meter, Tokens, Usage};

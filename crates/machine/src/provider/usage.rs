@@ -34,6 +34,9 @@ pub struct Usage {
     /// there is nothing else.
     #[serde(default)]
     pub failed_calls: u64,
+    /// What the last of those said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
     /// Failures of the provider, not of the tools an agent tried.
     pub errors: u64,
     #[serde(default)]
@@ -41,6 +44,20 @@ pub struct Usage {
     /// Whether the provider stopped it at a limit of its own.
     #[serde(default)]
     pub capped: bool,
+    /// What the provider says of the whole thread, where it tells no other sums.
+    #[serde(skip)]
+    pub thread: Option<Tokens>,
+    /// What it said of the thread that this session goes on with, by the name of that.
+    #[serde(skip)]
+    pub former: Option<(String, Tokens)>,
+}
+
+/// Tokens of a message, a session or a thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tokens {
+    pub input: u64,
+    pub output: u64,
+    pub cached: u64,
 }
 
 impl Usage {
@@ -73,6 +90,12 @@ impl Meter {
             line: Vec::new(),
             skipping: false,
         }
+    }
+
+    /// A session that goes on with this thread, of which the provider has told so much already.
+    pub fn going_on(mut self, former: Option<(String, Tokens)>) -> Self {
+        self.usage.former = former;
+        self
     }
 
     /// The next piece of standard output; lines may be cut anywhere.

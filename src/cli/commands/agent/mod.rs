@@ -1,5 +1,6 @@
 mod heartbeat;
 mod list;
+mod log;
 mod register;
 mod retire;
 mod run;
@@ -14,5 +15,6 @@ crate::cli::session::commands! {
         Heartbeat(heartbeat::HeartbeatArgs),
         Retire(retire::RetireArgs),
         Run(run::RunArgs),
+        Log(log::LogArgs),
     }
 }

@@ -5,7 +5,7 @@ use crate::supervise::runner::{Left, Options, Runner};
 /// Supervise one agent: wait for work, claim it, start the agent on it, and judge what it left
 ///
 /// The agent's command comes from `provider`, `roles` and `team` in liza.yaml, or from --provider. It runs in the
-/// task's worktree, in a process group of its own; its output is kept under .liza/runs. The runner renews the lease while
+/// task's worktree, in a process group of its own; `liza agent log` shows its output. The runner renews the lease while
 /// the agent lives, saves uncommitted work, and merges what its reviewer approved. Ends at ABORT (exit 5), at a signal, or
 /// after three crashes in five minutes (exit 1).
 ///
@@ -72,7 +72,7 @@ impl OnBoard for RunArgs {
                 let again = format!("liza agent run --id {id} --role {}", self.role);
                 let text = format!("{id} is not started again: {why}");
                 return Err(Failure::new(ErrorCode::RefusedCrashLoop, text)
-                    .hint(format!("its output is under .liza/runs; then `{again}`")));
+                    .hint(format!("`liza agent log {id}` shows its last session; then `{again}`")));
             }
         }
         Ok(answer)

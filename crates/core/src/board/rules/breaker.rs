@@ -7,10 +7,20 @@ logged! {
     pub struct RecordCrash {
         pub task: Option<TaskId>,
         pub text: String,
+        pub class: Option<CrashClass>,
+        pub provider: Option<String>,
+        pub until: Option<Wall>,
     }
 }
 
 outcome!(CrashRecorded { agent: AgentId });
+
+impl RecordCrash {
+    /// One of which no more is known.
+    pub fn plain(task: Option<TaskId>, text: &str) -> Self {
+        Self { task, text: text.to_owned(), class: None, provider: None, until: None }
+    }
+}
 
 impl Verb for RecordCrash {
     const OPERATION: Option<Operation> = None;
@@ -27,6 +37,9 @@ impl Verb for RecordCrash {
             agent: call.by.id(),
             task_id: self.task.clone(),
             text: self.text.clone(),
+            class: self.class,
+            provider: self.provider.clone(),
+            until: self.until,
         });
         let too_many = crashes.len().saturating_sub(CRASHES_KEPT);
         crashes.drain(..too_many);

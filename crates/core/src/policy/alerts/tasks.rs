@@ -34,7 +34,7 @@ pub fn lease_expired(s: &Situation, report: &mut Report) {
         let over = ago(i64::try_from(over).unwrap_or(i64::MAX)).replace("just now", "a moment");
         let text = format!("the {what} {id} by {agent} has been over for {over}; any {role} may take it");
         let hint = format!(
-            "see whether {agent} still runs (`liza agent list`); otherwise `liza next --role {role}`"
+            "`liza agent log {agent}` shows what {agent} does; if it is gone, `liza next --role {role}`"
         );
         let occurrence = format!("{agent}:{}:{}", lease.epoch, lease.expires.at);
         report.tell(Alert::new(Kind::LeaseExpired, id, occurrence, text, hint));

@@ -11,8 +11,11 @@ const OVER: i64 = 3600;
 pub fn crash_loop(case: &Case) -> Vec<Story> {
     let pattern = Pattern::CrashLoop;
     let case = case.within(OVER);
-    // What a task did that is blocked now is explained.
+    // What a task did that is blocked now is explained, and so is what the provider itself says is not the work's fault.
     let explained = |crash: &Crash| {
+        if !crash.may_be_the_works_fault() {
+            return true;
+        }
         let task = crash.task_id.as_ref().and_then(|id| case.board.task(id));
         task.is_some_and(|task| task.status == Status::Blocked)
     };

@@ -48,7 +48,7 @@ impl Desk {
     }
 
     fn crash_at(&mut self, by: &str, task: Option<&str>, text: &str) -> &mut Self {
-        self.bench.ok(by, RecordCrash { task: task.map(id), text: text.to_owned() });
+        self.bench.ok(by, RecordCrash::plain(task.map(id), text));
         self.bench.tick(10);
         self
     }

@@ -65,7 +65,7 @@ pub fn decisions(trip: &Trip, board: &Board) -> Vec<String> {
     let over = if trip.response == Response::Warning { "" } else { ", then `liza resume`" };
     let mut all = vec![match trip.pattern {
         Pattern::ExternalOutage => "wait until the service is back".to_owned(),
-        Pattern::CrashLoop => "mend what the agents share (`liza doctor` looks at the machine; their output is under `.liza/runs`)".to_owned(),
+        Pattern::CrashLoop => "mend what the agents share (`liza doctor` looks at the machine; `liza agent log AGENT` shows what one of them did)".to_owned(),
         Pattern::RetryCluster | Pattern::SameFailure | Pattern::WorkaroundPattern => {
             "mend the cause in a task of its own: `liza task add --title … --spec … --done … --in … --finalize`".to_owned()
         }

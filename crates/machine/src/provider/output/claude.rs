@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Reading;
 use super::fields::{at, count, fresh, list, money, object, text};
-use super::tally::{Messages, Seen, Tokens};
-use crate::provider::usage::Usage;
+use super::tally::{Messages, Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Claude {
@@ -61,20 +61,25 @@ impl Claude {
                 && text(part, &["type"]) == Some("tool_result")
                 && self.answers.first(text(part, &["tool_use_id"]))
             {
-                usage.failed_calls += 1;
+                usage.call_failed(said_by_tool(part).as_deref());
             }
         }
     }
 
     fn result(&mut self, event: &Value, usage: &mut Usage) {
-        if let Some(turns) = count(event, &["num_turns"]).filter(|turns| *turns > 0) {
+        // Where sums are those of the thread, so may be this.
+        let of_thread = self.cached_within_input && usage.former.is_some();
+        if let Some(turns) = count(event, &["num_turns"]).filter(|turns| *turns > 0 && !of_thread) {
             usage.turns = turns;
         }
         let of_session = at(event, &["usage"]).map(|told| self.tokens(told)).unwrap_or_default();
         let by_model = by_model(event);
         // The figures by model hold those of helpers as well, which `usage` leaves out.
         let sum = if by_model.is_none() { of_session } else { by_model };
-        sum.replace(usage);
+        match self.cached_within_input {
+            true => sum.replace_of_thread(usage),
+            false => sum.replace(usage),
+        }
         if let Some(cost) = money(event, &["total_cost_usd"]) {
             usage.cost_usd = Some(cost);
         }
@@ -86,6 +91,15 @@ impl Claude {
             usage.failed(why.or(Some(subtype)).filter(|why| !why.is_empty()));
         }
     }
+}
+
+/// A text, or the texts of a list of parts.
+pub fn said_by_tool(part: &Value) -> Option<String> {
+    if let Some(said) = text(part, &["content"]) {
+        return Some(said.to_owned());
+    }
+    let texts: Vec<&str> = list(part, &["content"]).iter().filter_map(|one| text(one, &["text"])).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 fn by_model(event: &Value) -> Tokens {

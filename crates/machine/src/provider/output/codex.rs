@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Seen, Tokens, Turns};
-use crate::provider::usage::Usage;
+use super::tally::{Seen, Turns};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Codex {
@@ -37,7 +37,8 @@ impl Codex {
         }
         if ended {
             if text(item, &["status"]) == Some("failed") && self.failures.first(text(item, &["id"])) {
-                usage.failed_calls += 1;
+                let said = text(item, &["aggregated_output"]).or_else(|| text(item, &["error", "message"]));
+                usage.call_failed(said);
             }
             self.turns.tool_answered();
         }
@@ -58,7 +59,7 @@ impl Reading for Codex {
                 // Output holds the tokens of reasoning already.
                 let tokens =
                     Tokens { input: fresh(of("input_tokens"), cached), output: of("output_tokens"), cached };
-                tokens.replace(usage);
+                tokens.replace_of_thread(usage);
             }
             "error" => usage.failed(text(&event, &["message"])),
             "turn.failed" => {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Messages, Seen, Tokens};
-use crate::provider::usage::Usage;
+use super::tally::{Messages, Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Copilot {
@@ -35,7 +35,8 @@ impl Reading for Copilot {
                 if at(data, &["success"]) == Some(&Value::Bool(false))
                     && self.failures.first(text(data, &["toolCallId"])) =>
             {
-                usage.failed_calls += 1;
+                let said = text(data, &["error", "message"]).or_else(|| text(data, &["result", "content"]));
+                usage.call_failed(said);
             }
             "session.error" => usage.failed(text(data, &["message"])),
             "result" => usage.in_session(text(&event, &["sessionId"])),
@@ -55,7 +56,7 @@ impl Reading for Copilot {
                 cached: sum.cached + cached,
             }
         });
-        sum.replace(usage);
+        sum.replace_of_thread(usage);
     }
 }
 

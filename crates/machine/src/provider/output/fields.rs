@@ -67,6 +67,12 @@ impl Usage {
         self.last_call = call;
     }
 
+    /// A call that came back with a failure, and what it said.
+    pub(super) fn call_failed(&mut self, said: Option<&str>) {
+        self.failed_calls += 1;
+        self.last_failure = said.map(|said| clipped(said.trim(), LONGEST_ERROR).into_owned());
+    }
+
     pub(super) fn failed(&mut self, why: Option<&str>) {
         self.errors += 1;
         if let Some(why) = why {

@@ -2,8 +2,8 @@
 
 use super::Reading;
 use super::fields::{at, count, fresh, object, text};
-use super::tally::{Seen, Tokens, Turns};
-use crate::provider::usage::Usage;
+use super::tally::{Seen, Turns};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Gemini {
@@ -29,7 +29,9 @@ impl Reading for Gemini {
                 self.turns.tool_answered();
                 let failed = text(&event, &["status"]) == Some("error");
                 if failed && self.failures.first(text(&event, &["tool_id"])) {
-                    usage.failed_calls += 1;
+                    usage.call_failed(
+                        text(&event, &["error", "message"]).or_else(|| text(&event, &["output"])),
+                    );
                 }
             }
             "error" if text(&event, &["severity"]) != Some("warning") => {

@@ -4,7 +4,7 @@ mod aider;
 mod claude;
 mod codex;
 mod copilot;
-mod fields;
+pub mod fields;
 mod gemini;
 mod kimi;
 mod opencode;
@@ -15,6 +15,8 @@ use std::fmt::Debug;
 use crate::policy::provider::OutputFormat;
 
 use super::usage::Usage;
+
+pub use claude::said_by_tool;
 
 /// Reads one line after the other.
 pub trait Reading: Debug + Send {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::fields::{at, count, money, object, text};
-use super::{Reading, tally::Seen, tally::Tokens};
-use crate::provider::usage::Usage;
+use super::{Reading, tally::Seen};
+use crate::provider::usage::{Tokens, Usage};
 
 #[derive(Debug, Default)]
 pub struct Opencode {
@@ -22,7 +22,7 @@ impl Reading for Opencode {
                 usage.called(text(&event, &["part", "tool"]).unwrap_or("tool"), at(state, &["input"]));
                 let exit = count(state, &["metadata", "exit"]).unwrap_or(0);
                 if text(state, &["status"]) == Some("error") || exit > 0 {
-                    usage.failed_calls += 1;
+                    usage.call_failed(text(state, &["error"]).or_else(|| text(state, &["output"])));
                 }
             }
             "step_finish" if self.steps.first(text(&event, &["part", "id"])) => {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::usage::Usage;
+use super::super::usage::{Tokens, Usage};
 
 /// Reports of one thing come close together; so many things are remembered.
 const REMEMBERED: usize = 128;
@@ -28,14 +28,34 @@ impl Seen {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tokens {
-    pub input: u64,
-    pub output: u64,
-    pub cached: u64,
-}
-
 impl Tokens {
+    /// What came on top of the former figure of the same thread. One that is smaller is no sum of the thread.
+    fn beyond(self, former: Self) -> Self {
+        let grown =
+            self.input >= former.input && self.output >= former.output && self.cached >= former.cached;
+        match grown {
+            true => Self {
+                input: self.input - former.input,
+                output: self.output - former.output,
+                cached: self.cached - former.cached,
+            },
+            false => self,
+        }
+    }
+
+    /// The same for counters of a whole thread, which go on where a former session ended.
+    pub fn replace_of_thread(self, usage: &mut Usage) {
+        if self.is_none() {
+            return;
+        }
+        let former = usage.former.as_ref().filter(|(session, _)| usage.session.as_ref() == Some(session));
+        let own = former.map_or(self, |(_, former)| self.beyond(*former));
+        usage.thread = Some(self);
+        usage.input_tokens = own.input;
+        usage.output_tokens = own.output;
+        usage.cached_tokens = own.cached;
+    }
+
     pub fn is_none(self) -> bool {
         self == Self::default()
     }

@@ -69,6 +69,9 @@ fn board(start: &Bench, all: &[Happened]) -> Board {
                     agent: by,
                     task_id,
                     text: text.to_owned(),
+                    class: None,
+                    provider: None,
+                    until: None,
                 });
                 continue;
             }

@@ -1,0 +1,191 @@
+//! What an agent command says when it fails: a table of patterns for each class, and the time after which it is worth trying
+//! again. The words are a provider's, so they are data: nothing of them is obeyed.
+
+use super::prelude::*;
+use crate::board::breaker::CrashClass;
+
+/// A line of an error is looked at so far.
+const LONGEST: usize = 4096;
+/// Nobody waits longer than that for a provider.
+const LONGEST_WAIT: u64 = 31 * 24 * 3600;
+
+sparse_settings! {
+    /// Texts by which a failure is known, upper and lower case alike; `*` stands for anything. The classes are tried in this order.
+    pub struct ErrorTable {
+        /// Nobody is logged in, or a key is wrong.
+        pub login: Vec<String>,
+        /// What was paid for is used up.
+        pub quota: Vec<String>,
+        /// The conversation does not fit into the model any more.
+        pub context: Vec<String>,
+        /// Too many requests at a time.
+        pub rate_limit: Vec<String>,
+        /// Its tools were denied.
+        pub permission: Vec<String>,
+        /// Its service cannot be reached.
+        pub network: Vec<String>,
+    }
+}
+
+impl ErrorTable {
+    fn classes(&self) -> [(CrashClass, &[String]); 6] {
+        [
+            (CrashClass::Login, &self.login),
+            (CrashClass::Quota, &self.quota),
+            (CrashClass::Context, &self.context),
+            (CrashClass::RateLimit, &self.rate_limit),
+            (CrashClass::Permission, &self.permission),
+            (CrashClass::Network, &self.network),
+        ]
+    }
+
+    pub fn class_of(&self, said: &str) -> Option<CrashClass> {
+        let said: String = said.chars().take(LONGEST).collect::<String>().to_lowercase();
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| holds(&said, &pattern.to_lowercase()));
+        self.classes().into_iter().find(|(_, patterns)| fits(patterns)).map(|(class, _)| class)
+    }
+
+    /// This table, and what it leaves open as in the other.
+    pub fn before(&self, base: &Self) -> Self {
+        let both = |own: &[String], base: &[String]| [own, base].concat();
+        Self {
+            login: both(&self.login, &base.login),
+            quota: both(&self.quota, &base.quota),
+            context: both(&self.context, &base.context),
+            rate_limit: both(&self.rate_limit, &base.rate_limit),
+            permission: both(&self.permission, &base.permission),
+            network: both(&self.network, &base.network),
+        }
+    }
+}
+
+/// Whether the parts of the pattern stand in the text one after the other.
+fn holds(text: &str, pattern: &str) -> bool {
+    let mut rest = text;
+    let mut any = false;
+    for part in pattern.split('*').filter(|part| !part.is_empty()) {
+        any = true;
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    any
+}
+
+/// When a provider says it can be asked again: a time, or so long from now. A time of day without a zone is not one.
+pub fn again_at(said: &str, now: Wall) -> Option<Wall> {
+    let said: String = said.chars().take(LONGEST).collect();
+    let found = time_in(&said).or_else(|| epoch_in(&said)).or_else(|| {
+        let seconds = wait_in(&said.to_lowercase())?;
+        Some(now.plus_seconds(seconds))
+    })?;
+    let ahead = found.since(now);
+    (ahead > 0 && ahead.unsigned_abs() <= LONGEST_WAIT).then_some(found)
+}
+
+/// `2026-01-05T13:00:00Z`, also with fractions of a second.
+fn time_in(said: &str) -> Option<Wall> {
+    said.match_indices("20").find_map(|(at, _)| {
+        let text: String = said[at..].chars().take(19).collect();
+        let zone = said[at..].chars().skip(text.len()).skip_while(|c| *c == '.' || c.is_ascii_digit()).next();
+        (zone == Some('Z')).then(|| Wall::parse(&format!("{text}Z")))?
+    })
+}
+
+/// Seconds or milliseconds since 1970, as they stand behind `|` or in JSON.
+fn epoch_in(said: &str) -> Option<Wall> {
+    let numbers = said.split(|c: char| !c.is_ascii_digit());
+    numbers.into_iter().find_map(|digits| {
+        let number: i64 = digits.parse().ok().filter(|_| digits.starts_with('1'))?;
+        match digits.len() {
+            10 => Some(Wall(number)),
+            13 => Some(Wall(number / 1000)),
+            _ => None,
+        }
+    })
+}
+
+/// `in 3 days 4 hours`, `after 12h34m56s`, `retry-after: 30`, `retryDelay":"34s"`.
+fn wait_in(said: &str) -> Option<u64> {
+    const BEFORE: [&str; 9] = [
+        "retry-after",
+        "retry_after",
+        "retrydelay",
+        "retry after ",
+        "reset after ",
+        "resets after ",
+        "resets in ",
+        " in ",
+        "wait ",
+    ];
+    BEFORE
+        .iter()
+        .find_map(|word| said.match_indices(word).find_map(|(at, _)| duration(&said[at + word.len()..])))
+}
+
+/// A number with a unit, and more of them behind it; a number alone is seconds.
+fn duration(text: &str) -> Option<u64> {
+    let mut rest = text.trim_start_matches([' ', ':', '=', '"', '\'']);
+    let (mut seconds, mut any) = (0.0, false);
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Ok(number) = rest[..digits].trim_end_matches('.').parse::<f64>() else { break };
+        let dot = rest[..digits].ends_with('.');
+        rest = rest[digits..].trim_start();
+        let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let unit = match &rest[..letters] {
+            "ms" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3600.0,
+            "d" | "day" | "days" => 86_400.0,
+            _ if !any && (letters == 0 || dot) => return (number < 1e9).then_some(number.ceil() as u64),
+            _ => break,
+        };
+        seconds += number * unit;
+        any = true;
+        rest = rest[letters..].trim_start_matches([' ', ',']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+    }
+    (any && seconds < 1e9).then_some((seconds.ceil() as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_class_with_a_fitting_pattern_counts() {
+        let table = ErrorTable {
+            login: vec!["not logged in".into()],
+            quota: vec!["limit*reset".into()],
+            rate_limit: vec!["429".into(), "rate limit".into()],
+            ..ErrorTable::default()
+        };
+        assert_eq!(table.class_of("Error: NOT LOGGED IN (401)"), Some(CrashClass::Login));
+        assert_eq!(table.class_of("429: usage limit, resets later"), Some(CrashClass::Quota));
+        assert_eq!(table.class_of("429: resets, limit"), Some(CrashClass::RateLimit));
+        assert_eq!(table.class_of("segmentation fault"), None);
+        let nothing = ErrorTable { login: vec!["*".into(), String::new()], ..ErrorTable::default() };
+        assert_eq!(nothing.class_of("anything"), None);
+    }
+
+    #[test]
+    fn time_to_try_again_is_read_from_many_forms() {
+        let now = Wall::parse("2026-01-05T12:00:00Z").expect("a time");
+        let later = |said: &str| again_at(said, now).map(|at| at.since(now));
+        assert_eq!(later("try again in 3 days 4 hours 5 minutes."), Some(3 * 86_400 + 4 * 3600 + 300));
+        assert_eq!(later("Your quota will reset after 12h34m56s."), Some(12 * 3600 + 34 * 60 + 56));
+        assert_eq!(later("Please try again in 6m0s."), Some(360));
+        assert_eq!(later("Please try again in 1.5s"), Some(2));
+        assert_eq!(later("retry-after: 30"), Some(30));
+        assert_eq!(later("{\"retryDelay\":\"34s\"}"), Some(34));
+        assert_eq!(later("usage limit reached|1767618000"), Some(3600));
+        assert_eq!(later("reset_at 2026-01-05T13:00:00.123Z"), Some(3600));
+        assert_eq!(later("resets 2020-01-05T13:00:00Z"), None, "it is past");
+        assert_eq!(later("resets 3pm (Europe/Berlin)"), None);
+        assert_eq!(later("in 99999999999999999999 days"), None);
+        assert_eq!(later("error in the request"), None);
+    }
+}

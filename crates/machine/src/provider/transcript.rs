@@ -1,0 +1,365 @@
+//! A session for people to read: what the agent said, which tool it called with what result, and what went wrong, from every
+//! provider's output. What an agent prints is data: control characters are taken out, and every text is cut.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::output::fields::{at, count, list, object, text};
+use super::output::said_by_tool;
+use crate::policy::provider::OutputFormat;
+use crate::text::{clipped, shown};
+
+/// So much of what an agent says in one piece is shown.
+const MOST_SAID: usize = 4000;
+/// So much of the arguments of a call, and of an error.
+const MOST_CALL: usize = 400;
+/// So many lines and characters of what came back from a tool.
+const RESULT_LINES: usize = 12;
+const RESULT_CHARS: usize = 1500;
+/// So many calls are remembered, so that their end is not taken for another call.
+const MOST_CALLS: usize = 10_000;
+/// Longer lines are passed over, as by the meter.
+const LONGEST_LINE: usize = 1024 * 1024;
+
+/// One step of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "step")]
+pub enum Step {
+    /// The agent said something.
+    Said {
+        text: String,
+    },
+    Called {
+        tool: String,
+        arguments: String,
+    },
+    /// What came back.
+    Result {
+        failed: bool,
+        text: String,
+    },
+    /// The provider, not a tool, failed.
+    Error {
+        text: String,
+    },
+    /// What is neither: a line of plain output.
+    Printed {
+        text: String,
+    },
+}
+
+impl Step {
+    /// For people; further lines of the same step are indented.
+    pub fn words(&self) -> String {
+        let indented = |text: &str| text.trim_end().replace('\n', "\n    ");
+        match self {
+            Self::Said { text } => format!("says    {}", indented(text)),
+            Self::Called { tool, arguments } => format!("calls   {tool} {}", indented(arguments)),
+            Self::Result { failed: false, text } if text.is_empty() => "    ok".to_owned(),
+            Self::Result { failed: false, text } => format!("    {}", indented(text)),
+            Self::Result { failed: true, text } => format!("FAILED  {}", indented(text)),
+            Self::Error { text } => format!("ERROR   {}", indented(text)),
+            Self::Printed { text } => text.clone(),
+        }
+    }
+}
+
+/// Reads one line of an output after the other.
+#[derive(Debug)]
+pub struct Transcript {
+    format: OutputFormat,
+    calls: BTreeSet<String>,
+    /// What comes in pieces and is not said to its end yet.
+    pending: String,
+}
+
+impl Transcript {
+    pub fn new(format: OutputFormat) -> Self {
+        Self { format, calls: BTreeSet::new(), pending: String::new() }
+    }
+
+    pub fn line(&mut self, line: &[u8]) -> Vec<Step> {
+        let line = line.trim_ascii();
+        if line.is_empty() || line.len() > LONGEST_LINE {
+            return Vec::new();
+        }
+        let plain = matches!(self.format, OutputFormat::Text | OutputFormat::AiderText);
+        let Some(event) = object(line).filter(|_| !plain) else {
+            let printed = Step::Printed { text: cut(&String::from_utf8_lossy(line), MOST_CALL) };
+            return self.after_pending(vec![printed]);
+        };
+        let steps = match self.format {
+            OutputFormat::Text | OutputFormat::AiderText => Vec::new(),
+            OutputFormat::ClaudeStream | OutputFormat::QwenStream => claude(&event),
+            OutputFormat::CodexJsonl => self.codex(&event),
+            OutputFormat::GeminiStream => return self.gemini(&event),
+            OutputFormat::OpencodeJson => opencode(&event),
+            OutputFormat::CopilotJson => copilot(&event),
+            OutputFormat::KimiMessages => kimi(&event),
+        };
+        self.after_pending(steps)
+    }
+
+    /// What was begun and not ended.
+    pub fn finish(&mut self) -> Vec<Step> {
+        self.after_pending(Vec::new())
+    }
+
+    fn after_pending(&mut self, steps: Vec<Step>) -> Vec<Step> {
+        let before = std::mem::take(&mut self.pending);
+        said(Some(&before)).into_iter().chain(steps).collect()
+    }
+
+    fn is_new(&mut self, id: Option<&str>) -> bool {
+        if self.calls.len() >= MOST_CALLS {
+            self.calls.clear();
+        }
+        id.is_none_or(|id| self.calls.insert(clipped(id, 120).into_owned()))
+    }
+
+    fn codex(&mut self, event: &Value) -> Vec<Step> {
+        let item = at(event, &["item"]).unwrap_or(&Value::Null);
+        let ended = match text(event, &["type"]).unwrap_or_default() {
+            "item.started" => false,
+            "item.completed" => true,
+            "error" => return error(text(event, &["message"])),
+            "turn.failed" => return error(text(event, &["error", "message"])),
+            _ => return Vec::new(),
+        };
+        let kind = text(item, &["type"]).or_else(|| text(item, &["item_type"])).unwrap_or_default();
+        let (tool, arguments) = match kind {
+            "agent_message" | "reasoning" if ended => return said(text(item, &["text"])),
+            "error" => return error(text(item, &["message"])),
+            "command_execution" => ("shell".to_owned(), text(item, &["command"]).map(str::to_owned)),
+            "mcp_tool_call" => {
+                let name = |key: &str| text(item, &[key]).unwrap_or("mcp");
+                (
+                    format!("{}.{}", name("server"), name("tool")),
+                    at(item, &["arguments"]).map(Value::to_string),
+                )
+            }
+            "file_change" => (kind.to_owned(), at(item, &["changes"]).map(Value::to_string)),
+            "web_search" => (kind.to_owned(), text(item, &["query"]).map(str::to_owned)),
+            _ => return Vec::new(),
+        };
+        let mut steps = Vec::new();
+        if self.is_new(text(item, &["id"])) {
+            steps.push(called(&tool, arguments.as_deref().unwrap_or_default()));
+        }
+        if ended {
+            let failed = text(item, &["status"]) == Some("failed");
+            let said = text(item, &["aggregated_output"]).or_else(|| text(item, &["error", "message"]));
+            steps.push(result(failed, said.unwrap_or_default()));
+        }
+        steps
+    }
+
+    fn gemini(&mut self, event: &Value) -> Vec<Step> {
+        let steps = match text(event, &["type"]).unwrap_or_default() {
+            "message" if text(event, &["role"]) == Some("assistant") => {
+                let piece = text(event, &["content"]).unwrap_or_default();
+                if self.pending.len() < MOST_SAID * 4 {
+                    self.pending.push_str(piece);
+                }
+                if at(event, &["delta"]) == Some(&Value::Bool(true)) {
+                    return Vec::new();
+                }
+                Vec::new()
+            }
+            "tool_use" => {
+                let arguments = at(event, &["parameters"]).map(arguments_of).unwrap_or_default();
+                vec![called(text(event, &["tool_name"]).unwrap_or("tool"), &arguments)]
+            }
+            "tool_result" => {
+                let failed = text(event, &["status"]) == Some("error");
+                let said = text(event, &["output"]).or_else(|| text(event, &["error", "message"]));
+                vec![result(failed, said.unwrap_or_default())]
+            }
+            "error" => error(text(event, &["message"])),
+            "result" => error(text(event, &["error", "message"])),
+            _ => return Vec::new(),
+        };
+        self.after_pending(steps)
+    }
+}
+
+fn claude(event: &Value) -> Vec<Step> {
+    let parts = || list(event, &["message", "content"]).iter();
+    match text(event, &["type"]).unwrap_or_default() {
+        "assistant" => parts()
+            .flat_map(|part| match text(part, &["type"]).unwrap_or_default() {
+                "text" => said(text(part, &["text"])),
+                "tool_use" => {
+                    let arguments = at(part, &["input"]).map(arguments_of).unwrap_or_default();
+                    vec![called(text(part, &["name"]).unwrap_or("tool"), &arguments)]
+                }
+                _ => Vec::new(),
+            })
+            .collect(),
+        "user" => parts()
+            .filter(|part| text(part, &["type"]) == Some("tool_result"))
+            .map(|part| {
+                let failed = at(part, &["is_error"]) == Some(&Value::Bool(true));
+                result(failed, &said_by_tool(part).unwrap_or_default())
+            })
+            .collect(),
+        "result" if at(event, &["is_error"]) == Some(&Value::Bool(true)) => {
+            let why = text(event, &["result"]).or_else(|| text(event, &["error", "message"]));
+            error(why.or_else(|| text(event, &["subtype"])))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn opencode(event: &Value) -> Vec<Step> {
+    match text(event, &["type"]).unwrap_or_default() {
+        "text" => said(text(event, &["part", "text"])),
+        "tool_use" => {
+            let state = at(event, &["part", "state"]).unwrap_or(&Value::Null);
+            let arguments = at(state, &["input"]).map(arguments_of).unwrap_or_default();
+            let exit = count(state, &["metadata", "exit"]).unwrap_or(0);
+            let failed = text(state, &["status"]) == Some("error") || exit > 0;
+            let back = text(state, &["error"]).or_else(|| text(state, &["output"])).unwrap_or_default();
+            vec![called(text(event, &["part", "tool"]).unwrap_or("tool"), &arguments), result(failed, back)]
+        }
+        "error" => {
+            let why =
+                text(event, &["error", "data", "message"]).or_else(|| text(event, &["error", "message"]));
+            error(why.or_else(|| text(event, &["error", "name"])).or_else(|| text(event, &["message"])))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn copilot(event: &Value) -> Vec<Step> {
+    let data = at(event, &["data"]).unwrap_or(&Value::Null);
+    match text(event, &["type"]).unwrap_or_default() {
+        "assistant.message" => said(text(data, &["content"])),
+        "tool.execution_start" => {
+            let arguments = at(data, &["arguments"]).map(arguments_of).unwrap_or_default();
+            vec![called(text(data, &["toolName"]).unwrap_or("tool"), &arguments)]
+        }
+        "tool.execution_complete" => {
+            let failed = at(data, &["success"]) == Some(&Value::Bool(false));
+            let back = text(data, &["error", "message"]).or_else(|| text(data, &["result", "content"]));
+            vec![result(failed, back.unwrap_or_default())]
+        }
+        "session.error" => error(text(data, &["message"])),
+        _ => Vec::new(),
+    }
+}
+
+fn kimi(event: &Value) -> Vec<Step> {
+    match text(event, &["role"]).unwrap_or_default() {
+        "assistant" => {
+            let content = text(event, &["content"]);
+            let parts = list(event, &["content"]).iter().filter_map(|part| text(part, &["text"]));
+            let calls = list(event, &["tool_calls"]).iter().map(|call| {
+                let arguments = text(call, &["function", "arguments"]).unwrap_or_default();
+                let read: Option<Value> = serde_json::from_str(arguments).ok();
+                let arguments = read.as_ref().map_or_else(|| arguments.to_owned(), arguments_of);
+                called(text(call, &["function", "name"]).unwrap_or("tool"), &arguments)
+            });
+            content.into_iter().chain(parts).flat_map(|text| said(Some(text))).chain(calls).collect()
+        }
+        "tool" => vec![result(false, &said_by_tool(event).unwrap_or_default())],
+        "meta" if text(event, &["type"]).is_some_and(|kind| kind.contains("error")) => {
+            error(text(event, &["content"]).or_else(|| text(event, &["message"])))
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A command as it is; anything else as JSON.
+fn arguments_of(value: &Value) -> String {
+    let only = value.as_object().filter(|map| map.len() == 1).and_then(|map| map.values().next());
+    match text(value, &["command"]).or_else(|| only.and_then(Value::as_str)).or_else(|| value.as_str()) {
+        Some(command) => command.to_owned(),
+        None => value.to_string(),
+    }
+}
+
+fn said(what: Option<&str>) -> Vec<Step> {
+    let what = what.unwrap_or_default().trim();
+    if what.is_empty() { Vec::new() } else { vec![Step::Said { text: cut(what, MOST_SAID) }] }
+}
+
+fn called(tool: &str, arguments: &str) -> Step {
+    Step::Called { tool: cut(tool, 120), arguments: cut(arguments, MOST_CALL) }
+}
+
+fn error(what: Option<&str>) -> Vec<Step> {
+    what.map(|what| Step::Error { text: cut(what, MOST_CALL) }).into_iter().collect()
+}
+
+fn result(failed: bool, what: &str) -> Step {
+    let what = what.trim_end();
+    let total = what.lines().count();
+    let mut kept: Vec<&str> = what.lines().take(RESULT_LINES).collect();
+    let more = total.saturating_sub(kept.len());
+    let note = format!("… {more} more lines");
+    if more > 0 {
+        kept.push(&note);
+    }
+    Step::Result { failed, text: cut(&kept.join("\n"), RESULT_CHARS) }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    shown(&clipped(text, most)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(format: OutputFormat, output: &str) -> Vec<String> {
+        let mut transcript = Transcript::new(format);
+        let mut all: Vec<Step> = output.lines().flat_map(|line| transcript.line(line.as_bytes())).collect();
+        all.extend(transcript.finish());
+        all.iter().map(Step::words).collect()
+    }
+
+    /// Recorded output of every command tells the same story.
+    #[test]
+    fn every_format_shows_the_call_and_its_result() {
+        macro_rules! output {
+            ($name:literal) => {
+                include_str!(concat!("../../../../tests/cli/fixtures/providers/", $name, ".out"))
+            };
+        }
+        for (format, output) in [
+            (OutputFormat::ClaudeStream, output!("claude")),
+            (OutputFormat::CodexJsonl, output!("codex")),
+            (OutputFormat::GeminiStream, output!("gemini")),
+            (OutputFormat::OpencodeJson, output!("opencode")),
+            (OutputFormat::QwenStream, output!("qwen")),
+            (OutputFormat::CopilotJson, output!("copilot")),
+            (OutputFormat::KimiMessages, output!("kimi")),
+        ] {
+            let told = steps(format, output);
+            let calls: Vec<&String> = told.iter().filter(|step| step.starts_with("calls ")).collect();
+            assert!(!calls.is_empty(), "{format:?}: {told:#?}");
+            assert!(told.iter().any(|step| step.starts_with("    ")), "{format:?}: {told:#?}");
+            assert!(told.iter().any(|step| step.starts_with("says ")), "{format:?}: {told:#?}");
+        }
+        let aider = steps(OutputFormat::AiderText, output!("aider"));
+        assert!(aider.iter().any(|line| line.starts_with("Applied edit")), "{aider:?}");
+    }
+
+    #[test]
+    fn hostile_output_is_cut_and_without_control_characters() {
+        let long = "x".repeat(100_000);
+        let line = format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"\\u001b[2J{long}\"}}]}}}}"
+        );
+        let told = steps(OutputFormat::ClaudeStream, &line);
+        assert!(told[0].len() < 5000 && !told[0].contains('\u{1b}'), "{}", told[0].len());
+        let told = steps(OutputFormat::CodexJsonl, "\u{1b}]0;title\u{7} not JSON");
+        assert!(!told[0].contains('\u{1b}') && told[0].contains("not JSON"), "{told:?}");
+        let many = "y\\n".repeat(50);
+        let line = format!("{{\"role\":\"tool\",\"content\":\"{many}\"}}");
+        assert!(steps(OutputFormat::KimiMessages, &line)[0].contains("38 more lines"));
+    }
+}
