@@ -25,6 +25,13 @@ pub struct Leftovers {
     pub lost: Option<String>,
 }
 
+impl Leftovers {
+    /// Everything is committed, and was announced.
+    pub fn is_ready_to_submit(&self) -> bool {
+        self.committed && self.has_checkpoint && self.uncommitted.is_empty()
+    }
+}
+
 /// Looks at the worktree and keeps what is not committed. To be called when nobody works there any more.
 pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
     let snapshot = ctx.read(&Needs::task(task))?;

@@ -169,6 +169,13 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
+impl Ran {
+    /// Whether it ran to a good end and said what was expected.
+    pub fn is_green(&self) -> bool {
+        self.exit == Some(0) && self.found && self.problem.is_none()
+    }
+}
+
 /// What a shell command that liza runs as a check is told.
 pub struct Check<'a> {
     /// On whose board it may not act.

@@ -59,7 +59,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         return Err(super::interruption::failure("while the validation ran; nothing was changed"));
     }
     crash::point("submit.validated");
-    let green = ran.exit == Some(0) && ran.found && ran.problem.is_none();
+    let green = ran.is_green();
     let gates = if green {
         let question = Question { task: Some(task), ..Question::new(Moment::Submit, &first.head) };
         Some(gates::judge(ctx, &question)?)
@@ -89,6 +89,26 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
     ctx.sync()?;
     Ok(ctx.commit(submit)?.done())
+}
+
+/// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.
+pub fn check_validation(ctx: &Context, task: &TaskId) -> Result<shell::Ran> {
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
+    let known = snapshot.board.task(task);
+    let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
+        return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));
+    };
+    let log = ctx.machine.round(task, known.epoch, known.iteration).join("validation-check.log");
+    let timeout = Duration::from_secs(snapshot.board.config().validation_timeout_seconds);
+    Ok(shell::run(&shell::Check {
+        machine: &ctx.machine,
+        command: &plan.validation.command,
+        dir: &path,
+        expect: &plan.validation.expect,
+        timeout,
+        log: &log,
+    }))
 }
 
 /// Lets the rule refuse, with what it would have been told.

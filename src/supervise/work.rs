@@ -41,6 +41,7 @@ impl Runner {
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
+        let mut asked = false;
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
         loop {
@@ -124,6 +125,13 @@ impl Runner {
             let ending = ended.code().map_or(Ending::Crash, |code| self.entry.ending(code));
             // Whoever begins anew knows nothing of what the one before was told.
             again = if ending == Ending::Done { Vec::new() } else { prompt.told };
+            // It was asked for it and said nothing: then liza's own checks decide, however it ended.
+            if asked && let Some(why) = self.submit_for(&assignment, left.as_ref()) {
+                remarks.push(why);
+            }
+            if asked && let Some(over) = self.is_over(&assignment)? {
+                return Ok(over);
+            }
             if let Some(trouble) = self.trouble(&ended, ending, changed) {
                 match self.after_trouble(&assignment, &ended, trouble) {
                     Some(after) => return Ok(after),
@@ -141,7 +149,15 @@ impl Runner {
                     if let Assignment::Plan { wakes } = &assignment {
                         return Ok(self.planned(wakes));
                     }
-                    remarks.extend(self.submit_for(&assignment, left.as_ref()));
+                    if !asked && let Some(ask) = self.ask_to_submit(&assignment, left.as_ref()) {
+                        asked = true;
+                        empty = 0;
+                        remarks.push(ask);
+                        continue;
+                    }
+                    if !asked {
+                        remarks.extend(self.submit_for(&assignment, left.as_ref()));
+                    }
                     if let Some(over) = self.is_over(&assignment)? {
                         return Ok(over);
                     }
@@ -489,14 +505,29 @@ impl Runner {
         self.tell(Event { usage: Some(ended.usage.clone()), ..event });
     }
 
+    /// Work that is committed, announced and green, and was not submitted: the agent may have forgotten it, or may have
+    /// meant it so. It is asked, once.
+    fn ask_to_submit(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
+        let Assignment::Task { task, .. } = assignment else { return None };
+        if !left?.is_ready_to_submit() {
+            return None;
+        }
+        self.as_agent(assignment, &["task", "submit", task.as_str(), "--check"]).ok()?;
+        let text = "committed and green, but not submitted; the agent is asked to submit or to say why not";
+        self.tell(Event::notice(text).task(task));
+        Some(format!(
+            "Your work is committed and its validation passes, but it is not submitted. Submit or say why not: `liza task submit {task}`; if something is missing, \
+             do that first; if you cannot, `liza task block {task} --reason \"…\" --question \"…\"`."
+        ))
+    }
+
     /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
     fn submit_for(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
-        let left = left?;
-        if !(left.committed && left.has_checkpoint && left.uncommitted.is_empty()) {
+        if !left?.is_ready_to_submit() {
             return None;
         }
-        match self.submit_as_agent(assignment, task) {
+        match self.as_agent(assignment, &["task", "submit", task.as_str()]) {
             Ok(()) => {
                 let text = "committed but not submitted; submitted for the agent";
                 self.tell(Event::notice(text).task(task));
@@ -506,14 +537,14 @@ impl Runner {
         }
     }
 
-    /// Submits with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
-    fn submit_as_agent(&self, assignment: &Assignment, task: &TaskId) -> Result<(), String> {
+    /// A command of liza with the agent's environment and nothing more: its validation is a command of the agent's own choosing.
+    fn as_agent(&self, assignment: &Assignment, args: &[&str]) -> Result<(), String> {
         let own = std::collections::BTreeMap::new();
         let env = self.environment(assignment, &own, Path::new("")).map_err(|failure| failure.message)?;
         let output = Program::new(this_program())
             .args(["--json", "--board"])
             .arg(self.ctx.store.address())
-            .args(["task", "submit", task.as_str()])
+            .args(args)
             .dir(self.ctx.root())
             .only_env(env)
             .output()

@@ -9,11 +9,15 @@ use crate::prompt::{Block, Bound};
 
 /// The newest refs with uncommitted work that are named.
 const REFS_NAMED: usize = 5;
+/// The newest commits of this claim that are named.
+const COMMITS_NAMED: usize = 10;
 
 impl Desk<'_> {
     pub(super) fn past(&mut self, task: &Task, epoch: u64) -> Result<()> {
         let told = self.row.past;
         let pick = |block: Block| if told { block } else { Block::none() };
+        let done = if told { self.done(task, epoch)? } else { Block::none() };
+        self.facts.block("done", done);
         self.facts.block("handoff", pick(self.handoff(task)));
         let saved = if told { self.saved(task)? } else { Block::none() };
         self.facts.block("saved", saved);
@@ -22,6 +26,40 @@ impl Desk<'_> {
         self.facts.block("answer", pick(answer(task)));
         self.facts.block("feedback", pick(feedback(task)));
         Ok(())
+    }
+
+    /// What was done on this very claim before this session: the checkpoint, and what was committed since.
+    fn done(&self, task: &Task, epoch: u64) -> Result<Block> {
+        let body = task.body();
+        let attempt = body.attempt().filter(|attempt| attempt.epoch <= epoch && epoch == task.epoch);
+        let (Some(plan), Some(attempt)) = (current_checkpoint(body), attempt) else {
+            return Ok(Block::none());
+        };
+        let mut lines = vec![
+            format!("checkpoint, intent: {}", shown_line(plan.intent.trim())),
+            format!("checkpoint, validation: {}", shown_line(&plan.validation.command)),
+            format!("checkpoint, files: {}", files(&plan.files_to_modify)),
+        ];
+        let query = self.ctx.query()?;
+        let head = query.head_of_branch(&attempt.branch)?;
+        let start = attempt.handout.as_ref().map_or(&attempt.base_commit, |handout| &handout.head);
+        let commits = match &head {
+            Some(head) => query.commits_between(start, head)?,
+            None => Vec::new(),
+        };
+        lines.push(match commits.len() {
+            0 => "committed since: nothing".to_owned(),
+            count => format!("committed since: {}", plural(count, "commit")),
+        });
+        for commit in commits.iter().rev().take(COMMITS_NAMED) {
+            lines.push(format!("  {} {}", commit.id.short(), shown_line(&commit.subject)));
+        }
+        let origin = format!("claim {epoch} on task {}", task.id);
+        Ok(Block::new(
+            &origin,
+            &lines.join("\n"),
+            &Bound::new(8 * KIB, format!("`liza task show {}`", task.id)),
+        ))
     }
 
     /// What the agent before left, unless its work has been handed in since.

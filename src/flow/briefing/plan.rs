@@ -23,7 +23,9 @@ impl Desk<'_> {
         self.facts.block("agents", agents);
         if !self.row.planning {
             // Everything else a template for any role may ask for.
-            for name in ["task", "spec", "outputs", "handoff", "saved", "conflict", "answer", "feedback"] {
+            for name in
+                ["task", "spec", "outputs", "done", "handoff", "saved", "conflict", "answer", "feedback"]
+            {
                 self.facts.block(name, Block::none());
             }
             for name in ["worktree", "branch", "base_commit", "epoch", "iteration"] {

@@ -222,3 +222,41 @@ fn a_missing_command_or_provider_is_said_before_anything_is_claimed() {
     agent_run(&world, &["--role", "coder", "--once"]).exits(2);
     assert!(world.bytes() == before);
 }
+
+/// Announces and commits its work, and ends without a word.
+const FORGETS: &str = r#"
+n=$(ls $OUT/*.prompt 2>/dev/null | wc -l); cp "$LIZA_PROMPT_FILE" "$OUT/$n.prompt"
+if [ $n = 0 ]; then
+  liza task checkpoint t1 --intent "a file says hello" --risks none --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh
+  mkdir -p tests; echo hello > t1.txt; echo "grep -q hello t1.txt" > tests/test_t1.sh; git add -A; git commit -qm "first words"
+  exit 0
+fi
+"#;
+
+#[test]
+fn green_work_is_asked_for_once_before_it_is_submitted() {
+    let world = scripted(&format!("{FORGETS}\nliza task submit t1"));
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
+    assert_eq!(named(&events(&ran), "started").len(), 2, "{}", ran.stdout);
+    let asked = out(&world, "1.prompt");
+    assert!(asked.contains("Submit or say why not: `liza task submit t1`"), "{asked}");
+    // What was done on the claim is known, and no second checkpoint is asked for.
+    for part in
+        ["Your checkpoint is on record", "committed since: 1 commit", "first words", "a file says hello"]
+    {
+        assert!(asked.contains(part), "`{part}` is not in\n{asked}");
+    }
+    assert!(!asked.contains("--intent") && out(&world, "0.prompt").contains("--intent"), "{asked}");
+}
+
+#[test]
+fn work_that_is_never_submitted_is_submitted_by_the_runner() {
+    let world = scripted(FORGETS);
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
+    assert_eq!(named(&events(&ran), "started").len(), 2, "{}", ran.stdout);
+    assert!(ran.stdout.contains("submitted for the agent"), "{}", ran.stdout);
+}

@@ -76,8 +76,10 @@ fn log_follows_a_session_to_its_end() {
     );
     let runner = start(&world, &["--json", "agent", "run", "--role", "coder", "--once"]);
     until("the agent works", || world.home().join("out/up").exists());
-    let now = world.human(&["agent", "log", "coder-1"]).ok().stdout;
-    assert!(now.contains("says    Done.") && now.contains("it goes on"), "{now}");
+    until("its words are kept", || {
+        let now = world.human(&["agent", "log", "coder-1"]).ok().stdout;
+        now.contains("says    Done.") && now.contains("it goes on")
+    });
     let follower = start(&world, &["agent", "log", "t1", "-f"]);
     std::fs::write(world.home().join("out/go"), "").expect("a file");
     let shown = Ran::of(follower.wait_with_output().expect("it ends"));

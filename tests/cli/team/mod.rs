@@ -28,7 +28,7 @@ use crate::support::{HUMAN, Ran, World};
 /// How a well-behaved agent of each role acts; tests put their own words before or instead of it.
 pub const GOOD: &str = r#"
 good_coder() {
-  liza task checkpoint "$LIZA_TASK" --intent "the file of $LIZA_TASK says hello" --risks "none, a new file" \
+  grep -q "Your checkpoint is on record" "$LIZA_PROMPT_FILE" 2>/dev/null || liza task checkpoint "$LIZA_TASK" --intent "the file of $LIZA_TASK says hello" --risks "none, a new file" \
     --validate "cat $LIZA_TASK.txt" --expect hello --file "$LIZA_TASK.txt" --file "tests/test_$LIZA_TASK.sh" || return 1
   mkdir -p tests
   echo hello > "$LIZA_TASK.txt"

@@ -11,11 +11,21 @@ pub struct SubmitArgs {
     /// The task
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: TaskId,
+    /// Only run the validation and say how it ended (exit 7 if it is red); submit nothing
+    #[arg(long)]
+    pub check: bool,
 }
 
 impl OnBoard for SubmitArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let id = &self.id;
+        if self.check {
+            let ran = crate::flow::submit::check_validation(&session.ctx, id)?;
+            let (word, exit) = if ran.is_green() { ("green", DONE) } else { ("red", Class::Gate.exit()) };
+            let data =
+                json!({ "task": id, "green": ran.is_green(), "exit": ran.exit, "problem": ran.problem });
+            return Ok(Answer::new(data, format!("the validation of {id} is {word}")).exit(exit));
+        }
         session.seal_request()?;
         not_in_a_former_place(session, id)?;
         crate::flow::recover::before(&session.ctx, id)?;
