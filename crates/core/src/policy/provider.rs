@@ -183,6 +183,9 @@ pub enum OutputFormat {
     CopilotJson,
     KimiMessages,
     AiderText,
+    VibeMessages,
+    /// The messages of the Agent Client Protocol, one per line.
+    AcpJsonl,
 }
 
 /// What an exit code of an agent's command says.
@@ -344,11 +347,13 @@ mod tests {
 
     #[test]
     fn escapes_are_applied_once() {
-        let escape = [("@", "\\@"), ("@@", "(at at)"), ("", "never")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        let escape =
+            [("@", "\\@"), ("@@", "(at at)"), ("", "never")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         let entry = ProviderEntry { escape: escape.into(), ..ProviderEntry::default() };
         assert_eq!(entry.escaped("a@b.org @@ \u{fc}@"), "a\\@b.org (at at) \u{fc}\\@");
         assert_eq!(ProviderEntry::default().escaped("a@b"), "a@b");
-        let own = ProviderEntry { escape_note: Some("Note.".into()), ..ProviderEntry::default() }.over(&entry);
+        let own =
+            ProviderEntry { escape_note: Some("Note.".into()), ..ProviderEntry::default() }.over(&entry);
         assert_eq!((own.escaped("@x"), own.escaped("x")), ("Note.\n\n\\@x".into(), "x".into()));
     }
 

@@ -62,7 +62,8 @@ pub fn invocation(entry: &ProviderEntry, job: &Job) -> Invocation {
     Invocation {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
-        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin).then(|| entry.escaped(&job.prompt).into_bytes()),
+        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin)
+            .then(|| entry.escaped(&job.prompt).into_bytes()),
         env,
         usage_file: names_value(entry, "{usage_file}").then(|| usage_file(job)),
     }
@@ -97,7 +98,10 @@ impl Values {
             ("board_dir", Some(path(&job.board_dir))),
             ("run_dir", Some(path(&job.run_dir))),
             ("session", job.session.clone()),
-            ("max_turns", job.limits.turns.filter(|turns| *turns > 0).map(|turns| (turns + TURNS_TO_SPARE).to_string())),
+            (
+                "max_turns",
+                job.limits.turns.filter(|turns| *turns > 0).map(|turns| (turns + TURNS_TO_SPARE).to_string()),
+            ),
             ("usage_file", Some(path(&usage_file(job)))),
         ])
     }
