@@ -13,4 +13,6 @@ FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume
 
 def scenarios_of(cli, asked):
     """The asked-for scenarios, or all that are meant for this CLI."""
+    if cli == "acpx":
+        return asked or ["work", "reject-and-fix", "at-and-shell"]  # It continues no session; logins are its agents' own.
     return asked or (list(SCENARIOS) if cli in MAIN else FOR_OTHERS)

@@ -7,6 +7,8 @@ from .world import README_MARK
 
 ESCAPE_NOTE = ("In these instructions a backslash before an at sign is not part of the text: "
                "leave it out wherever you use that text.")
+ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
+           "vibe": ("In these instructions [at] stands for an at sign.", "[at]")}
 
 
 class Scenario(Play):
@@ -54,10 +56,9 @@ class Scenario(Play):
         return found
 
     def as_sent(self, prompt):
-        """Gemini and Qwen expand `@file` in any prompt; liza escapes it, and says so at the start."""
-        if self.world.cli in ("gemini", "qwen") and "@" in prompt:
-            return f"{ESCAPE_NOTE}\n\n" + prompt.replace("@", "\\@")
-        return prompt
+        """Some expand `@file` in any prompt; liza escapes it, and says so at the start."""
+        note, escaped = ESCAPES.get(self.world.cli, ("", "@"))
+        return f"{note}\n\n" + prompt.replace("@", escaped) if note and "@" in prompt else prompt
 
     def prompts_arrived(self, requests):
         """Every prompt as liza wrote it is in some request, byte for byte."""
@@ -184,8 +185,8 @@ class Resume(Scenario):
         return found + self.tokens_are_exact(requests)
 
     def tokens_are_exact(self, requests):
-        if self.world.cli == "kimi":
-            return []  # It reports none.
+        if self.world.cli in ("kimi", "vibe"):
+            return []  # They report none.
         counted = self.world.status().get("spent", {}).get("input_tokens", 0)
         least, most = len(self.script.asked) * INPUT_TOKENS, len(requests) * INPUT_TOKENS
         if least <= counted <= most:

@@ -35,13 +35,18 @@ A shell program that greets.
 """
 
 
+AGENT_OF_ACPX = "".join(
+    ["roles:\n"] + [f'  {role}: {{args: [--agent, "opencode acp"]}}\n' for role in ("planner", "coder", "code_reviewer")]
+)
+
+
 class World:
     def __init__(self, root: Path, cache: Path, liza: Path, cli: str, url: str, config: str = ""):
         self.root, self.liza_path, self.cli = root, liza, cli
         self.home, self.repo = root / "home", root / "repo"
         for path in (self.home, self.repo, root / "tmp", root / "bin"):
             path.mkdir(parents=True)
-        for name in (cli, "node"):
+        for name in (cli, "node", *(["opencode"] if cli == "acpx" else [])):
             (root / "bin" / name).symlink_to(cache / "bin" / name)
         (root / "bin" / "liza").symlink_to(liza)
         system = [path for path in ("/usr/local/bin", "/usr/bin", "/bin") if os.path.isdir(path)]
@@ -77,7 +82,7 @@ gates:
     command: sh tests/run.sh
     on: [submit, merge]
 run: {{window: 2, grace_seconds: 5}}
-{config}""")
+{config}{AGENT_OF_ACPX if self.cli == "acpx" else ""}""")
         # The identity stands in the global file, which some CLIs hide from the commands they run.
         (self.home / ".gitconfig").write_text("[user]\n\tname = Rig\n\temail = rig@example.org\n")
         for words in (["init", "-q", "-b", "main", "."], ["add", "-A"], ["commit", "-q", "-m", "Start"]):
