@@ -63,18 +63,43 @@ pub fn register_running(
     for id in numbered_ids(role) {
         let free = match snapshot.board.agent(&id) {
             None => true,
-            // Whoever was registered by hand is somebody's, though no runner is on record.
-            Some(agent) => {
-                agent.has(role)
-                    && agent.runner.is_some()
-                    && !ctx.machine.is_running(&id, agent.runner.as_ref())
-            }
+            Some(agent) => may_be_run(ctx, role, &id, agent),
         };
         if free && take(&id) {
             return register_once(ctx, &roles, id, Taking::Any, Some(runner));
         }
     }
     Err(Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id"))
+}
+
+/// The agent that a runner would register now, and the board as it would stand then.
+pub fn foreseen(ctx: &Context, board: &Board, role: &Role, id: Option<AgentId>) -> Result<(AgentId, Board)> {
+    let is_free = |id: &AgentId| board.agent(id).is_none_or(|agent| may_be_run(ctx, role, id, agent));
+    let none =
+        || Failure::new(ErrorCode::BusyIds, "no free agent id could be had").hint("choose one with --id");
+    let id = id.or_else(|| numbered_ids(role).find(is_free)).ok_or_else(none)?;
+    let config = ctx.project_config()?;
+    let roles = vec![role.clone()];
+    let register = RegisterAgent {
+        id: id.clone(),
+        grants: Registry::new(&config).grants(&roles),
+        roles,
+        token_hash: String::new(),
+        configured_roles: config.roles.into_keys().collect(),
+        runner: Some(host::this_process()),
+        fresh: false,
+        former_runner_lives: false,
+    };
+    let world = World::default();
+    let call = Call::new(Actor::Human, &ctx.now, &world);
+    let mut then = board.clone();
+    register.change(&mut then, &call);
+    Ok((id, then))
+}
+
+/// Whoever was registered by hand is somebody's, though no runner is on record.
+fn may_be_run(ctx: &Context, role: &Role, id: &AgentId, agent: &crate::board::agent::Agent) -> bool {
+    agent.has(role) && agent.runner.is_some() && !ctx.machine.is_running(id, agent.runner.as_ref())
 }
 
 fn running_already(id: &AgentId) -> Failure {

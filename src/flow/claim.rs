@@ -11,23 +11,8 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     ctx.check_disk()?;
     let snapshot = ctx.read(&Needs::task(task))?;
     ctx.integration_in_place(&snapshot.board)?;
-    let base = integration_head(ctx, &snapshot.board)?;
-    let former_head = former_head(ctx, &snapshot.board, task)?;
-    let worktree_lost = attempt_of(&snapshot.board, task).is_some_and(|attempt| {
-        git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
-    });
-    let owner = host::this_process();
-    let epoch = snapshot.board.task(task).map_or(1, |task| task.epoch + 1);
-    let begin = BeginClaim {
-        worktree_lost,
-        names_taken: names_taken(ctx, task, epoch)?,
-        task: task.clone(),
-        base: base.clone(),
-        former_head,
-        owner: owner.clone(),
-        request: ctx.request.clone(),
-        caps: ctx.caps(&snapshot.board)?,
-    };
+    let begin = beginning(ctx, &snapshot.board, task)?;
+    let (base, owner) = (begin.base.clone(), begin.owner.clone());
     // The request is answered when the worktree is there; a repeat of a finished claim ends here.
     let (begun, intent_id) = match ctx.begin(begin)? {
         Begin::Before { board, outcome } => return Ok((absolute(ctx, outcome), board)),
@@ -54,6 +39,51 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
             Err(failure)
         }
     }
+}
+
+/// The claim of this task as it would be begun now.
+fn beginning(ctx: &Context, board: &Board, task: &TaskId) -> Result<BeginClaim> {
+    let worktree_lost = attempt_of(board, task).is_some_and(|attempt| {
+        git::checkouts::check_sound(&ctx.repo, &ctx.root().join(&attempt.worktree)).is_err()
+    });
+    let epoch = board.task(task).map_or(1, |task| task.epoch + 1);
+    Ok(BeginClaim {
+        worktree_lost,
+        names_taken: names_taken(ctx, task, epoch)?,
+        task: task.clone(),
+        base: integration_head(ctx, board)?,
+        former_head: former_head(ctx, board, task)?,
+        owner: host::this_process(),
+        request: ctx.request.clone(),
+        caps: ctx.caps(board)?,
+    })
+}
+
+/// What a claim would come to, by the same rule and without one.
+pub struct Foreseen {
+    pub epoch: u64,
+    pub iteration: u32,
+    pub worktree: PathBuf,
+    pub branch: String,
+    pub base: CommitId,
+}
+
+/// The body of the task must be loaded.
+pub fn foreseen(ctx: &Context, board: &Board, agent: &AgentId, task: &TaskId) -> Result<Foreseen> {
+    let begin = beginning(ctx, board, task)?;
+    let incarnation = board.agent(agent).map_or(1, |agent| agent.incarnation);
+    let world = World::default();
+    let call = Call::new(Actor::Agent { id: agent.clone(), incarnation }, &ctx.now, &world);
+    let mut then = board.clone();
+    begin.change(&mut then, &call);
+    let iteration = then.task(task).map_or(1, |task| task.iteration);
+    let work = then.rest.intents.iter().rev().find_map(|intent| match &intent.work {
+        Work::Claim(work) if intent.task.as_ref() == Some(task) => Some(work.clone()),
+        _ => None,
+    });
+    let work = work.ok_or_else(|| Failure::new(ErrorCode::BugIntent, "no claim was foreseen"))?;
+    let worktree = ctx.root().join(&work.worktree);
+    Ok(Foreseen { epoch: work.epoch, iteration, worktree, branch: work.branch, base: begin.base })
 }
 
 /// Where the former attempt ended: the head of its branch, or where that was collected, what is kept of it.

@@ -26,6 +26,7 @@ impl Context {
         }
         let checked = crate::policy::gate::check(&config.gates, &config.gating);
         let checked = checked.and_then(|()| crate::policy::spend::check(&config.spend));
+        let checked = checked.and_then(|()| crate::policy::prices::check(&config.prices));
         checked.and_then(|()| config.overseer.check()).map_err(|why| {
             failure!(ErrorCode::UsageConfig, "liza.yaml: {}", shown_line(&why))
                 .hint("mend liza.yaml; nothing was changed")

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::prelude::*;
 use super::runner::{Options, choose};
+use crate::board::Actor;
 use crate::flow::spend::holding;
+use crate::flow::{agents, claim};
 
 /// What a runner sets for its agent.
 const OWN_VARIABLES: [&str; 9] = [
@@ -29,14 +31,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let role = &options.role;
     let chosen = choose(&config, role, options.provider.as_deref())?;
     let installed = crate::host::program(chosen.entry.program());
-    let first = || AgentId::new(&format!("{}-1", role.as_str().replace('_', "-")));
-    let agent = options.id.clone().map_or_else(first, Ok).map_err(|why| Failure::usage(why.to_string()))?;
-    let found = what_next(ctx, role, options.task.as_ref())?;
-    let place = ctx.machine.worktrees().join(match &found {
-        Some(Assignment::Task { task, .. }) => task.to_string(),
-        Some(Assignment::Review { task }) => format!(".review/{task}"),
-        _ => format!(".plan/{agent}"),
-    });
+    let Foreseen { agent, assignment: found, place } = what_next(ctx, options)?;
     let briefed =
         |assignment| brief(ctx, &BriefRequest { role, agent: &agent, assignment, remarks: &[], again: &[] });
     let (prompt_text, sizes, missing) = match found.as_ref().map(briefed).transpose()? {
@@ -48,10 +43,10 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let limits = Limits::of_role(role, role_config);
     let run_dir = ctx.machine.runs();
     let job = Job {
-        prompt: "PROMPT".to_owned(),
+        prompt: prompt_text.clone(),
         prompt_file: run_dir.join("PROMPT.md"),
         common_dir: ctx.repo.common_dir.clone(),
-        git_dir: leftovers::git_dir(ctx, &place),
+        git_dir: git_dir_of(ctx, &place),
         worktree: place.clone(),
         board_dir: ctx.store.address().to_owned(),
         run_dir,
@@ -67,6 +62,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         passed.into_iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
     names.extend(start.env.keys().cloned());
     names.extend(OWN_VARIABLES.map(str::to_owned));
+    names.extend(leftovers::author(ctx, &agent)?.into_iter().map(|(name, _)| name.to_owned()));
     let names: Vec<String> = names.into_iter().collect();
     let work = found.as_ref().map(work_words);
     let data = json!({
@@ -79,8 +75,12 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     });
     let found = if installed.is_some() { "" } else { " (its command is not found on this machine)" };
     let mut text = format!("{role}, played by {}{found}\n", chosen.name);
-    let words = std::iter::once(&start.program).chain(&start.args).map(String::as_str);
+    // The prompt itself stands below.
+    let is_prompt = |word: &&String| !prompt_text.is_empty() && word.contains(prompt_text.trim());
+    let shown = |word: &String| if is_prompt(&word) { "PROMPT".to_owned() } else { word.clone() };
+    let words = std::iter::once(&start.program).chain(&start.args).map(shown);
     text.push_str(&format!("command: {}\n", words.collect::<Vec<_>>().join(" ")));
+    text.push_str(&format!("agent: {agent}\n"));
     text.push_str(&format!("in: {}\n", place.display()));
     text.push_str(&format!("environment: {}\n", names.join(" ")));
     let figure = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
@@ -96,6 +96,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         for (name, bytes) in &sizes {
             text.push_str(&format!("  {name}: {bytes}\n"));
         }
+        text.push_str(&format!("\n{}\n", prompt_text.trim_end()));
     }
     Ok(Explained { data, text })
 }
@@ -111,25 +112,55 @@ fn work_words(assignment: &Assignment) -> String {
     }
 }
 
-/// What an agent of this role would be given now.
-fn what_next(ctx: &Context, role: &Role, only: Option<&TaskId>) -> Result<Option<Assignment>, Failure> {
+/// Who would be started, on what, and where.
+struct Foreseen {
+    agent: AgentId,
+    assignment: Option<Assignment>,
+    place: PathBuf,
+}
+
+/// What an agent of this role would be given now: asked as that agent, on the board as it will be when it is registered.
+fn what_next(ctx: &Context, options: &Options) -> Result<Foreseen, Failure> {
+    let (role, only) = (&options.role, options.task.as_ref());
     let written = ctx.project_config()?.spend;
     let snapshot = ctx.read_with(|board| needed_to_begin(board, &written))?;
-    let board = &snapshot.board;
-    let caps = holding(written, board);
-    let world = ctx.store.surroundings(board)?;
-    let call = Call::new(board.identify(&ctx.credentials)?, &ctx.now, &world);
+    let (agent, board) = agents::foreseen(ctx, &snapshot.board, role, options.id.clone())?;
+    let caps = holding(written, &board);
+    let world = ctx.store.surroundings(&board)?;
+    let incarnation = board.agent(&agent).map_or(0, |agent| agent.incarnation);
+    let call = Call::new(Actor::Agent { id: agent.clone(), incarnation }, &ctx.now, &world);
     let wanted = |task: &Task| {
-        only.is_none_or(|only| only == &task.id) && caps.reached(board, Some(task), None).is_none()
+        only.is_none_or(|only| only == &task.id) && caps.reached(&board, Some(task), Some(&agent)).is_none()
     };
-    if *role == Role::planner() {
-        let wakes = wakes(board, ctx.now.wall);
-        return Ok((!wakes.is_empty()).then_some(Assignment::Plan { wakes }));
+    let worktrees = ctx.machine.worktrees();
+    let (assignment, place) = if *role == Role::planner() {
+        let wakes = wakes(&board, ctx.now.wall);
+        let work = (!wakes.is_empty()).then_some(Assignment::Plan { wakes });
+        (work, worktrees.join(format!(".plan/{agent}")))
+    } else if role.judges() {
+        let task = best_review(&board, &call, role, wanted).map(|task| task.id.clone());
+        let name = task.as_ref().map_or("TASK", TaskId::as_str);
+        let place = worktrees.join(format!(".review/{name}"));
+        (task.map(|task| Assignment::Review { task }), place)
+    } else {
+        let task = best_claim(&board, &call, |task| &task.role == role && wanted(task));
+        match task.map(|task| task.id.clone()) {
+            Some(task) => {
+                let whole = ctx.read(&Needs::task(&task))?.board;
+                let claim = claim::foreseen(ctx, &whole, &agent, &task)?;
+                (Some(Assignment::Task { task, epoch: 0 }), claim.worktree)
+            }
+            None => (None, worktrees.join("TASK")),
+        }
+    };
+    Ok(Foreseen { agent, assignment, place })
+}
+
+/// Where git will keep what belongs to this worktree, if it is not there yet.
+fn git_dir_of(ctx: &Context, place: &Path) -> PathBuf {
+    if place.join(".git").exists() {
+        return leftovers::git_dir(ctx, place);
     }
-    if role.judges() {
-        let task = best_review(board, &call, role, wanted);
-        return Ok(task.map(|task| Assignment::Review { task: task.id.clone() }));
-    }
-    let task = best_claim(board, &call, |task| &task.role == role && wanted(task));
-    Ok(task.map(|task| Assignment::Task { task: task.id.clone(), epoch: 0 }))
+    let name = place.file_name().unwrap_or_default();
+    ctx.repo.common_dir.join("worktrees").join(name)
 }

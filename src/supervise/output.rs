@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::prelude::*;
 use crate::board::caps::Unit;
+use crate::policy::prices::{Prices, price_of};
 
 /// The beginning of an output is kept up to this size, and of the rest at least as much of the end.
 const KEPT: u64 = 16 * 1024 * 1024;
@@ -50,15 +51,38 @@ pub struct Gauge {
     meter: Arc<Mutex<Meter>>,
     /// Printed so far, on both streams.
     bytes: Arc<AtomicU64>,
+    tariff: Arc<Tariff>,
+}
+
+/// What tokens of a session cost, where its provider does not say.
+#[derive(Debug, Default)]
+pub struct Tariff {
+    pub prices: Prices,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    pub provider: String,
+}
+
+impl Tariff {
+    fn priced(&self, mut usage: Usage) -> Usage {
+        let price = || price_of(&self.prices, usage.model.as_deref(), self.model.as_deref(), &self.provider);
+        if usage.cost_usd.is_none()
+            && let Some(price) = price()
+        {
+            usage.cost_usd = Some(price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens));
+        }
+        usage
+    }
 }
 
 impl Gauge {
-    pub fn new(meter: Meter) -> Self {
-        Self { meter: Arc::new(Mutex::new(meter)), bytes: Arc::default() }
+    pub fn new(meter: Meter, tariff: Tariff) -> Self {
+        Self { meter: Arc::new(Mutex::new(meter)), bytes: Arc::default(), tariff: Arc::new(tariff) }
     }
 
     pub fn usage(&self) -> Usage {
-        self.meter.lock().unwrap_or_else(PoisonError::into_inner).usage().clone()
+        let usage = self.meter.lock().unwrap_or_else(PoisonError::into_inner).usage().clone();
+        self.tariff.priced(usage)
     }
 
     /// The counter that whoever reads a stream adds to.
@@ -77,7 +101,7 @@ impl Gauge {
     fn feed(&self, chunk: &[u8]) -> Usage {
         let mut meter = self.meter.lock().unwrap_or_else(PoisonError::into_inner);
         meter.feed(chunk);
-        meter.usage().clone()
+        self.tariff.priced(meter.usage().clone())
     }
 }
 

@@ -522,8 +522,17 @@ pub(super) fn said(failure: &Failure) -> String {
     }
 }
 
-/// A command that is not there would crash three times before anybody is told.
+/// A command that is not there, or cannot do what an agent must, would fail three times before anybody is told.
 pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
+    if let Some(why) = &chosen.entry.unfit {
+        let name = &chosen.name;
+        let text = format!("the provider `{name}` cannot play an agent: {why}");
+        let hint = format!(
+            "name another one in liza.yaml or by --provider (claude, codex, gemini, opencode, qwen, copilot, kimi), or give `{name}` \
+             a `command` of your own there that starts it and then runs `liza task checkpoint` and `liza task submit`"
+        );
+        return Err(Failure::new(ErrorCode::UsageProvider, text).hint(hint));
+    }
     let program = chosen.entry.program();
     if crate::host::program(program).is_some() {
         return Ok(());

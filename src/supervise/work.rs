@@ -8,7 +8,7 @@ mod spending;
 use super::event::ChildAnswer;
 use super::heart::HeartParts;
 use super::ledger::Ledger;
-use super::output::{Bounds, Gauge};
+use super::output::{Bounds, Gauge, Tariff};
 use super::prelude::*;
 use super::runner::{After, Left, Runner, said};
 use super::session::{self, Ended, Files, Frame, Halting, Why, reason, stopping};
@@ -343,6 +343,11 @@ impl Runner {
         };
         let former = job.session.as_ref().and_then(|id| Some((id.clone(), *self.threads.get(id)?)));
         let invocation = invocation(&self.entry, &job);
+        let tariff = Tariff {
+            prices: self.config.prices.clone(),
+            model: job.model.clone(),
+            provider: self.provider.clone(),
+        };
         let env = self.environment(assignment, &invocation.env, &prompt_file)?;
         let board = self.board(None)?;
         let config = board.config();
@@ -382,7 +387,7 @@ impl Runner {
             tx: &self.tx,
             rx: &self.rx,
             sink: &sink,
-            gauge: Gauge::new(Meter::new(&self.entry).going_on(former)),
+            gauge: Gauge::new(Meter::new(&self.entry).going_on(former), tariff),
             halting,
             role: &self.role,
             plain: matches!(

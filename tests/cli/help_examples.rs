@@ -31,6 +31,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza abort", Me::Human, board),
     ("liza agent heartbeat", Me::Coder, board),
     ("liza agent list", Me::Human, board),
+    ("liza agent log", Me::Human, recorded),
     ("liza agent register", Me::Human, board),
     ("liza agent retire", Me::Human, board),
     ("liza agent run", Me::Human, staffed),
@@ -208,6 +209,23 @@ fn idle() -> Stage {
 }
 
 /// One task, and agents that see to it.
+/// A session of a coder has ended.
+fn recorded() -> Stage {
+    let stage = working();
+    let file =
+        |name: &str, text: &str| stage.world.write(&format!(".liza/runs/t1/1-1/coder-1-1.{name}"), text);
+    file("prompt.md", "Do it.");
+    file("out.log", include_str!("fixtures/providers/claude.out"));
+    let about = r#"{"agent":"coder-1","task":"t1","role":"coder","provider":"claude","output":"claude_stream","started":"2026-01-20T15:30:00Z"}"#;
+    file("session.json", about);
+    let usage = r#"{"turns":2,"tool_calls":1,"input_tokens":5510,"output_tokens":180,"cached_tokens":27200,"cost_usd":0.0875,"session":null,"last_tool":"Bash","errors":0}"#;
+    file(
+        "usage.json",
+        &format!("{{\"agent\":\"coder-1\",\"exit\":0,\"seconds\":8,\"usage\":{usage},\"ended\":\"exit 0\"}}"),
+    );
+    stage
+}
+
 fn staffed() -> Stage {
     let world = World::new();
     let stage = Stage { world, coder: HUMAN, reviewer: HUMAN };

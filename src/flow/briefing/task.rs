@@ -10,8 +10,6 @@ impl Desk<'_> {
     pub(super) fn implement(&mut self, id: &TaskId, epoch: u64) -> Result<()> {
         let task = self.task(id)?;
         let body = task.body();
-        self.facts.plain("epoch", &epoch);
-        self.facts.plain("iteration", &u64::from(task.iteration));
         self.facts.optional("planned_role", body.planned_role.as_ref());
         self.place(task, epoch)?;
         self.facts.block("task", sheet(task));
@@ -33,11 +31,17 @@ impl Desk<'_> {
                 .hint("claim it again, or take other work"));
         }
         let Some(attempt) = attempt else {
-            self.facts.optional("worktree", None::<&Quoted>);
-            self.facts.optional("branch", None::<&Quoted>);
-            self.facts.optional("base_commit", None::<&Quoted>);
+            // As the claim will make it.
+            let claim = crate::flow::claim::foreseen(self.ctx, self.board, self.request.agent, &task.id)?;
+            self.facts.plain("epoch", &claim.epoch);
+            self.facts.plain("iteration", &u64::from(claim.iteration));
+            self.facts.plain("worktree", &Quoted::new(&claim.worktree.display().to_string()));
+            self.facts.plain("branch", &Quoted::new(&claim.branch));
+            self.facts.plain("base_commit", &claim.base);
             return Ok(());
         };
+        self.facts.plain("epoch", &epoch);
+        self.facts.plain("iteration", &u64::from(task.iteration));
         let worktree = self.ctx.root().join(&attempt.worktree);
         let shown = Quoted::new(&worktree.display().to_string());
         if !worktree.join(".git").exists() {

@@ -5,6 +5,7 @@ mod circling;
 mod crashing;
 mod descent;
 mod exits;
+mod explained;
 mod failing;
 mod fire;
 mod gated;

@@ -9,7 +9,11 @@ fn a_runner_starts_every_provider_as_its_entry_says_and_reads_what_it_used() {
     std::thread::scope(|scope| {
         let lanes: Vec<_> = EXPECTED
             .chunks(4)
-            .map(|lane| scope.spawn(move || lane.iter().for_each(|expected| one(expected.name))))
+            .map(|lane| {
+                // Aider cannot play an agent.
+                let able = lane.iter().filter(|expected| expected.name != "aider");
+                scope.spawn(move || able.for_each(|expected| one(expected.name)))
+            })
             .collect();
         lanes.into_iter().for_each(|lane| lane.join().expect("every provider of the lane"));
     });

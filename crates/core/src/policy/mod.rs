@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod overseer;
 pub mod plan_check;
 mod prelude;
+pub mod prices;
 pub mod progress;
 pub mod project;
 pub mod provider;

@@ -1,6 +1,7 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
 use super::prelude::*;
+use super::prices::Prices;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
 use super::{
     breaker::BreakerConfig, checklist::Checklists, checklist::RedTeamConfig, overseer::OverseerConfig,
@@ -43,6 +44,9 @@ settings! {
         pub overseer: OverseerConfig,
         pub breaker: BreakerConfig,
         pub spend: SpendConfig,
+        /// What a million tokens of a model cost, for providers that report no cost.
+        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+        pub prices: Prices,
         /// What the git hooks allow.
         pub hooks: HooksConfig,
         pub disk: DiskConfig,

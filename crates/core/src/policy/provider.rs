@@ -41,6 +41,8 @@ sparse_settings! {
         pub crash_exits: Vec<i32>,
         /// What people should know before they use it.
         pub remarks: Vec<String>,
+        /// Why it cannot play an agent, if so. An entry with a command of its own does not have it from its base.
+        pub unfit: Option<String>,
         /// What it says when it fails, by class; those of the base come behind.
         pub errors: Option<ErrorTable>,
         /// What a person types to log in.
@@ -309,6 +311,7 @@ impl ProviderEntry {
             limit_exits: codes(&self.limit_exits, &base.limit_exits),
             crash_exits: codes(&self.crash_exits, &base.crash_exits),
             remarks: or(&self.remarks, &base.remarks),
+            unfit: self.unfit.clone().or_else(|| base.unfit.clone().filter(|_| same_command)),
             errors: match (&self.errors, &base.errors) {
                 (Some(own), Some(base)) => Some(own.before(base)),
                 (own, base) => own.clone().or_else(|| base.clone()),

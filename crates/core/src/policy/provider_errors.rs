@@ -88,7 +88,7 @@ pub fn again_at(said: &str, now: Wall) -> Option<Wall> {
 fn time_in(said: &str) -> Option<Wall> {
     said.match_indices("20").find_map(|(at, _)| {
         let text: String = said[at..].chars().take(19).collect();
-        let zone = said[at..].chars().skip(text.len()).skip_while(|c| *c == '.' || c.is_ascii_digit()).next();
+        let zone = said[at..].chars().skip(19).find(|c| *c != '.' && !c.is_ascii_digit());
         (zone == Some('Z')).then(|| Wall::parse(&format!("{text}Z")))?
     })
 }

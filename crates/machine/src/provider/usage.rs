@@ -23,6 +23,9 @@ pub struct Usage {
     pub cached_tokens: u64,
     pub cost_usd: Option<f64>,
     pub session: Option<String>,
+    /// The model that answers, where the provider names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     pub last_tool: Option<String>,
     /// Names the last call of a tool with its arguments, without telling them; nothing where they are not known.
     #[serde(default)]

@@ -135,6 +135,7 @@ impl Reading for Claude {
             usage.in_session(text(&event, &["session_id"]));
         }
         match kind {
+            "system" => usage.by_model(text(&event, &["model"])),
             "assistant" => self.message(&event, usage),
             "user" => self.answers(&event, usage),
             "result" => self.result(&event, usage),

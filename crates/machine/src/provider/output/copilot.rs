@@ -22,6 +22,7 @@ impl Reading for Copilot {
         match text(&event, &["type"]).unwrap_or_default() {
             "session.start" | "session.resume" => usage.in_session(text(data, &["sessionId"])),
             "assistant.message" => {
+                usage.by_model(text(data, &["model"]));
                 let output = count(data, &["outputTokens"]).unwrap_or(0);
                 let tokens = Tokens { output, ..Tokens::default() };
                 if self.messages.told(text(data, &["messageId"]), tokens, usage) {

@@ -80,6 +80,12 @@ impl Usage {
         }
     }
 
+    pub(super) fn by_model(&mut self, model: Option<&str>) {
+        if let Some(model) = model.filter(|model| !model.is_empty() && model.len() <= LONGEST_NAME) {
+            self.model = Some(model.to_owned());
+        }
+    }
+
     pub(super) fn in_session(&mut self, id: Option<&str>) {
         if let Some(id) = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_NAME) {
             self.session = Some(id.to_owned());

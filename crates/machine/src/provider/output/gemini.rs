@@ -16,7 +16,10 @@ impl Reading for Gemini {
     fn line(&mut self, line: &[u8], usage: &mut Usage) {
         let Some(event) = object(line) else { return };
         match text(&event, &["type"]).unwrap_or_default() {
-            "init" => usage.in_session(text(&event, &["session_id"])),
+            "init" => {
+                usage.in_session(text(&event, &["session_id"]));
+                usage.by_model(text(&event, &["model"]));
+            }
             "message" if text(&event, &["role"]) == Some("assistant") => self.turns.model(usage),
             "tool_use" => {
                 self.turns.model(usage);
