@@ -134,9 +134,12 @@ class Crash(Interrupted):
         """The command that `liza __hold` started for the coder; its worktree is its working directory."""
         killed = []
         for pid in descendants(self.running.process.pid):
-            if "__hold" in command_line(parent(pid)) and os.readlink(f"/proc/{pid}/cwd").endswith("/greet"):
-                os.kill(pid, signal.SIGKILL)
-                killed.append(pid)
+            try:
+                if "__hold" in command_line(parent(pid)) and os.readlink(f"/proc/{pid}/cwd").endswith("/greet"):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+            except OSError:
+                continue
         return killed
 
     def problems(self, run, requests):

@@ -139,3 +139,7 @@ class ToolsDenied(Refused):
             settings = json.loads(path.read_text())
             settings["permissions"] = {"deny": ["Bash(liza *)", "Bash(git *)", "Bash(echo *)", "Read(//**)", "Edit(//**)"]}
             path.write_text(json.dumps(settings))
+
+    def coder(self, session):
+        # An agent that can do nothing tries what it was asked to do first, and stops.
+        return [self.checkpoint(session), self.write(session)]

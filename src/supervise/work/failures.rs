@@ -7,7 +7,7 @@ use super::super::session::Ended;
 use crate::board::breaker::CrashClass;
 use crate::board::rules::RecordCrash;
 use crate::policy::provider::Ending;
-use crate::policy::provider_errors::again_at;
+use crate::policy::provider_errors::{again_at, again_at_hour};
 use crate::text::{clipped, shown_line};
 
 /// How long a provider rests that does not say when its quota is there again.
@@ -72,7 +72,10 @@ impl Runner {
             _ => return None,
         };
         let now = crate::host::now().wall;
-        let until = known.and_then(|(_, line)| again_at(line, now));
+        let until = known.and_then(|(_, line)| {
+            let by_clock = || again_at_hour(line, now, ahead_of_utc());
+            again_at(line, now).or_else(|| by_clock().filter(|_| class == CrashClass::Quota))
+        });
         let lasts = until.is_some_and(|until| until.since(now) > LONGEST_LIMIT);
         let class = if class == CrashClass::RateLimit && lasts { CrashClass::Quota } else { class };
         Some(Trouble { class, line, until })
@@ -198,6 +201,22 @@ impl Runner {
             self.tell(Event::notice(format!("the crash is not on record: {}", said(&failure))));
         }
     }
+}
+
+/// How many seconds the clocks of this machine are ahead of UTC, as the agent command shows them; 0 where that is not known.
+fn ahead_of_utc() -> i64 {
+    let env: Vec<(OsString, OsString)> =
+        ["TZ", "PATH"].into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
+    let Some(date) = crate::host::program("date") else { return 0 };
+    let said = crate::flow::shell::answer_of(&date, &["+%z".to_owned()], &env, Path::new("/"), Duration::from_secs(5));
+    let said = String::from_utf8_lossy(&said.unwrap_or_default()).trim().to_owned();
+    let (sign, digits) = match said.split_at_checked(1) {
+        Some(("-", digits)) => (-1, digits),
+        Some(("+", digits)) => (1, digits),
+        _ => return 0,
+    };
+    let number: i64 = digits.parse().unwrap_or(0);
+    sign * (number / 100 * 3600 + number % 100 * 60)
 }
 
 fn one_line(text: &str) -> String {

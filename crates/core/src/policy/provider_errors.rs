@@ -84,6 +84,47 @@ pub fn again_at(said: &str, now: Wall) -> Option<Wall> {
     (ahead > 0 && ahead.unsigned_abs() <= LONGEST_WAIT).then_some(found)
 }
 
+/// The same for a time of day, as people's clocks show it: `try again at 4:23 AM`, `resets 3pm (UTC)`, `at Nov 19th, 2026 4:23 AM`.
+/// `offset` is how many seconds those clocks are ahead of UTC. The minute named must be over.
+pub fn again_at_hour(said: &str, now: Wall, offset: i64) -> Option<Wall> {
+    let said: String = said.chars().take(LONGEST).collect::<String>().to_lowercase();
+    let offset = if said.contains("(utc)") { 0 } else { offset };
+    let start = ["try again at ", "resets at ", "resets "].iter().find_map(|word| Some(said.find(word)? + word.len()))?;
+    let rest = &said[start..];
+    let (end, afternoon) = [("am", false), ("pm", true)]
+        .iter()
+        .filter_map(|(mark, afternoon)| Some((rest.find(mark)?, *afternoon)))
+        .min()?;
+    let clock = rest[..end].trim_end().rsplit(' ').next()?;
+    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
+    let (hour, minute): (i64, i64) = (hour.parse().ok()?, minute.parse().ok()?);
+    if !(1..=12).contains(&hour) || !(0..60).contains(&minute) {
+        return None;
+    }
+    let in_day = (hour % 12 + if afternoon { 12 } else { 0 }) * 3600 + (minute + 1) * 60;
+    let local = now.0 + offset;
+    let today = local - local.rem_euclid(86_400);
+    let day = match day_before(&rest[..end]) {
+        Some(day) => day,
+        None if today + in_day > local => today,
+        None => today + 86_400,
+    };
+    let found = Wall(day + in_day - offset);
+    let ahead = found.since(now);
+    (ahead > 0 && ahead.unsigned_abs() <= LONGEST_WAIT).then_some(found)
+}
+
+/// The start of a day written as `nov 19th, 2026 4:23 `.
+fn day_before(text: &str) -> Option<i64> {
+    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|word| MONTHS.iter().any(|month| word.starts_with(month)))?;
+    let month = MONTHS.iter().position(|month| words[at].starts_with(month))? + 1;
+    let day: u32 = words.get(at + 1)?.trim_end_matches(char::is_alphabetic).parse().ok()?;
+    let year: u32 = words.get(at + 2)?.parse().ok()?;
+    Some(Wall::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))?.0)
+}
+
 /// `2026-01-05T13:00:00Z`, also with fractions of a second.
 fn time_in(said: &str) -> Option<Wall> {
     said.match_indices("20").find_map(|(at, _)| {
@@ -154,6 +195,21 @@ fn duration(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hour_of_reset_is_the_next_one() {
+        let now = Wall::parse("2026-11-18T04:22:40Z").expect("a time");
+        let later = |said: &str, offset: i64| again_at_hour(said, now, offset).map(|at| at.since(now));
+        assert_eq!(later("or try again at 4:23 AM.", 0), Some(80));
+        assert_eq!(later("or try again at 4:22 AM.", 0), Some(20), "within the minute");
+        assert_eq!(later("try again at 4:21 AM.", 0), Some(86_400 - 40));
+        assert_eq!(later("try again at 5:23 AM.", 3600), Some(80));
+        assert_eq!(later("You've hit your limit \u{b7} resets 5am (UTC)", 7200), Some(37 * 60 + 80));
+        assert_eq!(later("try again at Nov 19th, 2026 12:30 PM.", 0), Some(86_400 + 8 * 3600 + 8 * 60 + 20));
+        for said in ["try again later", "try again at noon", "resets at 99:99 pm", "resets"] {
+            assert_eq!(later(said, 0), None, "{said}");
+        }
+    }
 
     #[test]
     fn first_class_with_a_fitting_pattern_counts() {

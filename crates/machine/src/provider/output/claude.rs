@@ -19,6 +19,8 @@ pub struct Claude {
     answers: Seen,
     /// How many results came so far.
     results: usize,
+    /// When a limit that was reached ends, in seconds since 1970.
+    resets: Option<u64>,
 }
 
 impl Claude {
@@ -96,7 +98,10 @@ impl Claude {
             usage.capped = true;
         } else if subtype.starts_with("error") || at(event, &["is_error"]) == Some(&Value::Bool(true)) {
             let why = text(event, &["result"]).or_else(|| text(event, &["error", "message"]));
-            usage.failed(why.or(Some(subtype)).filter(|why| !why.is_empty()));
+            // Its words name the reset by the hour alone.
+            let resets = self.resets.map(|at| format!(" (resets at {at})")).unwrap_or_default();
+            let why = why.or(Some(subtype)).filter(|why| !why.is_empty()).map(|why| format!("{why}{resets}"));
+            usage.failed(why.as_deref());
         }
     }
 }
@@ -139,6 +144,9 @@ impl Reading for Claude {
             "assistant" => self.message(&event, usage),
             "user" => self.answers(&event, usage),
             "result" => self.result(&event, usage),
+            "rate_limit_event" if text(&event, &["rate_limit_info", "status"]) == Some("rejected") => {
+                self.resets = count(&event, &["rate_limit_info", "resetsAt"]);
+            }
             _ => {}
         }
     }
@@ -183,6 +191,11 @@ mod tests {
         );
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{since}"), None);
         assert_eq!((used.input_tokens, used.output_tokens, used.cost_usd), (30, 7, Some(0.02)), "resumed");
+        let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794974033,"rateLimitType":"five_hour"}}
+{"type":"result","subtype":"success","is_error":true,"num_turns":1,"result":"You've hit your limit · resets 3:53am (UTC)"}"#;
+        let used = measured(OutputFormat::ClaudeStream, limit, None);
+        let said = "You've hit your limit · resets 3:53am (UTC) (resets at 1794974033)";
+        assert_eq!((used.errors, used.last_error.as_deref()), (1, Some(said)));
         let models = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":3,"usage":{"input_tokens":10,"output_tokens":180},"modelUsage":{"big":{"inputTokens":10,"outputTokens":180,"cacheReadInputTokens":27200,"cacheCreationInputTokens":5500,"costUSD":0.08},"small":{"inputTokens":90,"outputTokens":20,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.01}}}"#;
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{models}"), None);
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (5600, 200, 27_200));
