@@ -53,6 +53,11 @@ impl Runner {
             let line = Some(format!("{}: {}", calls(), one_line(last)));
             return Some(Trouble { class: CrashClass::Permission, line, until: None });
         }
+        // Some sandboxes hide from liza what they denied; that liza.yaml asked for it is known.
+        if !crashed && usage.failed_calls == usage.tool_calls && self.is_started_without_liza() {
+            let line = format!("`deny` of the role {} in liza.yaml keeps `liza` from it", self.role);
+            return Some(Trouble { class: CrashClass::Permission, line: Some(line), until: None });
+        }
         // What a tool printed about a login is not the provider's; where no tool was called, all is.
         let own = usage.last_error.iter().filter(|_| crashed || usage.errors > 0);
         let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0);
@@ -79,6 +84,12 @@ impl Runner {
         let lasts = until.is_some_and(|until| until.since(now) > LONGEST_LIMIT);
         let class = if class == CrashClass::RateLimit && lasts { CrashClass::Quota } else { class };
         Some(Trouble { class, line, until })
+    }
+
+    /// Whether its role is denied a kind of tools without which its program cannot run `liza`.
+    fn is_started_without_liza(&self) -> bool {
+        let denied = Registry::new(&self.config).started_without(&self.role, &self.entry);
+        denied.classes.iter().filter_map(|class| self.entry.denial(*class)).any(|denial| denial.without_liza)
     }
 
     /// What follows; nothing, if the agent is to be started again now.

@@ -204,6 +204,11 @@ mod tests {
         }
     }
 
+    /// Whether it is a variable's value and no argument.
+    fn in_set(entry: &ProviderEntry, value: &str) -> bool {
+        entry.set.values().any(|word| word.contains(value))
+    }
+
     fn line(name: &str, job: &Job) -> String {
         let catalog = Catalog::new(&ProjectConfig::default());
         let started = invocation(catalog.entry(name).expect("an entry"), job);
@@ -212,7 +217,7 @@ mod tests {
 
     #[test]
     fn groups_are_left_out_where_there_is_no_value() {
-        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,Task,TodoWrite";
+        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,Task,TodoWrite --disallowedTools=EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
         assert_eq!(
             line("claude", &job()),
             format!("claude -p --output-format stream-json --verbose {tools}")
@@ -220,7 +225,7 @@ mod tests {
         assert_eq!(
             line("claude", &full()),
             format!(
-                "claude -p --output-format stream-json --verbose {tools} --model big --max-turns 50 --resume s-1 --extra /r/.liza/x"
+                "claude -p --output-format stream-json --verbose {tools} --model big --max-turns 55 --resume s-1 --extra /r/.liza/x"
             )
         );
     }
@@ -321,9 +326,9 @@ mod tests {
             for (name, entry) in catalog.usable() {
                 let started = invocation(entry, &job);
                 let count = started.args.iter().filter(|word| word.as_str() == payload).count();
-                let (as_argument, sessions) =
-                    (usize::from(started.stdin.is_none() && name != "aider"), usize::from(name != "aider"));
-                assert_eq!(count, 1 + as_argument + sessions, "{name}: {payload}: {:?}", started.args);
+                let named = |value: &str| usize::from(names_value(entry, value) && !in_set(entry, value));
+                let expected = named("{prompt}") + named("{model}") + named("{session}");
+                assert_eq!(count, expected, "{name}: {payload}: {:?}", started.args);
                 if let Some(stdin) = started.stdin {
                     assert_eq!(stdin, payload.as_bytes(), "{name}");
                 }
