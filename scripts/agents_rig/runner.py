@@ -85,6 +85,7 @@ def record_output(to: Path, cli, scenario, world, cache):
     """The output of the coder's sessions as the CLI wrote it, without paths of this machine."""
     to.mkdir(parents=True, exist_ok=True)
     places = [(world.repo, "/r"), (world.home, "/home/me"), (world.root, "/run"), (cache, "/agents")]
+    places += [(world.liza_path, "/usr/bin/liza"), (str(world.root).replace("/", "-").replace(".", "-"), "-run")]
     for number, prompt in enumerate(world.sessions("coder"), 1):
         for kind in ("out.log", "err.log", "usage.json"):
             source = prompt.with_name(prompt.name.replace("prompt.md", kind))
