@@ -73,6 +73,10 @@ class Script:
         if session is None or not ask.tools:
             return Say("Greeting")
         step = self.play.step(session)
+        if self.world.cli == "vibe" and isinstance(step, Shell):
+            # Its shell has a PATH of its own; an agent then types the path that its prompt names.
+            liza = session.find(r"`liza` is `([^`]+)`")
+            step = Shell(re.sub(r"(^|&& |; )liza ", rf"\1{liza} ", step.command))
         self.asked.append((session, step))
         return self.tool_call(ask, step)
 

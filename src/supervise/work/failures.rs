@@ -219,7 +219,13 @@ fn ahead_of_utc() -> i64 {
     let env: Vec<(OsString, OsString)> =
         ["TZ", "PATH"].into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
     let Some(date) = crate::host::program("date") else { return 0 };
-    let said = crate::flow::shell::answer_of(&date, &["+%z".to_owned()], &env, Path::new("/"), Duration::from_secs(5));
+    let said = crate::flow::shell::answer_of(
+        &date,
+        &["+%z".to_owned()],
+        &env,
+        Path::new("/"),
+        Duration::from_secs(5),
+    );
     let said = String::from_utf8_lossy(&said.unwrap_or_default()).trim().to_owned();
     let (sign, digits) = match said.split_at_checked(1) {
         Some(("-", digits)) => (-1, digits),

@@ -89,7 +89,9 @@ pub fn again_at(said: &str, now: Wall) -> Option<Wall> {
 pub fn again_at_hour(said: &str, now: Wall, offset: i64) -> Option<Wall> {
     let said: String = said.chars().take(LONGEST).collect::<String>().to_lowercase();
     let offset = if said.contains("(utc)") { 0 } else { offset };
-    let start = ["try again at ", "resets at ", "resets "].iter().find_map(|word| Some(said.find(word)? + word.len()))?;
+    let start = ["try again at ", "resets at ", "resets "]
+        .iter()
+        .find_map(|word| Some(said.find(word)? + word.len()))?;
     let rest = &said[start..];
     let (end, afternoon) = [("am", false), ("pm", true)]
         .iter()
@@ -116,7 +118,8 @@ pub fn again_at_hour(said: &str, now: Wall, offset: i64) -> Option<Wall> {
 
 /// The start of a day written as `nov 19th, 2026 4:23 `.
 fn day_before(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     let at = words.iter().position(|word| MONTHS.iter().any(|month| word.starts_with(month)))?;
     let month = MONTHS.iter().position(|month| words[at].starts_with(month))? + 1;

@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(
             names,
             [
-                "acpx", "aider", "amp", "claude", "codex", "command", "copilot", "cursor", "gemini", "kimi", "opencode",
-                "qwen", "vibe"
+                "acpx", "aider", "amp", "claude", "codex", "command", "copilot", "cursor", "gemini", "kimi",
+                "opencode", "qwen", "vibe"
             ]
         );
         let catalog = Catalog::new(&ProjectConfig::default());
