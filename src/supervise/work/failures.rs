@@ -19,6 +19,8 @@ const MOST_WAITS: u32 = 5;
 /// The first of those waits, in pauses after a crash.
 const FIRST_WAIT: u32 = 15;
 const LONGEST_LINE: usize = 300;
+/// So many sessions in a row that changed nothing, and whose last failed call was denied, are enough.
+const DENIED_SESSIONS: u32 = 2;
 
 /// What went wrong with a session.
 pub(super) struct Trouble {
@@ -37,16 +39,17 @@ impl Trouble {
 
 impl Runner {
     /// What was wrong with a session that crashed, or that ended well and came to nothing.
-    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, changed: bool) -> Option<Trouble> {
+    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, empty: u32) -> Option<Trouble> {
         let usage = &ended.usage;
         let table = self.entry.errors.clone().unwrap_or_default();
         let crashed = matches!(ending, Ending::Crash);
-        if !crashed && (ending != Ending::Done || changed) {
+        if !crashed && (ending != Ending::Done || empty == 0) {
             return None;
         }
         let denied = usage.tool_calls > 0 && usage.failed_calls >= usage.tool_calls;
-        let calls = || format!("{} of {0} tool calls failed", usage.tool_calls);
-        if denied
+        let calls = || format!("{} of {} tool calls failed", usage.failed_calls, usage.tool_calls);
+        // Where some work, one that did not may be a slip; the second session in a row that comes to nothing is none.
+        if (denied || usage.failed_calls > 0 && empty >= DENIED_SESSIONS)
             && let Some(last) = usage.last_failure.as_deref()
             && table.class_of(last) == Some(CrashClass::Permission)
         {
@@ -72,7 +75,7 @@ impl Runner {
             _ => return None,
         };
         let now = crate::host::now().wall;
-        let until = known.and_then(|(_, line)| again_at(line, now));
+        let until = known.and_then(|(_, line)| again_at(line, now, crate::host::ahead_of_utc()));
         let lasts = until.is_some_and(|until| until.since(now) > LONGEST_LIMIT);
         let class = if class == CrashClass::RateLimit && lasts { CrashClass::Quota } else { class };
         Some(Trouble { class, line, until })
