@@ -6,7 +6,7 @@ use super::super::runner::{After, Left, Runner, said};
 use super::super::session::Ended;
 use crate::board::breaker::CrashClass;
 use crate::board::rules::RecordCrash;
-use crate::policy::provider::Ending;
+use crate::policy::provider::{Ending, OutputFormat};
 use crate::policy::provider_errors::again_at;
 use crate::text::{clipped, shown_line};
 
@@ -56,9 +56,12 @@ impl Runner {
             let line = Some(format!("{}: {}", calls(), one_line(last)));
             return Some(Trouble { class: CrashClass::Permission, line, until: None });
         }
-        // What a tool printed about a login is not the provider's; where no tool was called, all is.
+        // What a tool printed about a login is not the provider's; where no tool was called, all is. Plain text may be about
+        // anything, so that it counts only after a crash.
         let own = usage.last_error.iter().filter(|_| crashed || usage.errors > 0);
-        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0);
+        let talks =
+            matches!(self.entry.output.unwrap_or_default(), OutputFormat::Text | OutputFormat::AiderText);
+        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
         let candidates: Vec<&String> = own.chain(printed).collect();
         let known = candidates.iter().find_map(|line| Some((table.class_of(line)?, line)));
         let line = match known {
