@@ -485,7 +485,12 @@ fn a_test_engineer_sees_what_is_merged() {
     let told = world.brief_of("test_engineer", "test-engineer-1", &not_claimed("probe")).text;
     has(
         &told,
-        &["in the role test_engineer", "base: merged as", "It is not claimed yet", "liza task submit probe"],
+        &[
+            "in the role test_engineer",
+            "base: merged as",
+            ".worktrees/probe`, on branch `task/probe`",
+            "liza task submit probe",
+        ],
     );
 }
 

@@ -73,7 +73,9 @@ fn the_defaults_are_printed_with_what_holds_them() {
     let (allowed, by, note) = cell(&found, "tool write", "planner");
     assert_eq!((allowed, by.as_str()), (false, "provider"));
     assert!(
-        note.contains("--disallowedTools=") && note.contains(",Edit,MultiEdit,Write,NotebookEdit") && note.contains("shell"),
+        note.contains("--disallowedTools=")
+            && note.contains(",Edit,MultiEdit,Write,NotebookEdit")
+            && note.contains("shell"),
         "{note}"
     );
     let (_, by, note) = cell(&found, "tool write", "code_reviewer");

@@ -6,8 +6,8 @@ use super::super::runner::{After, Left, Runner, said};
 use super::super::session::Ended;
 use crate::board::breaker::CrashClass;
 use crate::board::rules::RecordCrash;
-use crate::policy::provider::Ending;
-use crate::policy::provider_errors::{again_at, again_at_hour};
+use crate::policy::provider::{Ending, OutputFormat};
+use crate::policy::provider_errors::again_at;
 use crate::text::{clipped, shown_line};
 
 /// How long a provider rests that does not say when its quota is there again.
@@ -19,6 +19,8 @@ const MOST_WAITS: u32 = 5;
 /// The first of those waits, in pauses after a crash.
 const FIRST_WAIT: u32 = 15;
 const LONGEST_LINE: usize = 300;
+/// So many sessions in a row that changed nothing, and whose last failed call was denied, are enough.
+const DENIED_SESSIONS: u32 = 2;
 
 /// What went wrong with a session.
 pub(super) struct Trouble {
@@ -37,16 +39,17 @@ impl Trouble {
 
 impl Runner {
     /// What was wrong with a session that crashed, or that ended well and came to nothing.
-    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, changed: bool) -> Option<Trouble> {
+    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, empty: u32) -> Option<Trouble> {
         let usage = &ended.usage;
         let table = self.entry.errors.clone().unwrap_or_default();
         let crashed = matches!(ending, Ending::Crash);
-        if !crashed && (ending != Ending::Done || changed) {
+        if !crashed && (ending != Ending::Done || empty == 0) {
             return None;
         }
         let denied = usage.tool_calls > 0 && usage.failed_calls >= usage.tool_calls;
-        let calls = || format!("{} of {0} tool calls failed", usage.tool_calls);
-        if denied
+        let calls = || format!("{} of {} tool calls failed", usage.failed_calls, usage.tool_calls);
+        // Where some work, one that did not may be a slip; the second session in a row that comes to nothing is none.
+        if (denied || usage.failed_calls > 0 && empty >= DENIED_SESSIONS)
             && let Some(last) = usage.last_failure.as_deref()
             && table.class_of(last) == Some(CrashClass::Permission)
         {
@@ -58,9 +61,12 @@ impl Runner {
             let line = format!("`deny` of the role {} in liza.yaml keeps `liza` from it", self.role);
             return Some(Trouble { class: CrashClass::Permission, line: Some(line), until: None });
         }
-        // What a tool printed about a login is not the provider's; where no tool was called, all is.
+        // What a tool printed about a login is not the provider's; where no tool was called, all is. Plain text may be about
+        // anything, so that it counts only after a crash.
         let own = usage.last_error.iter().filter(|_| crashed || usage.errors > 0);
-        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0);
+        let talks =
+            matches!(self.entry.output.unwrap_or_default(), OutputFormat::Text | OutputFormat::AiderText);
+        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
         let candidates: Vec<&String> = own.chain(printed).collect();
         let known = candidates.iter().find_map(|line| Some((table.class_of(line)?, line)));
         let line = match known {
@@ -77,10 +83,7 @@ impl Runner {
             _ => return None,
         };
         let now = crate::host::now().wall;
-        let until = known.and_then(|(_, line)| {
-            let by_clock = || again_at_hour(line, now, ahead_of_utc());
-            again_at(line, now).or_else(|| by_clock().filter(|_| class == CrashClass::Quota))
-        });
+        let until = known.and_then(|(_, line)| again_at(line, now, crate::host::ahead_of_utc()));
         let lasts = until.is_some_and(|until| until.since(now) > LONGEST_LIMIT);
         let class = if class == CrashClass::RateLimit && lasts { CrashClass::Quota } else { class };
         Some(Trouble { class, line, until })
@@ -212,28 +215,6 @@ impl Runner {
             self.tell(Event::notice(format!("the crash is not on record: {}", said(&failure))));
         }
     }
-}
-
-/// How many seconds the clocks of this machine are ahead of UTC, as the agent command shows them; 0 where that is not known.
-fn ahead_of_utc() -> i64 {
-    let env: Vec<(OsString, OsString)> =
-        ["TZ", "PATH"].into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect();
-    let Some(date) = crate::host::program("date") else { return 0 };
-    let said = crate::flow::shell::answer_of(
-        &date,
-        &["+%z".to_owned()],
-        &env,
-        Path::new("/"),
-        Duration::from_secs(5),
-    );
-    let said = String::from_utf8_lossy(&said.unwrap_or_default()).trim().to_owned();
-    let (sign, digits) = match said.split_at_checked(1) {
-        Some(("-", digits)) => (-1, digits),
-        Some(("+", digits)) => (1, digits),
-        _ => return 0,
-    };
-    let number: i64 = digits.parse().unwrap_or(0);
-    sign * (number / 100 * 3600 + number % 100 * 60)
 }
 
 fn one_line(text: &str) -> String {

@@ -227,6 +227,17 @@ mod tests {
             ("gemini", "Please set an Auth method in your settings.json", "login"),
             ("gemini", "Your quota will reset after 12h. exhausted your capacity", "quota"),
             ("opencode", "AI_LoadAPIKeyError: Anthropic API key is missing.", "login"),
+            (
+                "gemini",
+                "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.",
+                "login",
+            ),
+            (
+                "qwen",
+                "Missing API key for OpenAI-compatible auth. Set settings.security.auth.apiKey",
+                "login",
+            ),
+            ("opencode", "Incorrect API key provided: dummy-key.", "login"),
             ("qwen", "No auth type is selected. Please configure an auth type", "login"),
             ("copilot", "Error: No authentication information found.", "login"),
             ("kimi", "LLM not set, run /login", "login"),
