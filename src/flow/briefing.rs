@@ -157,6 +157,9 @@ impl<'a> Desk<'a> {
         self.facts.plain("project_root", &path(self.ctx.root()));
         self.facts.plain("blackboard", &path(&self.ctx.store.blackboard()));
         self.facts.plain("specs_location", &path(&self.ctx.store.specs_location()));
+        // A shell that an agent command starts may have another PATH than liza.
+        let liza = Some(crate::host::this_program()).filter(|liza| !liza.starts_with("/proc"));
+        self.facts.optional("liza", liza.as_deref().map(path).as_ref());
         self.facts.optional("task_id", self.request.assignment.task());
         let remarks: Vec<&str> = self.request.remarks.iter().map(|remark| remark.trim()).collect();
         let bound = Bound::new(16 * KIB, "`liza log`");

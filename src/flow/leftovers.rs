@@ -103,16 +103,19 @@ pub fn git_dir(ctx: &Context, worktree: &Path) -> PathBuf {
     linked.unwrap_or_else(|| ctx.repo.common_dir.clone())
 }
 
-/// Whom git names as the author where it was never told: the agent itself.
+/// Whom git names as the author: the identity configured for the repository, or the agent where none is configured. It is
+/// always passed on, because some agent commands hide git's settings from the commands they run.
 pub fn author(ctx: &Context, agent: &AgentId) -> Result<Vec<(&'static str, String)>> {
-    if ctx.query()?.identity() != crate::git::Identity::fallback() {
-        return Ok(Vec::new());
-    }
-    let email = format!("{agent}@localhost");
+    let configured = ctx.query()?.identity();
+    let (name, email) = if configured == crate::git::Identity::fallback() {
+        (agent.to_string(), format!("{agent}@localhost"))
+    } else {
+        (configured.name, configured.email)
+    };
     Ok(vec![
-        ("GIT_AUTHOR_NAME", agent.to_string()),
+        ("GIT_AUTHOR_NAME", name.clone()),
         ("GIT_AUTHOR_EMAIL", email.clone()),
-        ("GIT_COMMITTER_NAME", agent.to_string()),
+        ("GIT_COMMITTER_NAME", name),
         ("GIT_COMMITTER_EMAIL", email),
     ])
 }

@@ -17,6 +17,9 @@ use crate::store::files::FileIdentity;
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// So many lines at the end of plain output are looked at for what went wrong.
+const LAST_WORDS: usize = 3;
+
 /// Why a session was over.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Why {
@@ -246,7 +249,8 @@ pub fn run(
     frame.ctx.machine.withdraw_ask(frame.halting.agent.as_str());
     let mut said = Vec::new();
     if frame.plain {
-        said.extend(crate::flow::sessions::last_lines(&frame.files.path("out.log")));
+        let lines = crate::flow::sessions::last_lines(&frame.files.path("out.log"));
+        said.extend(lines.into_iter().rev().take(LAST_WORDS).rev());
     }
     said.extend(crate::flow::sessions::last_lines(&frame.files.path("err.log")));
     Ok(Ended { status, why, usage: gauge.usage(), took: began.elapsed(), said })

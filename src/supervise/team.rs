@@ -429,9 +429,7 @@ impl<'a> TeamRun<'a> {
                         another_task = flight.start.task.replace(task) != flight.start.task;
                     }
                 }
-                if let Some(note) = event.failure.clone() {
-                    self.heed_failure(&agent, &note, &event.text);
-                }
+                let failed = event.failure.clone().map(|note| (note, event.text.clone()));
                 // That runners come and go is not reported.
                 match event.event {
                     Kind::Free => {
@@ -441,6 +439,9 @@ impl<'a> TeamRun<'a> {
                     Kind::Ready | Kind::Stopped => {}
                     Kind::Notice => self.remark(*event),
                     _ => self.tell(*event),
+                }
+                if let Some((note, text)) = failed {
+                    self.heed_failure(&agent, &note, &text);
                 }
                 return another_task;
             }

@@ -132,7 +132,7 @@ impl Runner {
             if asked && let Some(over) = self.is_over(&assignment)? {
                 return Ok(over);
             }
-            if let Some(trouble) = self.trouble(&ended, ending, changed) {
+            if let Some(trouble) = self.trouble(&ended, ending, empty) {
                 match self.after_trouble(&assignment, &ended, trouble) {
                     Some(after) => return Ok(after),
                     None => continue,

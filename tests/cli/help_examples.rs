@@ -216,7 +216,7 @@ fn recorded() -> Stage {
     let file =
         |name: &str, text: &str| stage.world.write(&format!(".liza/runs/t1/1-1/coder-1-1.{name}"), text);
     file("prompt.md", "Do it.");
-    file("out.log", include_str!("fixtures/providers/claude.out"));
+    file("out.log", include_str!("fixtures/sessions/claude.out"));
     let about = r#"{"agent":"coder-1","task":"t1","role":"coder","provider":"claude","output":"claude_stream","started":"2026-01-20T15:30:00Z"}"#;
     file("session.json", about);
     let usage = r#"{"turns":2,"tool_calls":1,"input_tokens":5510,"output_tokens":180,"cached_tokens":27200,"cost_usd":0.0875,"session":null,"last_tool":"Bash","errors":0}"#;

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use liza::board::breaker::CrashClass;
 use liza::policy::ProjectConfig;
 use liza::policy::provider::{Denied, PromptBy, ProviderEntry};
 use liza::policy::team::Limits;
@@ -89,7 +90,7 @@ impl Fake {
             fixture(&format!("{name}.usage")).display(),
             fixture(&format!("{name}.out")).display(),
         );
-        executable(&bin.join(name), &script);
+        executable(&bin.join(if name == "cursor" { "cursor-agent" } else { name }), &script);
         Self { bin, records }
     }
 
@@ -198,7 +199,7 @@ pub(crate) struct Expected {
     pub(crate) last_tool: &'static str,
 }
 
-pub(crate) const EXPECTED: [Expected; 8] = [
+pub(crate) const EXPECTED: [Expected; 12] = [
     Expected {
         name: "claude",
         words: &[
@@ -211,7 +212,7 @@ pub(crate) const EXPECTED: [Expected; 8] = [
             "--model",
             "model-x",
             "--max-turns",
-            "50",
+            "55",
             "--resume",
             "session-0",
             "--of-the-role",
@@ -296,7 +297,7 @@ pub(crate) const EXPECTED: [Expected; 8] = [
             "--model",
             "model-x",
             "--max-session-turns",
-            "50",
+            "55",
             "--resume",
             "session-0",
             "--of-the-role",
@@ -359,6 +360,78 @@ pub(crate) const EXPECTED: [Expected; 8] = [
         session: None,
         last_tool: "edit",
     },
+    Expected {
+        name: "vibe",
+        words: &[
+            "-p",
+            "--output",
+            "streaming",
+            "--auto-approve",
+            "--trust",
+            "--max-turns",
+            "55",
+            "--resume",
+            "session-0",
+            "--of-the-role",
+        ],
+        turns: 3,
+        tool_calls: 2,
+        tokens: (0, 0, 0),
+        cost: None,
+        session: Some("dc788c18-7e56-c89f-8198-42a10d25a81a"),
+        last_tool: "file_system.write_file",
+    },
+    Expected {
+        name: "acpx",
+        words: &[
+            "--format",
+            "json",
+            "--approve-all",
+            "--model",
+            "model-x",
+            "--of-the-role",
+            "exec",
+            "-f",
+            "-",
+        ],
+        turns: 5,
+        tool_calls: 5,
+        tokens: (800, 50, 200),
+        cost: Some(0.0),
+        session: Some("ses_e130a4e65ffeOZnCt2E6NIOSvR"),
+        last_tool: "bash",
+    },
+    // The outputs of these two are written after their documents.
+    Expected {
+        name: "cursor",
+        words: &[
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--force",
+            "--model",
+            "model-x",
+            "--resume",
+            "session-0",
+            "--of-the-role",
+        ],
+        turns: 1,
+        tool_calls: 0,
+        tokens: (0, 0, 0),
+        cost: None,
+        session: Some("c6b62c6f"),
+        last_tool: "",
+    },
+    Expected {
+        name: "amp",
+        words: &["--execute", "--stream-json", "--dangerously-allow-all", "--of-the-role"],
+        turns: 2,
+        tool_calls: 1,
+        tokens: (22, 15, 30),
+        cost: None,
+        session: Some("T-2775dc92"),
+        last_tool: "Bash",
+    },
 ];
 
 fn in_order(words: &[String], wanted: &[&str]) -> bool {
@@ -402,7 +475,7 @@ fn every_provider_is_started_as_it_wants_and_understood() {
         assert!(!env.values().any(|value| value == "canary"), "{name}: {env:?}");
         assert_eq!(env["LIZA_PROMPT_FILE"], job.prompt_file.display().to_string(), "{name}");
         for (variable, value) in &entry.set {
-            assert_eq!(&env[variable], value, "{name}");
+            assert_eq!(env[variable], value.replace("{model}", "model-x"), "{name}");
         }
         let key = key.expect("every provider has a key");
         assert_eq!(env[key], format!("{KEY}-{key}"), "{name}");
@@ -416,8 +489,74 @@ fn every_provider_is_started_as_it_wants_and_understood() {
         };
         assert!(close, "{name}: {:?}", used.cost_usd);
         assert_eq!(used.session.as_deref(), expected.session, "{name}");
-        assert_eq!((used.last_tool.as_deref(), used.errors), (Some(expected.last_tool), 0), "{name}");
+        assert_eq!(
+            (used.last_tool.as_deref(), used.errors),
+            (Some(expected.last_tool).filter(|tool| !tool.is_empty()), 0),
+            "{name}"
+        );
     }
+}
+
+/// What the real programs printed in the scenario `resume` of `scripts/agents`: a session with two calls that ends too early, and
+/// the session that goes on with it. Every answer of the model has 800 tokens of input, 200 from a cache, and 50 of output.
+#[test]
+fn recorded_sessions_are_counted_exactly() {
+    let catalog = Catalog::new(&ProjectConfig::default());
+    let recorded = ["claude", "codex", "gemini", "opencode", "qwen", "kimi"];
+    for name in recorded {
+        let entry = catalog.entry(name).expect("an entry");
+        let mut former = None;
+        let mut session = None;
+        for number in [1, 2] {
+            let path = fixture(&format!("recorded/{name}.{number}.out"));
+            let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let mut meter = Meter::new(entry).going_on(former.take());
+            bytes.chunks(37).for_each(|chunk| meter.feed(chunk));
+            let usage_file = std::fs::read(fixture(&format!("recorded/{name}.{number}.usage"))).ok();
+            meter.finish(usage_file.as_deref());
+            let used = meter.usage().clone();
+            assert_eq!((used.turns, used.tool_calls, used.errors), (3, 2, 0), "{name} {number}: {used:?}");
+            let told = name != "kimi";
+            let tokens = if told { (2400, 150, 600) } else { (0, 0, 0) };
+            let counted = (used.input_tokens, used.output_tokens, used.cached_tokens);
+            assert_eq!(counted, tokens, "{name} {number}: {used:?}");
+            assert!(used.session.is_some() && (number == 1 || used.session == session), "{name}: {used:?}");
+            session = used.session.clone();
+            former = used.session.zip(used.thread);
+        }
+    }
+}
+
+/// What the real programs printed when nobody was logged in, the key was wrong, the quota used up or the context full.
+#[test]
+fn recorded_refusals_have_their_class() {
+    let catalog = Catalog::new(&ProjectConfig::default());
+    let mut looked_at = 0;
+    let dir = fixture("recorded");
+    for file in std::fs::read_dir(&dir).expect("recordings").map(|file| file.expect("a file").path()) {
+        let file_name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        let Some((name, scenario)) = file_name.split_once(".refused-") else { continue };
+        let (scenario, stream) = scenario.split_once('.').expect("a stream");
+        let entry = catalog.entry(name).expect("an entry");
+        let bytes = std::fs::read(&file).expect("a recording");
+        let class = match scenario {
+            "not-logged-in" | "401" => CrashClass::Login,
+            "429" => CrashClass::Quota,
+            _ => CrashClass::Context,
+        };
+        let table = entry.errors.clone().expect("a table");
+        let found = if stream == "err" {
+            String::from_utf8_lossy(&bytes).lines().find_map(|line| table.class_of(line))
+        } else {
+            let mut meter = Meter::new(entry);
+            meter.feed(&bytes);
+            meter.finish(None);
+            table.class_of(meter.usage().last_error.as_deref().unwrap_or_default())
+        };
+        assert_eq!(found, Some(class), "{file_name}");
+        looked_at += 1;
+    }
+    assert!(looked_at >= 10, "{looked_at}");
 }
 
 /// A program whose help mentions these options; whoever asks leaves a trace.
@@ -433,9 +572,18 @@ fn with_fakes(world: &World) -> String {
     format!("{}:/usr/local/bin:/usr/bin:/bin", world.home().join("bin").display())
 }
 
+/// A short patience only where a help never comes: a loaded machine needs its time for the others.
+fn help_ms(world: &World) -> &'static str {
+    if world.home().join("bin/qwen").exists() { "1000" } else { "20000" }
+}
+
 /// The findings, and the agent commands listed.
 fn doctor(world: &World) -> (Vec<serde_json::Value>, serde_json::Value) {
-    let ran = world.json_env(&HUMAN, &["doctor"], &[("PATH", &with_fakes(world))]);
+    let ran = world.json_env(
+        &HUMAN,
+        &["doctor"],
+        &[("PATH", &with_fakes(world)), ("LIZA_TEST_HELP_MS", help_ms(world))],
+    );
     let found = ran.data()["findings"].as_array().expect("findings").clone();
     assert_eq!(ran.exit, i32::from(!found.is_empty()), "{}", ran.stdout);
     (found, ran.data()["providers"].clone())
@@ -511,5 +659,5 @@ fn a_help_that_never_comes_does_not_hold_the_doctor() {
     let (found, _) = doctor(&world);
     let what: Vec<&str> = found.iter().map(|one| one["what"].as_str().expect("text")).collect();
     assert!(found.iter().all(|one| one["code"] == "provider.silent"), "{found:?}");
-    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 5 s"), "{what:?}");
+    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 1 s"), "{what:?}");
 }

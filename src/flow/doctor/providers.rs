@@ -8,8 +8,10 @@ use crate::flow::shell;
 use crate::policy::provider::ProviderEntry;
 use crate::provider::{environment, help};
 
-/// A help text that takes longer asks the network, or for a person.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A help text that takes longer asks the network, or for a person. On a loaded machine some need many seconds.
+fn patience() -> Duration {
+    crate::host::waiting_time("LIZA_TEST_HELP_MS", Duration::from_secs(20))
+}
 
 /// An agent command of the catalog on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -84,7 +86,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
     let common = environment(&ProviderEntry::default(), std::env::vars_os());
     let plain = [("NO_COLOR", "1"), ("TERM", "dumb")].map(|(a, b)| (OsString::from(a), OsString::from(b)));
     let env: Vec<_> = common.into_iter().chain(plain).collect();
-    let text = match shell::answer_of(program, &entry.help, &env, &std::env::temp_dir(), PATIENCE) {
+    let text = match shell::answer_of(program, &entry.help, &env, &std::env::temp_dir(), patience()) {
         Ok(text) if !text.trim_ascii().is_empty() => text,
         other => {
             let why = other.err().unwrap_or_else(|| "it said nothing".to_owned());

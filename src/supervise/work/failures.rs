@@ -6,7 +6,7 @@ use super::super::runner::{After, Left, Runner, said};
 use super::super::session::Ended;
 use crate::board::breaker::CrashClass;
 use crate::board::rules::RecordCrash;
-use crate::policy::provider::Ending;
+use crate::policy::provider::{Ending, OutputFormat};
 use crate::policy::provider_errors::again_at;
 use crate::text::{clipped, shown_line};
 
@@ -19,6 +19,8 @@ const MOST_WAITS: u32 = 5;
 /// The first of those waits, in pauses after a crash.
 const FIRST_WAIT: u32 = 15;
 const LONGEST_LINE: usize = 300;
+/// So many sessions in a row that changed nothing, and whose last failed call was denied, are enough.
+const DENIED_SESSIONS: u32 = 2;
 
 /// What went wrong with a session.
 pub(super) struct Trouble {
@@ -37,25 +39,34 @@ impl Trouble {
 
 impl Runner {
     /// What was wrong with a session that crashed, or that ended well and came to nothing.
-    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, changed: bool) -> Option<Trouble> {
+    pub(super) fn trouble(&self, ended: &Ended, ending: Ending, empty: u32) -> Option<Trouble> {
         let usage = &ended.usage;
         let table = self.entry.errors.clone().unwrap_or_default();
         let crashed = matches!(ending, Ending::Crash);
-        if !crashed && (ending != Ending::Done || changed) {
+        if !crashed && (ending != Ending::Done || empty == 0) {
             return None;
         }
         let denied = usage.tool_calls > 0 && usage.failed_calls >= usage.tool_calls;
-        let calls = || format!("{} of {0} tool calls failed", usage.tool_calls);
-        if denied
+        let calls = || format!("{} of {} tool calls failed", usage.failed_calls, usage.tool_calls);
+        // Where some work, one that did not may be a slip; the second session in a row that comes to nothing is none.
+        if (denied || usage.failed_calls > 0 && empty >= DENIED_SESSIONS)
             && let Some(last) = usage.last_failure.as_deref()
             && table.class_of(last) == Some(CrashClass::Permission)
         {
             let line = Some(format!("{}: {}", calls(), one_line(last)));
             return Some(Trouble { class: CrashClass::Permission, line, until: None });
         }
-        // What a tool printed about a login is not the provider's; where no tool was called, all is.
+        // Some sandboxes hide from liza what they denied; that liza.yaml asked for it is known.
+        if !crashed && usage.failed_calls == usage.tool_calls && self.is_started_without_liza() {
+            let line = format!("`deny` of the role {} in liza.yaml keeps `liza` from it", self.role);
+            return Some(Trouble { class: CrashClass::Permission, line: Some(line), until: None });
+        }
+        // What a tool printed about a login is not the provider's; where no tool was called, all is. Plain text may be about
+        // anything, so that it counts only after a crash.
         let own = usage.last_error.iter().filter(|_| crashed || usage.errors > 0);
-        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0);
+        let talks =
+            matches!(self.entry.output.unwrap_or_default(), OutputFormat::Text | OutputFormat::AiderText);
+        let printed = ended.said.iter().rev().filter(|_| crashed || usage.tool_calls == 0 && !talks);
         let candidates: Vec<&String> = own.chain(printed).collect();
         let known = candidates.iter().find_map(|line| Some((table.class_of(line)?, line)));
         let line = match known {
@@ -72,10 +83,16 @@ impl Runner {
             _ => return None,
         };
         let now = crate::host::now().wall;
-        let until = known.and_then(|(_, line)| again_at(line, now));
+        let until = known.and_then(|(_, line)| again_at(line, now, crate::host::ahead_of_utc()));
         let lasts = until.is_some_and(|until| until.since(now) > LONGEST_LIMIT);
         let class = if class == CrashClass::RateLimit && lasts { CrashClass::Quota } else { class };
         Some(Trouble { class, line, until })
+    }
+
+    /// Whether its role is denied a kind of tools without which its program cannot run `liza`.
+    fn is_started_without_liza(&self) -> bool {
+        let denied = Registry::new(&self.config).started_without(&self.role, &self.entry);
+        denied.classes.iter().filter_map(|class| self.entry.denial(*class)).any(|denial| denial.without_liza)
     }
 
     /// What follows; nothing, if the agent is to be started again now.

@@ -169,3 +169,23 @@ fn resumed_thread_counts_its_tokens_once() {
         "{spent}"
     );
 }
+
+/// As Codex in a read-only sandbox: looking works, `liza` does not.
+const READ_ONLY: &str = r#"
+echo x >> $OUT/sessions
+echo '{"type":"item.completed","item":{"id":"1","type":"command_execution","command":"cat a","aggregated_output":"a","exit_code":0,"status":"completed"}}'
+echo '{"type":"item.completed","item":{"id":"2","type":"command_execution","command":"liza task checkpoint","aggregated_output":"error: cannot use it: Read-only file system","exit_code":1,"status":"failed"}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":1}}'
+"#;
+
+#[test]
+fn partly_denied_tools_stop_the_second_session() {
+    let world = World::new();
+    play(&world, READ_ONLY);
+    played_like(&world, "codex", "");
+    add(&world, "t1");
+    let ran = agent_run(&world, &["--role", "coder", "--once"]).exits(1);
+    assert_eq!(out(&world, "sessions").lines().count(), 2, "{}", ran.stdout);
+    let error = answer(&ran)["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(error.contains("1 of 2 tool calls failed: error: cannot use it: Read-only"), "{error}");
+}

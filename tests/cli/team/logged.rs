@@ -5,7 +5,7 @@ use super::*;
 /// An agent that prints as claude does, and works as the script says.
 fn like_claude(script: &str) -> World {
     let world = World::new();
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fixtures/providers/claude.out");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/fixtures/sessions/claude.out");
     play(&world, &format!("cat '{fixture}'\n{script}"));
     let file = world.home().join("agent.sh");
     world.write(

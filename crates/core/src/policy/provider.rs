@@ -24,6 +24,11 @@ sparse_settings! {
         /// Names of variables of the caller's environment that it gets beside the common ones; `AWS_*` names several.
         /// They come on top of those of the base.
         pub env: Vec<String>,
+        /// What stands in a prompt and what it becomes on the way: for programs that expand `@file` in what they read. A prompt
+        /// in a file is left as it is.
+        pub escape: BTreeMap<String, String>,
+        /// What an agent is told at the start of a prompt in which something was escaped, where the program leaves the escapes in.
+        pub escape_note: Option<String>,
         /// Variables that are set for it, on top of those of the base.
         pub set: BTreeMap<String, String>,
         /// The arguments that make it print its help; without them `liza doctor` does not ask.
@@ -76,6 +81,8 @@ sparse_settings! {
     pub struct Denials {
         /// The arguments that deny tools by name; `{tools}` stands for the names, with commas between.
         pub by_name: Vec<String>,
+        /// Tools that no agent gets, by the provider's names: they leave the worktree, or wait for a later hour.
+        pub always: Vec<String>,
         pub read: Option<Denial>,
         pub write: Option<Denial>,
         pub run: Option<Denial>,
@@ -115,7 +122,12 @@ impl Denied {
     pub fn words(&self, entry: &ProviderEntry) -> Vec<String> {
         let of_classes =
             self.classes.iter().filter_map(|class| entry.denial(*class)).flat_map(|one| &one.tools);
-        let names: Vec<&str> = of_classes.chain(&self.tools).map(String::as_str).collect();
+        let mut names: Vec<&str> = Vec::new();
+        for name in entry.always_denied().iter().chain(of_classes).chain(&self.tools) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
         if names.is_empty() {
             return Vec::new();
         }
@@ -173,6 +185,9 @@ pub enum OutputFormat {
     CopilotJson,
     KimiMessages,
     AiderText,
+    VibeMessages,
+    /// The messages of the Agent Client Protocol, one per line.
+    AcpJsonl,
 }
 
 /// What an exit code of an agent's command says.
@@ -210,6 +225,36 @@ impl ProviderEntry {
         match &self.deny {
             Some(denials) if self.is_told_permissions() => &denials.by_name,
             _ => &[],
+        }
+    }
+
+    /// Tools that no agent gets.
+    fn always_denied(&self) -> &[String] {
+        self.deny.as_ref().map_or(&[], |denials| denials.always.as_slice())
+    }
+
+    /// A prompt as this program must read it, so that the agent understands what was meant: one pass, the longest text first.
+    pub fn escaped(&self, prompt: &str) -> String {
+        let mut from: Vec<(&str, &str)> = self.escape.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        from.retain(|(text, _)| !text.is_empty());
+        from.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let mut done = String::with_capacity(prompt.len());
+        let mut rest = prompt;
+        while let Some(first) = rest.chars().next() {
+            match from.iter().find_map(|(text, into)| Some((into, rest.strip_prefix(text)?))) {
+                Some((into, after)) => {
+                    done.push_str(into);
+                    rest = after;
+                }
+                None => {
+                    done.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
+            }
+        }
+        match &self.escape_note {
+            Some(note) if done != prompt => format!("{note}\n\n{done}"),
+            _ => done,
         }
     }
 
@@ -258,6 +303,8 @@ impl ProviderEntry {
             prompt: self.prompt.or(base.prompt),
             output: self.output.or(base.output),
             env: [base.env.as_slice(), &self.env].concat(),
+            escape: if self.escape.is_empty() { base.escape.clone() } else { self.escape.clone() },
+            escape_note: self.escape_note.clone().or_else(|| base.escape_note.clone()),
             set,
             help: or(&self.help, &base.help),
             unlisted: [base.unlisted.as_slice(), &self.unlisted].concat(),
@@ -299,6 +346,36 @@ mod tests {
         };
         assert_eq!(entry.options(), ["--a", "-c"]);
         assert_eq!(entry.program(), "x");
+    }
+
+    #[test]
+    fn escapes_are_applied_once() {
+        let escape =
+            [("@", "\\@"), ("@@", "(at at)"), ("", "never")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        let entry = ProviderEntry { escape: escape.into(), ..ProviderEntry::default() };
+        assert_eq!(entry.escaped("a@b.org @@ \u{fc}@"), "a\\@b.org (at at) \u{fc}\\@");
+        assert_eq!(ProviderEntry::default().escaped("a@b"), "a@b");
+        let own =
+            ProviderEntry { escape_note: Some("Note.".into()), ..ProviderEntry::default() }.over(&entry);
+        assert_eq!((own.escaped("@x"), own.escaped("x")), ("Note.\n\n\\@x".into(), "x".into()));
+    }
+
+    #[test]
+    fn denied_tools_share_one_option() {
+        let deny = Denials {
+            by_name: vec!["--deny={tools}".into()],
+            always: vec!["Cron".into(), "Web".into()],
+            network: Some(Denial { tools: vec!["Web".into(), "Fetch".into()], ..Denial::default() }),
+            ..Denials::default()
+        };
+        let entry = ProviderEntry {
+            command: vec!["x".into(), "{permissions}".into()],
+            deny: Some(deny),
+            ..ProviderEntry::default()
+        };
+        assert_eq!(Denied::default().words(&entry), ["--deny=Cron,Web"]);
+        let denied = Denied { classes: vec![ToolClass::Network], tools: vec!["Own".into()] };
+        assert_eq!(denied.words(&entry), ["--deny=Cron,Web,Fetch,Own"]);
     }
 
     #[test]

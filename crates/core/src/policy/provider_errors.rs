@@ -73,13 +73,15 @@ fn holds(text: &str, pattern: &str) -> bool {
     any
 }
 
-/// When a provider says it can be asked again: a time, or so long from now. A time of day without a zone is not one.
-pub fn again_at(said: &str, now: Wall) -> Option<Wall> {
+/// When a provider says it can be asked again: a time, or so long from now. A time of day is one of this machine's zone, which
+/// is so many seconds ahead of UTC.
+pub fn again_at(said: &str, now: Wall, ahead_of_utc: i64) -> Option<Wall> {
     let said: String = said.chars().take(LONGEST).collect();
-    let found = time_in(&said).or_else(|| epoch_in(&said)).or_else(|| {
-        let seconds = wait_in(&said.to_lowercase())?;
-        Some(now.plus_seconds(seconds))
-    })?;
+    let lower = said.to_lowercase();
+    let found = time_in(&said)
+        .or_else(|| epoch_in(&said))
+        .or_else(|| wait_in(&lower).map(|seconds| now.plus_seconds(seconds)))
+        .or_else(|| time_of_day_in(&lower, now, ahead_of_utc))?;
     let ahead = found.since(now);
     (ahead > 0 && ahead.unsigned_abs() <= LONGEST_WAIT).then_some(found)
 }
@@ -91,6 +93,52 @@ fn time_in(said: &str) -> Option<Wall> {
         let zone = said[at..].chars().skip(19).find(|c| *c != '.' && !c.is_ascii_digit());
         (zone == Some('Z')).then(|| Wall::parse(&format!("{text}Z")))?
     })
+}
+
+const DAY: i64 = 86_400;
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// `at 4:23 AM`, `resets 3pm`, `at Nov 20th, 2026 4:23 AM`. Without a date, the next time it is so late; the minute that runs
+/// is over in a minute.
+fn time_of_day_in(said: &str, now: Wall, ahead_of_utc: i64) -> Option<Wall> {
+    let words: Vec<&str> =
+        said.split(|c: char| c.is_whitespace() || ",()".contains(c)).filter(|w| !w.is_empty()).collect();
+    let (at, seconds) =
+        (0..words.len()).find_map(|at| Some((at, time_of_day(words[at], words.get(at + 1))?)))?;
+    if let Some(midnight) = date_before(&words[..at]) {
+        return Some(Wall(midnight.0 + seconds - ahead_of_utc));
+    }
+    let local = now.0 + ahead_of_utc;
+    let then = local - local.rem_euclid(DAY) + seconds;
+    let then = match local - then {
+        late if late < 0 => then,
+        0..60 => then + 60,
+        _ => then + DAY,
+    };
+    Some(Wall(then - ahead_of_utc))
+}
+
+/// Seconds since midnight: `4:23` before `am`, `3pm`.
+fn time_of_day(word: &str, next: Option<&&str>) -> Option<i64> {
+    let half = |text: &str| ["am", "pm"].into_iter().find(|half| text.trim_end_matches('.') == *half);
+    let word = word.trim_end_matches('.');
+    let glued = ["am", "pm"].into_iter().find_map(|half| Some((word.strip_suffix(half)?, half)));
+    let (clock, half) = glued.or_else(|| Some((word, half(next?)?)))?;
+    let (hour, minute) = clock.split_once(':').unwrap_or((clock, "0"));
+    let hour: i64 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    let minute: i64 = minute.parse().ok().filter(|minute| (0..60).contains(minute))?;
+    let hour = hour % 12 + if half == "pm" { 12 } else { 0 };
+    Some(hour * 3600 + minute * 60)
+}
+
+/// Midnight of `nov 20th 2026`, where the words end with a date.
+fn date_before(words: &[&str]) -> Option<Wall> {
+    let [.., month, day, year] = words else { return None };
+    let month = MONTHS.iter().position(|name| month.starts_with(name))? + 1;
+    let day: u32 = day.trim_end_matches(|c: char| c.is_ascii_alphabetic()).parse().ok()?;
+    let year: u32 = year.parse().ok().filter(|year| (2000..3000).contains(year))?;
+    Wall::parse(&format!("{year}-{month:02}-{day:02}T00:00:00Z"))
 }
 
 /// Seconds or milliseconds since 1970, as they stand behind `|` or in JSON.
@@ -174,7 +222,7 @@ mod tests {
     #[test]
     fn time_to_try_again_is_read_from_many_forms() {
         let now = Wall::parse("2026-01-05T12:00:00Z").expect("a time");
-        let later = |said: &str| again_at(said, now).map(|at| at.since(now));
+        let later = |said: &str| again_at(said, now, 0).map(|at| at.since(now));
         assert_eq!(later("try again in 3 days 4 hours 5 minutes."), Some(3 * 86_400 + 4 * 3600 + 300));
         assert_eq!(later("Your quota will reset after 12h34m56s."), Some(12 * 3600 + 34 * 60 + 56));
         assert_eq!(later("Please try again in 6m0s."), Some(360));
@@ -184,7 +232,12 @@ mod tests {
         assert_eq!(later("usage limit reached|1767618000"), Some(3600));
         assert_eq!(later("reset_at 2026-01-05T13:00:00.123Z"), Some(3600));
         assert_eq!(later("resets 2020-01-05T13:00:00Z"), None, "it is past");
-        assert_eq!(later("resets 3pm (Europe/Berlin)"), None);
+        assert_eq!(later("resets 3pm (Europe/Berlin)"), Some(3 * 3600));
+        assert_eq!(later("or try again at 4:23 AM."), Some(16 * 3600 + 23 * 60));
+        assert_eq!(later("try again at Jan 7th, 2026 1:05 PM."), Some(2 * 86_400 + 3900));
+        assert_eq!(later("try again at 12:00 PM."), Some(60), "the minute that runs");
+        assert_eq!(again_at("resets 3pm", now, 3600).map(|at| at.since(now)), Some(2 * 3600));
+        assert_eq!(later("at 13:99 pm, Foo 99th, 2026 77 am"), None);
         assert_eq!(later("in 99999999999999999999 days"), None);
         assert_eq!(later("error in the request"), None);
     }

@@ -12,6 +12,20 @@ pub fn now() -> Stamp {
     shifted(Stamp { wall, monotonic: monotonic(), boot: boot_id().to_owned() })
 }
 
+/// How many seconds the zone of this machine is ahead of UTC, as the program `date` says; 0 where it cannot be asked.
+pub fn ahead_of_utc() -> i64 {
+    let said =
+        super::Program::new("date").arg("+%z").output().map(|output| output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let (sign, digits) = match said.trim().split_at_checked(1) {
+        Some(("+", digits)) => (1, digits),
+        Some(("-", digits)) => (-1, digits),
+        _ => return 0,
+    };
+    let number: i64 = digits.parse().ok().filter(|_| digits.len() == 4).unwrap_or(0);
+    sign * (number / 100 * 3600 + number % 100 * 60)
+}
+
 fn monotonic() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);

@@ -10,7 +10,7 @@ mod process;
 mod random;
 mod spawn;
 
-pub use clock::{now, waiting_time};
+pub use clock::{ahead_of_utc, now, waiting_time};
 pub use filesystem::{network_file_system, room, unwritten};
 pub use parallel::for_each;
 pub use process::{

@@ -183,12 +183,15 @@ mod tests {
         let names: Vec<&str> = entries.keys().map(String::as_str).collect();
         assert_eq!(
             names,
-            ["aider", "claude", "codex", "command", "copilot", "gemini", "kimi", "opencode", "qwen"]
+            [
+                "acpx", "aider", "amp", "claude", "codex", "command", "copilot", "cursor", "gemini", "kimi",
+                "opencode", "qwen", "vibe"
+            ]
         );
         let catalog = Catalog::new(&ProjectConfig::default());
         for name in names.into_iter().filter(|name| *name != "command") {
             let entry = catalog.entry(name).expect("an entry");
-            assert_eq!(entry.program(), name);
+            assert_eq!(entry.program(), if name == "cursor" { "cursor-agent" } else { name });
             assert!(!entry.help.is_empty() && !entry.options().is_empty(), "{name}");
             let prompt = entry.prompt.unwrap_or_default();
             assert_eq!(words(entry).contains(&"{prompt}"), prompt == PromptBy::Argument, "{name}");
@@ -224,6 +227,17 @@ mod tests {
             ("gemini", "Please set an Auth method in your settings.json", "login"),
             ("gemini", "Your quota will reset after 12h. exhausted your capacity", "quota"),
             ("opencode", "AI_LoadAPIKeyError: Anthropic API key is missing.", "login"),
+            (
+                "gemini",
+                "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.",
+                "login",
+            ),
+            (
+                "qwen",
+                "Missing API key for OpenAI-compatible auth. Set settings.security.auth.apiKey",
+                "login",
+            ),
+            ("opencode", "Incorrect API key provided: dummy-key.", "login"),
             ("qwen", "No auth type is selected. Please configure an auth type", "login"),
             ("copilot", "Error: No authentication information found.", "login"),
             ("kimi", "LLM not set, run /login", "login"),
@@ -311,7 +325,7 @@ mod tests {
         let why = catalog.entry("d").expect_err("no base");
         assert!(why.message.contains("`nobody`") && why.hint.contains("claude"), "{why:?}");
         assert!(catalog.entry("claude").is_ok());
-        assert_eq!(catalog.names().count(), 14);
+        assert_eq!(catalog.names().count(), 18);
     }
 
     #[test]

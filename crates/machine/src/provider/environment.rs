@@ -105,7 +105,7 @@ mod tests {
             assert!(names(entry, &CANARIES).is_empty(), "{name}: {:?}", names(entry, &CANARIES));
             looked_at += 1;
         }
-        assert_eq!(looked_at, 8);
+        assert_eq!(looked_at, 12);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::policy::team::Limits;
 /// Linux takes no argument of more than 128 KiB; other systems take less in all.
 const LONGEST_ARGUMENT: usize = 96 * 1024;
 
+/// How many turns a program gets beyond liza's own limit: it must still be there to read that it should hand over.
+const TURNS_TO_SPARE: u64 = 5;
+
 /// What is to be done, and where.
 #[derive(Debug)]
 pub struct Job {
@@ -59,7 +62,8 @@ pub fn invocation(entry: &ProviderEntry, job: &Job) -> Invocation {
     Invocation {
         program: words.next().unwrap_or_default(),
         args: words.collect(),
-        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin).then(|| job.prompt.clone().into_bytes()),
+        stdin: (entry.prompt.unwrap_or_default() == PromptBy::Stdin)
+            .then(|| entry.escaped(&job.prompt).into_bytes()),
         env,
         usage_file: names_value(entry, "{usage_file}").then(|| usage_file(job)),
     }
@@ -94,7 +98,10 @@ impl Values {
             ("board_dir", Some(path(&job.board_dir))),
             ("run_dir", Some(path(&job.run_dir))),
             ("session", job.session.clone()),
-            ("max_turns", job.limits.turns.filter(|turns| *turns > 0).map(|turns| turns.to_string())),
+            (
+                "max_turns",
+                job.limits.turns.filter(|turns| *turns > 0).map(|turns| (turns + TURNS_TO_SPARE).to_string()),
+            ),
             ("usage_file", Some(path(&usage_file(job)))),
         ])
     }
@@ -156,12 +163,12 @@ impl Values {
 /// An argument can neither be of any length nor hold the byte that ends it.
 fn prompt_argument(entry: &ProviderEntry, job: &Job) -> String {
     if entry.prompt.unwrap_or_default() == PromptBy::Argument && job.prompt.len() > LONGEST_ARGUMENT {
-        return format!(
+        return entry.escaped(&format!(
             "Your instructions are in the file {}. Read the whole file first, then do what it says.",
             path(&job.prompt_file)
-        );
+        ));
     }
-    job.prompt.replace('\0', "\u{fffd}")
+    entry.escaped(&job.prompt).replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]
@@ -197,6 +204,11 @@ mod tests {
         }
     }
 
+    /// Whether it is a variable's value and no argument.
+    fn in_set(entry: &ProviderEntry, value: &str) -> bool {
+        entry.set.values().any(|word| word.contains(value))
+    }
+
     fn line(name: &str, job: &Job) -> String {
         let catalog = Catalog::new(&ProjectConfig::default());
         let started = invocation(catalog.entry(name).expect("an entry"), job);
@@ -205,7 +217,7 @@ mod tests {
 
     #[test]
     fn groups_are_left_out_where_there_is_no_value() {
-        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,Task,TodoWrite";
+        let tools = "--permission-mode acceptEdits --allowedTools=Bash,BashOutput,KillShell,Read,Edit,MultiEdit,Write,NotebookEdit,Glob,Grep,LS,Task,TodoWrite --disallowedTools=EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
         assert_eq!(
             line("claude", &job()),
             format!("claude -p --output-format stream-json --verbose {tools}")
@@ -213,7 +225,7 @@ mod tests {
         assert_eq!(
             line("claude", &full()),
             format!(
-                "claude -p --output-format stream-json --verbose {tools} --model big --max-turns 50 --resume s-1 --extra /r/.liza/x"
+                "claude -p --output-format stream-json --verbose {tools} --model big --max-turns 55 --resume s-1 --extra /r/.liza/x"
             )
         );
     }
@@ -314,9 +326,9 @@ mod tests {
             for (name, entry) in catalog.usable() {
                 let started = invocation(entry, &job);
                 let count = started.args.iter().filter(|word| word.as_str() == payload).count();
-                let (as_argument, sessions) =
-                    (usize::from(started.stdin.is_none() && name != "aider"), usize::from(name != "aider"));
-                assert_eq!(count, 1 + as_argument + sessions, "{name}: {payload}: {:?}", started.args);
+                let named = |value: &str| usize::from(names_value(entry, value) && !in_set(entry, value));
+                let expected = named("{prompt}") + named("{model}") + named("{session}");
+                assert_eq!(count, expected, "{name}: {payload}: {:?}", started.args);
                 if let Some(stdin) = started.stdin {
                     assert_eq!(stdin, payload.as_bytes(), "{name}");
                 }

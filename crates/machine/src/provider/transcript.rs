@@ -98,6 +98,8 @@ impl Transcript {
             OutputFormat::OpencodeJson => opencode(&event),
             OutputFormat::CopilotJson => copilot(&event),
             OutputFormat::KimiMessages => kimi(&event),
+            OutputFormat::VibeMessages => vibe(&event),
+            OutputFormat::AcpJsonl => return self.acp(&event),
         };
         self.after_pending(steps)
     }
@@ -156,6 +158,48 @@ impl Transcript {
         steps
     }
 
+    /// The Agent Client Protocol. A call is told when its arguments are there, at the latest with its result.
+    fn acp(&mut self, event: &Value) -> Vec<Step> {
+        let update = at(event, &["params", "update"]).unwrap_or(&Value::Null);
+        let steps = match text(update, &["sessionUpdate"]).unwrap_or_default() {
+            "agent_message_chunk" => {
+                if self.pending.len() < MOST_SAID * 4 {
+                    self.pending.push_str(text(update, &["content", "text"]).unwrap_or_default());
+                }
+                return Vec::new();
+            }
+            "tool_call_update" => {
+                let status = text(update, &["status"]).unwrap_or_default();
+                let id = text(update, &["toolCallId"]);
+                let arguments = at(update, &["rawInput"])
+                    .filter(|input| input.as_object().is_some_and(|map| !map.is_empty()));
+                let ended = ["completed", "failed"].contains(&status);
+                let mut steps = Vec::new();
+                if (arguments.is_some() || ended) && self.is_new(id) {
+                    let tool = text(update, &["kind"]).or_else(|| text(update, &["title"])).unwrap_or("tool");
+                    steps.push(called(tool, &arguments.map(arguments_of).unwrap_or_default()));
+                }
+                if ended && self.is_new(id.map(|id| format!("{id} ended")).as_deref()) {
+                    let exit = count(update, &["rawOutput", "metadata", "exit"]).unwrap_or(0);
+                    let back = text(update, &["rawOutput", "error"])
+                        .or_else(|| text(update, &["rawOutput", "output"]));
+                    let shown =
+                        list(update, &["content"]).iter().find_map(|part| text(part, &["content", "text"]));
+                    steps.push(result(status == "failed" || exit > 0, back.or(shown).unwrap_or_default()));
+                }
+                if steps.is_empty() {
+                    return Vec::new();
+                }
+                steps
+            }
+            _ => match text(event, &["error", "message"]) {
+                Some(why) => error(Some(why)),
+                None => return Vec::new(),
+            },
+        };
+        self.after_pending(steps)
+    }
+
     fn gemini(&mut self, event: &Value) -> Vec<Step> {
         let steps = match text(event, &["type"]).unwrap_or_default() {
             "message" if text(event, &["role"]) == Some("assistant") => {
@@ -182,6 +226,25 @@ impl Transcript {
             _ => return Vec::new(),
         };
         self.after_pending(steps)
+    }
+}
+
+fn vibe(event: &Value) -> Vec<Step> {
+    match text(event, &["type"]).unwrap_or_default() {
+        "message" if text(event, &["role"]) == Some("assistant") => {
+            let parts = list(event, &["content"]).iter();
+            parts.flat_map(|part| said(text(part, &["text"]))).collect()
+        }
+        "effect" => {
+            let arguments = at(event, &["detail", "input"]).map(arguments_of).unwrap_or_default();
+            let failed = at(event, &["state", "display", "success"]) == Some(&Value::Bool(false));
+            let back = text(event, &["state", "error", "message"]);
+            let back = back.or_else(|| text(event, &["state", "outputText"])).unwrap_or_default();
+            let tool = text(event, &["detail", "toolName"]).unwrap_or("tool");
+            vec![called(tool, &arguments), result(failed, back)]
+        }
+        "error" => error(text(event, &["message"]).or_else(|| text(event, &["error", "message"]))),
+        _ => Vec::new(),
     }
 }
 

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::policy::provider::OutputFormat;
 
-    const FORMATS: [OutputFormat; 9] = [
+    const FORMATS: [OutputFormat; 11] = [
         OutputFormat::Text,
         OutputFormat::ClaudeStream,
         OutputFormat::CodexJsonl,
@@ -160,6 +160,8 @@ mod tests {
         OutputFormat::CopilotJson,
         OutputFormat::KimiMessages,
         OutputFormat::AiderText,
+        OutputFormat::VibeMessages,
+        OutputFormat::AcpJsonl,
     ];
 
     fn meter(format: OutputFormat) -> Meter {

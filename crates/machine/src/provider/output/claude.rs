@@ -17,6 +17,10 @@ pub struct Claude {
     messages: Messages,
     calls: Seen,
     answers: Seen,
+    /// How many results came so far.
+    results: usize,
+    /// When a limit that was reached ends, in seconds since 1970.
+    resets: Option<u64>,
 }
 
 impl Claude {
@@ -73,22 +77,31 @@ impl Claude {
             usage.turns = turns;
         }
         let of_session = at(event, &["usage"]).map(|told| self.tokens(told)).unwrap_or_default();
-        let by_model = by_model(event);
-        // The figures by model hold those of helpers as well, which `usage` leaves out.
-        let sum = if by_model.is_none() { of_session } else { by_model };
+        // The figures by model hold those of helpers as well, which `usage` leaves out. In a resumed session they are sums of
+        // the whole thread; newer versions say beside them what came since the last result.
+        let since = by_model(event, "model_usage_since_last_result");
+        let whole = by_model(event, "modelUsage");
+        let sum = [since, whole, of_session].into_iter().find(|sum| !sum.is_none()).unwrap_or_default();
         match self.cached_within_input {
             true => sum.replace_of_thread(usage),
+            false if !since.is_none() && self.results > 0 => sum.add_to(usage),
             false => sum.replace(usage),
         }
-        if let Some(cost) = money(event, &["total_cost_usd"]) {
-            usage.cost_usd = Some(cost);
+        let cost_since = cost_by_model(event).filter(|_| !since.is_none());
+        if let Some(cost) = cost_since.or_else(|| money(event, &["total_cost_usd"])) {
+            let before = usage.cost_usd.filter(|_| cost_since.is_some() && self.results > 0).unwrap_or(0.0);
+            usage.cost_usd = Some(before + cost);
         }
+        self.results += 1;
         let subtype = text(event, &["subtype"]).unwrap_or_default();
         if subtype.starts_with("error_max") {
             usage.capped = true;
         } else if subtype.starts_with("error") || at(event, &["is_error"]) == Some(&Value::Bool(true)) {
             let why = text(event, &["result"]).or_else(|| text(event, &["error", "message"]));
-            usage.failed(why.or(Some(subtype)).filter(|why| !why.is_empty()));
+            // Its words name the reset by the hour alone.
+            let resets = self.resets.map(|at| format!(" (resets at {at})")).unwrap_or_default();
+            let why = why.or(Some(subtype)).filter(|why| !why.is_empty()).map(|why| format!("{why}{resets}"));
+            usage.failed(why.as_deref());
         }
     }
 }
@@ -102,8 +115,13 @@ pub fn said_by_tool(part: &Value) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn by_model(event: &Value) -> Tokens {
-    let models = at(event, &["modelUsage"]).and_then(Value::as_object);
+fn cost_by_model(event: &Value) -> Option<f64> {
+    let models = at(event, &["model_usage_since_last_result"]).and_then(Value::as_object)?;
+    models.values().map(|model| money(model, &["costUSD"])).sum()
+}
+
+fn by_model(event: &Value, field: &str) -> Tokens {
+    let models = at(event, &[field]).and_then(Value::as_object);
     models.into_iter().flat_map(|models| models.values()).fold(Tokens::default(), |sum, model| {
         let of = |key: &str| count(model, &[key]).unwrap_or(0);
         Tokens {
@@ -126,6 +144,9 @@ impl Reading for Claude {
             "assistant" => self.message(&event, usage),
             "user" => self.answers(&event, usage),
             "result" => self.result(&event, usage),
+            "rate_limit_event" if text(&event, &["rate_limit_info", "status"]) == Some("rejected") => {
+                self.resets = count(&event, &["rate_limit_info", "resetsAt"]);
+            }
             _ => {}
         }
     }
@@ -164,6 +185,17 @@ mod tests {
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{result}"), None);
         assert_eq!((used.turns, used.input_tokens, used.output_tokens), (3, 5510, 180));
         assert_eq!((used.cost_usd, used.errors, used.capped), (Some(0.0875), 0, false));
+        let since = result.replace(
+            "\"usage\"",
+            r#""modelUsage":{"big":{"inputTokens":9000,"outputTokens":900,"costUSD":0.9}},"model_usage_since_last_result":{"big":{"inputTokens":30,"outputTokens":7,"costUSD":0.02}},"usage""#,
+        );
+        let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{since}"), None);
+        assert_eq!((used.input_tokens, used.output_tokens, used.cost_usd), (30, 7, Some(0.02)), "resumed");
+        let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794974033,"rateLimitType":"five_hour"}}
+{"type":"result","subtype":"success","is_error":true,"num_turns":1,"result":"You've hit your limit · resets 3:53am (UTC)"}"#;
+        let used = measured(OutputFormat::ClaudeStream, limit, None);
+        let said = "You've hit your limit · resets 3:53am (UTC) (resets at 1794974033)";
+        assert_eq!((used.errors, used.last_error.as_deref()), (1, Some(said)));
         let models = r#"{"type":"result","subtype":"success","is_error":false,"num_turns":3,"usage":{"input_tokens":10,"output_tokens":180},"modelUsage":{"big":{"inputTokens":10,"outputTokens":180,"cacheReadInputTokens":27200,"cacheCreationInputTokens":5500,"costUSD":0.08},"small":{"inputTokens":90,"outputTokens":20,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.01}}}"#;
         let used = measured(OutputFormat::ClaudeStream, &format!("{CLAUDE}{models}"), None);
         assert_eq!((used.input_tokens, used.output_tokens, used.cached_tokens), (5600, 200, 27_200));

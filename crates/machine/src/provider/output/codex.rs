@@ -28,7 +28,7 @@ impl Codex {
                 (format!("{}.{}", name("server"), name("tool")), at(item, &["arguments"]))
             }
             "agent_message" | "reasoning" => return self.turns.model(usage),
-            "error" => return usage.failed(text(item, &["message"])),
+            // An item is a warning, such as that of a model it does not know; what ends a turn is an event of its own.
             _ => return,
         };
         if self.items.first(text(item, &["id"])) {

@@ -1,5 +1,6 @@
 //! What each kind of output tells: one small reader each. Whatever they do not know, they pass over.
 
+mod acp;
 mod aider;
 mod claude;
 mod codex;
@@ -9,6 +10,7 @@ mod gemini;
 mod kimi;
 mod opencode;
 mod tally;
+mod vibe;
 
 use std::fmt::Debug;
 
@@ -38,6 +40,8 @@ pub fn reader(format: OutputFormat) -> Box<dyn Reading> {
         OutputFormat::CopilotJson => Box::new(copilot::Copilot::default()),
         OutputFormat::KimiMessages => Box::new(kimi::Kimi),
         OutputFormat::AiderText => Box::new(aider::Aider),
+        OutputFormat::VibeMessages => Box::new(vibe::Vibe::default()),
+        OutputFormat::AcpJsonl => Box::new(acp::Acp::default()),
     }
 }
 

@@ -1,0 +1,18 @@
+"""Every scenario, and which CLIs play it."""
+
+from .interruptions import Abort, Context, ContextError, Crash, Pause, Useless
+from .refusals import NotLoggedIn, Quota, ToolsDenied, Unauthorized
+from .scenarios import AtSigns, Plan, Reject, Resume, Work
+
+ALL = [Work, Plan, Reject, Pause, Abort, Crash, Context, ContextError, NotLoggedIn, Unauthorized, Quota, ToolsDenied,
+       Useless, AtSigns, Resume]
+SCENARIOS = {one.name: one for one in ALL}
+MAIN = ("claude", "codex")
+FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume"]
+
+
+def scenarios_of(cli, asked):
+    """The asked-for scenarios, or all that are meant for this CLI."""
+    if cli == "acpx":
+        return asked or ["work", "reject-and-fix", "at-and-shell"]  # It continues no session; logins are its agents' own.
+    return asked or (list(SCENARIOS) if cli in MAIN else FOR_OTHERS)
