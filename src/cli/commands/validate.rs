@@ -24,7 +24,9 @@ impl OnBoard for ValidateArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let (board, whose) = match &self.file {
             None => match session.ctx.store.read(&Needs::Everything)? {
-                Snapshot { warning: Some(warning), .. } if !warning.starts_with(EDITED_BY_HAND) => {
+                Snapshot { warning: Some(warning), version, .. }
+                    if version == u64::from(VERSION) && !warning.starts_with(EDITED_BY_HAND) =>
+                {
                     return Err(Failure::new(ErrorCode::BoardInvalid, warning).hint(
                         "`liza doctor` says what is wrong, `liza doctor --fix` restores the newest board",
                     ));
@@ -35,7 +37,12 @@ impl OnBoard for ValidateArgs {
                     }
                     (snapshot.board, "the board".to_owned())
                 }
-                other => return other_version(&other),
+                other => {
+                    if let Some(warning) = &other.warning {
+                        session.ctx.narrate(warning);
+                    }
+                    return other_version(&other);
+                }
             },
             Some(file) => (read_file(session, file)?, file.clone()),
         };

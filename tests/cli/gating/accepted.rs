@@ -42,7 +42,8 @@ fn forged_cache_entry_counts_for_nothing() {
     world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
     world.liza(&team.reviewer, &["review", "approve", "t1", "--commit", &good]).ok();
     let cache = world.path(".liza/gates/cache");
-    let entries = || -> Vec<_> { std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let entries =
+        || -> Vec<_> { std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let [honest] = &entries()[..] else { panic!("one pass") };
     let mut forged: serde_json::Value = serde_json::from_slice(&std::fs::read(honest).unwrap()).unwrap();
     let bad = world.submitted(&team.two, "t2", "b.sh", "echo BAD\n");
