@@ -7,6 +7,7 @@ mod descent;
 mod exits;
 mod fire;
 mod gated;
+mod hiding;
 mod overseen;
 mod played;
 mod running;

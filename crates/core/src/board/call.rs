@@ -183,7 +183,8 @@ impl Board {
     /// The agent this process belongs to: by its nearest ancestor that is a runner, or by the mark of one.
     fn runner_of(&self, of: &Descent) -> Option<(&AgentId, &Agent)> {
         let marked = |mark: &Mark| {
-            let of_mark = |agent: &Agent| agent.runner.as_ref().is_some_and(|runner| Mark::of(runner) == *mark);
+            let of_mark =
+                |agent: &Agent| agent.runner.as_ref().is_some_and(|runner| Mark::of(runner) == *mark);
             self.rest.agents.iter().find(|(_, agent)| of_mark(agent))
         };
         self.runs_under(&of.ancestors).or_else(|| of.mark.as_ref().and_then(marked))

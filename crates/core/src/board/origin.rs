@@ -34,7 +34,9 @@ impl Hidden {
     pub fn what(self) -> &'static str {
         match self {
             Self::Processes => "the kernel's /proc does not show which processes started this one",
-            Self::Clock => "this process has a clock of its own (a time namespace), or cannot read the boot's name",
+            Self::Clock => {
+                "this process has a clock of its own (a time namespace), or cannot read the boot's name"
+            }
             Self::Locks => "something is mounted over the locks of this board's runners",
         }
     }

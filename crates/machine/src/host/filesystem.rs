@@ -64,7 +64,9 @@ pub fn is_mounted_over(dir: &Path, name: &str) -> bool {
     {
         use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
         let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let Ok(dir) = openat(rustix::fs::CWD, dir, flags | OFlags::DIRECTORY, Mode::empty()) else { return false };
+        let Ok(dir) = openat(rustix::fs::CWD, dir, flags | OFlags::DIRECTORY, Mode::empty()) else {
+            return false;
+        };
         let found = openat2(&dir, name, flags | OFlags::NOFOLLOW, Mode::empty(), ResolveFlags::NO_XDEV);
         matches!(found, Err(rustix::io::Errno::XDEV))
     }

@@ -298,8 +298,7 @@ fn walk_up() -> Option<Ancestry> {
 }
 
 fn is_of_another_user(pid: u32) -> bool {
-    pid_of(pid)
-        .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
+    pid_of(pid).is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
 }
 
 /// Whether that very process still runs. In doubt (another pid namespace, no /proc) it counts as alive.
