@@ -58,10 +58,12 @@ impl Context {
             }
         };
         let machine = Machine::new(&dir, &repo.root);
+        let store = Store::new(dir);
+        super::git_settings::guard(&repo, &store, &machine);
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
-            store: Store::new(dir),
+            store,
             machine,
             credentials,
             claim: claim(caller)?,

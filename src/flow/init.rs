@@ -68,6 +68,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         spec_ref: spec.clone(),
         config: Config::new(&options.integration),
         integration_head: head.clone(),
+        git_settings: Some(super::git_settings::keep_present(ctx)?),
     };
     let board = ctx.store.create(Transition::from(init), &ctx.now)?;
     let made = Made {
@@ -143,6 +144,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         spec_ref: spec.to_owned(),
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
+        git_settings: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);

@@ -70,7 +70,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 25] = [
+const EXAMINATIONS: [Examination; 28] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -80,6 +80,9 @@ const EXAMINATIONS: [Examination; 25] = [
     ("git's records of worktrees", worktrees::half_made),
     ("git's locks", locks::of_git),
     ("the git program and its settings", settings::git),
+    ("settings of git that were accepted", settings::accepted),
+    ("refs that lead to other refs", refs::not_plain),
+    ("refs to missing objects", refs::broken),
     ("work left half done", intents::left_half_done),
     ("the worktrees of tasks", worktrees::of_tasks),
     ("what is below .worktrees", worktrees::of_nobody),

@@ -96,8 +96,11 @@ impl Credentials {
 /// Why what a gate or a git command of liza's started may change nothing, whatever it shows: it runs what a coder wrote,
 /// and could otherwise approve that itself.
 pub fn of_nobody() -> Refusal {
-    refusal!(Code::Identity, "this process was started by a gate or a git hook; it acts for nobody")
-        .hint("tests that use liza do so on a board of their own, in a directory of their own")
+    refusal!(
+        Code::Identity,
+        "this process was started by a gate or by git for liza; it may not change the board"
+    )
+    .hint("tests that use liza do so on a board of their own, in a directory of their own")
 }
 
 /// Why a process whose origin cannot be seen may change nothing, whatever it shows: its clock cannot be compared, and it

@@ -79,10 +79,12 @@ impl<'a> Worktrees<'a> {
     pub fn check_out(&self, path: &Path, commit: &CommitId, say: impl FnOnce()) -> Result<(), WorktreeError> {
         let git = Git::acting(path, "reset").args(["--hard", "--quiet", "--no-recurse-submodules"]);
         git.run_saying(SILENCE, say)?;
-        if Query::open(self.repo)?.has_hook("post-checkout") {
+        if let Some(board) = runs_after_checkout(self.repo)? {
             let nothing = "0".repeat(commit.as_str().len());
             let git = Git::acting(path, "hook").args(["run", "--ignore-missing", "post-checkout", "--"]);
-            git.args([nothing.as_str(), commit.as_str(), "1"]).run()?;
+            let git = git.args([nothing.as_str(), commit.as_str(), "1"]);
+            // What a hook starts acts for nobody.
+            if board.as_os_str().is_empty() { git } else { git.held_for_gate(&board) }.run()?;
         }
         Ok(())
     }
@@ -270,6 +272,14 @@ impl<'a> Worktrees<'a> {
         fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
         Ok(bin)
     }
+}
+
+/// Whether the user's hook runs: where a person accepted it, and for which board nothing of it may act.
+fn runs_after_checkout(repo: &Repo) -> Result<Option<PathBuf>, QueryError> {
+    if super::door::is_guarded(repo) {
+        return Ok(super::door::may_run_hook(repo, "post-checkout"));
+    }
+    Ok(Query::open(repo)?.has_hook("post-checkout").then(PathBuf::new))
 }
 
 fn not_restorable(why: impl Into<String>) -> WorktreeError {
