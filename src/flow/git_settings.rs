@@ -35,6 +35,11 @@ fn accepted_on(machine: &Machine, board: &Board) -> Option<Settings> {
     Some(kept.unwrap_or_default())
 }
 
+/// The name that the record of what is set now has.
+pub fn present_name(ctx: &Context) -> Result<String> {
+    Ok(Settings::of(&ctx.repo)?.record().0)
+}
+
 /// Keeps the record of what is set now, and gives its name.
 pub fn keep_present(ctx: &Context) -> Result<String> {
     let (name, bytes) = Settings::of(&ctx.repo)?.record();

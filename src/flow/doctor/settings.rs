@@ -51,12 +51,9 @@ pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
     if board.rest.git_settings.is_none() {
         let why = "filters, drivers and attributes that an agent sets are used by liza's own git commands";
         let what = "no settings of git were accepted on this board";
-        return Ok(vec![Finding::new(
-            "git.never_accepted",
-            what,
-            why,
-            "`liza doctor --accept-git` accepts them",
-        )]);
+        let remedy = "the settings as they are now are accepted; `liza doctor --accept-git --dry-run` shows them first";
+        let never = Finding::new("git.never_accepted", what, why, remedy);
+        return Ok(vec![never.mended_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
     }
     let changed = crate::flow::git_settings::changed(scene.ctx, board)?;
     Ok(changed.into_iter().map(|name| finding(format!("{name} is not as it was accepted"))).collect())

@@ -103,7 +103,8 @@ fn git_settings(ctx: &Context, board: &Board) -> Result<String> {
     if changed.is_empty() {
         return Ok(format!("as {} accepted them on {}", accepted.by, accepted.time));
     }
-    bail!("not as accepted, and not used by liza: {} (`liza doctor --accept-git`)", changed.join(", "))
+    let names = changed.join(", ");
+    Ok(format!("set since they were accepted, and not used by liza: {names} (`liza doctor --accept-git`)"))
 }
 
 /// The log up to the board's own record: checked as a chain.

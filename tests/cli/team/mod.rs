@@ -8,6 +8,7 @@ mod exits;
 mod fire;
 mod gated;
 mod hiding;
+mod hooked;
 mod overseen;
 mod played;
 mod running;

@@ -122,6 +122,9 @@ impl Board {
                 if let Some(hidden) = of.hidden {
                     return Err(of_hidden_origin(hidden));
                 }
+                if self.is_started_by_git_of_agent(of) {
+                    return Err(of_nobody());
+                }
                 return match self.runner_of(of) {
                     Some((id, agent)) if agent.is_active() => {
                         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
@@ -181,6 +184,14 @@ impl Board {
         }
         Err(refusal!(Code::Identity, "this process was started by an agent and hides which one")
             .hint("run the command as the agent's runner started it"))
+    }
+
+    /// Whether git stands between this process and an agent's runner: anybody may have put the hook or filter there.
+    fn is_started_by_git_of_agent(&self, of: &Descent) -> bool {
+        let is_runner =
+            |process: &Process| self.rest.agents.values().any(|agent| agent.runner.as_ref() == Some(process));
+        let runner = of.ancestors.iter().position(is_runner);
+        runner.zip(of.below_git).is_some_and(|(runner, git)| git < runner)
     }
 
     /// The agent this process belongs to: by its nearest ancestor that is a runner, or by the mark of one.

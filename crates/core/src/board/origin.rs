@@ -7,6 +7,8 @@ use super::agent::Process;
 pub struct Descent {
     /// The nearest first.
     pub ancestors: Vec<Process>,
+    /// How many of these are nearer than the nearest `git` among them: what git started is a hook, a filter or an alias.
+    pub below_git: Option<usize>,
     /// An agent with a living runner that could be an ancestor and cannot be seen from here.
     pub unseen: Option<super::AgentId>,
     /// It was set free by an agent whose runner is gone.
@@ -28,6 +30,8 @@ pub enum Hidden {
     Clock,
     /// The locks by which runners are known.
     Locks,
+    /// All of it, as nothing more can be opened.
+    Unopened,
 }
 
 impl Hidden {
@@ -37,6 +41,7 @@ impl Hidden {
             Self::Clock => {
                 "this process has a clock of its own (a time namespace), or cannot read the boot's name"
             }
+            Self::Unopened => "/proc could not be opened: too many files are open, or memory is short",
             Self::Locks => "something is mounted over the locks of this board's runners",
         }
     }

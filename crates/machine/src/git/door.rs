@@ -57,6 +57,17 @@ pub(super) fn is_guarded(repo: &Repo) -> bool {
     matches!(door_of(repo), Ok(Some(_)))
 }
 
+/// Whether the history of a repository ends where its file `shallow` says: where liza guards it, only if a person accepted
+/// that file.
+pub(super) fn is_cut_off(repo: &Repo) -> bool {
+    repo.common_dir.join("shallow").exists()
+        && match door_of(repo) {
+            Ok(Some(door)) => door.settings.is_accepted(repo, "shallow"),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+}
+
 fn door_of(repo: &Repo) -> Result<Option<Arc<Door>>, GitError> {
     let mut all = known();
     let Some(at) = all.iter_mut().find(|known| known.repo.common_dir == repo.common_dir) else {

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::command::{Git, GitError, lossy};
 use super::commit::{Identity, Signature};
+use super::door;
 use super::refs;
 use super::repo::Repo;
 use crate::board::CommitId;
@@ -75,8 +76,14 @@ impl Query {
     /// Opens exactly this repository. It is opened as if bare, so the main checkout is not even looked at.
     pub fn open(repo: &Repo) -> Result<Self, QueryError> {
         let path = || repo.common_dir.display().to_string();
-        let opened = open_bare(&repo.common_dir)
-            .and_then(|git| Ok(Self { git, objects: objects_alone(&repo.common_dir.join("objects"))? }));
+        let opened = open_bare(&repo.common_dir).and_then(|git| {
+            // History that is cut off ends where an accepted file says so.
+            let objects = match door::is_cut_off(repo) {
+                true => open_bare(&repo.common_dir)?,
+                false => objects_alone(&repo.common_dir.join("objects"))?,
+            };
+            Ok(Self { git, objects })
+        });
         match opened {
             Ok(query) => Ok(query),
             Err(error) if is_unsupported(&error) => {

@@ -187,6 +187,11 @@ pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
 /// Makes a plain ref of one that leads to another, at this commit. The other stays where it is.
 pub fn make_plain(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
+    // Git writes nothing where the file behind a link says the same already.
+    let path = repo.common_dir.join(refname);
+    if path.is_symlink() {
+        std::fs::remove_file(&path).map_err(GitError::io(&path))?;
+    }
     let git = Git::acting(&repo.root, "update-ref").durable().arg("--no-deref").end_of_options();
     git.args([refname, at.as_str()]).run()?;
     Ok(())

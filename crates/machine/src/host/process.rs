@@ -258,6 +258,8 @@ pub struct Ancestry {
     pub processes: Vec<Process>,
     /// The boards whose gates are held by one of them.
     pub gates_of: Vec<PathBuf>,
+    /// How many of them are nearer than the nearest `git`.
+    pub below_git: Option<usize>,
     /// The mark of the runner this process came from, which no namespace hides.
     pub mark: Option<Mark>,
 }
@@ -290,6 +292,9 @@ fn walk_up() -> Option<Ancestry> {
         }
         if parent.is_holder {
             found.gates_of.extend(holds_gate_of(parent.pid));
+        }
+        if parent.is_git && found.below_git.is_none() {
+            found.below_git = Some(found.processes.len());
         }
         found.processes.push(Process { pid: parent.pid, started: parent.started, ..here.clone() });
         child = parent;
@@ -405,6 +410,8 @@ struct Stat {
     ticks: u64,
     /// Whether it shows the name of a holder of a gate.
     is_holder: bool,
+    /// Whether it shows the name of git, which a program gets by being executed.
+    is_git: bool,
 }
 
 impl Stat {
@@ -428,6 +435,7 @@ impl Stat {
         let group = u32::try_from(number()?).ok()?;
         let numbers: Vec<i64> = (5..=21).map_while(|_| number()).collect();
         let at = |field: usize| u64::try_from(*numbers.get(field - 5)?).ok();
+        let name = stat.get(open + 1..close)?;
         Some(Self {
             pid,
             state,
@@ -435,7 +443,8 @@ impl Stat {
             group,
             started: at(21)?,
             ticks: (13..=16).map_while(at).sum(),
-            is_holder: cfg!(target_os = "linux") && stat.get(open + 1..close)? == HOLDER_NAME.to_bytes(),
+            is_holder: cfg!(target_os = "linux") && name == HOLDER_NAME.to_bytes(),
+            is_git: name == b"git" || name.starts_with(b"git-"),
         })
     }
 

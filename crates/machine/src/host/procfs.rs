@@ -44,15 +44,16 @@ pub(super) struct Proc {
 #[cfg(target_os = "linux")]
 impl Proc {
     fn open() -> Result<Self, Hidden> {
-        let dir = directory(CWD, "/proc").ok_or(Hidden::Processes)?;
+        let dir = directory(CWD, "/proc", Hidden::Processes)?;
         let mut buffer = [0; 64];
         // In the /proc of another pid namespace this process has another number, or none.
         let own = link(&dir, "self").ok_or(Hidden::Processes)?;
         if own != this_pid().to_string() {
             return Err(Hidden::Processes);
         }
-        let random = directory(&dir, "sys/kernel/random").ok_or(Hidden::Clock)?;
-        let boot = read_in(&random, "boot_id", &mut buffer).ok().ok_or(Hidden::Clock)?;
+        let random = directory(&dir, "sys/kernel/random", Hidden::Clock)?;
+        let boot =
+            read_in(&random, "boot_id", &mut buffer).map_err(|error| of_error(error, Hidden::Clock))?;
         let boot = std::str::from_utf8(boot).ok().map(|text| text.trim().to_owned());
         let boot = boot.filter(|boot| boot.len() == 36).ok_or(Hidden::Clock)?;
         let pid = link(&dir, "self/ns/pid").ok_or(Hidden::Processes)?;
@@ -84,10 +85,17 @@ impl Proc {
 
 /// A directory of the kernel's own.
 #[cfg(target_os = "linux")]
-fn directory(at: impl rustix::fd::AsFd, name: &str) -> Option<OwnedFd> {
+fn directory(at: impl rustix::fd::AsFd, name: &str, hidden: Hidden) -> Result<OwnedFd, Hidden> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = rustix::fs::openat(at, name, flags, Mode::empty()).ok()?;
-    (rustix::fs::fstatfs(&dir).ok()?.f_type == PROC_MAGIC).then_some(dir)
+    let dir = rustix::fs::openat(at, name, flags, Mode::empty()).map_err(|error| of_error(error, hidden))?;
+    let is_of_kernel = rustix::fs::fstatfs(&dir).is_ok_and(|found| found.f_type == PROC_MAGIC);
+    if is_of_kernel { Ok(dir) } else { Err(hidden) }
+}
+
+/// What an error says about what is hidden.
+#[cfg(target_os = "linux")]
+fn of_error(error: Errno, hidden: Hidden) -> Hidden {
+    if matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) { Hidden::Unopened } else { hidden }
 }
 
 #[cfg(target_os = "linux")]
@@ -95,7 +103,7 @@ fn link(dir: &OwnedFd, name: &str) -> Option<String> {
     rustix::fs::readlinkat(dir, name, Vec::new()).ok()?.into_string().ok()
 }
 
-/// Whether the kernel can open a file without crossing a mount; one call shows it.
+/// A small file in a directory of the kernel's, unless something is mounted over it.
 #[cfg(target_os = "linux")]
 fn read_in<'b>(dir: &OwnedFd, name: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;

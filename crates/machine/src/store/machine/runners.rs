@@ -101,6 +101,7 @@ impl Machine {
             orphan: self.is_orphan(&ancestry.processes),
             hidden: self.has_hidden_locks().then_some(Hidden::Locks),
             mark: ancestry.mark,
+            below_git: ancestry.below_git,
             ancestors: ancestry.processes,
         }
     }
