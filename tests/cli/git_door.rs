@@ -314,3 +314,47 @@ fn grafts_and_replacements_change_no_decision() {
     world.git(&["merge-base", "--is-ancestor", &commit, "refs/heads/integration"]);
     world.sound();
 }
+
+#[test]
+fn changed_review_checkout_takes_no_verdict() {
+    let team = Team::new();
+    let world = &team.world;
+    world.write("other.txt", "other\n");
+    world.commit_all("more");
+    world.human(&["integration", "advance", "main", "--reason", "more"]).ok();
+    let commit = world.submitted(&team.coder, "t1", "a.txt", "evil\n");
+    let checkout = world.json(&team.reviewer, &["review", "claim", "t1"]).ok().data()["checkout"].clone();
+    let checkout = PathBuf::from(checkout.as_str().expect("a path"));
+    let approve = ["review", "approve", "t1", "--commit", &commit, "--summary", "fine"];
+    for (file, text) in [("a.txt", "good\n"), ("other.txt", "another\n")] {
+        write(&checkout, file, text);
+        // Git is told not to look.
+        world.git_in(&checkout, &["update-index", "--assume-unchanged", file]);
+        let error = world.refused(&team.reviewer, &approve, 1, "refused.worktree_dirty");
+        assert!(error["message"].as_str().expect("text").contains(file), "{error}");
+        world.refused(
+            &team.reviewer,
+            &["review", "discuss", "t1", "--commit", &commit, "--reason", "r", "--question", "q"],
+            1,
+            "refused.worktree_dirty",
+        );
+        world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
+    }
+    // What a reviewer's own tests leave beside the files is no obstacle, nor is a file that was only touched.
+    write(&checkout, "built.o", "x");
+    write(&checkout, "a.txt", "evil\n");
+    world.liza(&team.reviewer, &approve).ok();
+}
+
+#[test]
+fn implementer_does_not_merge_own_task() {
+    let world = World::new();
+    let both = world.register_roles(&["coder", "code_reviewer"], "both-1");
+    let reviewer = world.register("code_reviewer", "rev");
+    world.approved(&both, &reviewer, "t1", "a.txt", "a\n");
+    world.tier0(&both, &["merge", "t1"], "tier0.self_approval");
+    assert_eq!(world.status_of("t1"), "APPROVED");
+    world.approved(&both, &reviewer, "t2", "b.txt", "b\n");
+    world.liza(&reviewer, &["merge", "t1"]).ok();
+    world.human(&["merge", "t2"]).ok();
+}

@@ -59,7 +59,11 @@ fn hook_run_by_the_reviewers_own_git_approves_nothing() {
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     agent_run(&world, &["--role", "code_reviewer", "--once"]);
-    assert!(out(&world, "ran").contains("post-index-change"), "the control: git runs it: {}", out(&world, "ran"));
+    assert!(
+        out(&world, "ran").contains("post-index-change"),
+        "the control: git runs it: {}",
+        out(&world, "ran")
+    );
     assert!(out(&world, "said").contains("may not change the board"), "{}", out(&world, "said"));
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
     assert!(!world.state().contains("evil"));

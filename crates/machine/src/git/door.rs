@@ -24,6 +24,8 @@ struct Known {
     repo: Repo,
     board: PathBuf,
     accepted: Accepted,
+    /// Checkouts that were found to be what they claim, with git's directory of each.
+    sound: Vec<(PathBuf, PathBuf)>,
     /// Made when it is first needed; none where nothing was ever accepted.
     door: Option<Option<Arc<Door>>>,
 }
@@ -38,12 +40,24 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
 pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) {
     let mut all = known();
     all.retain(|known| known.repo.common_dir != repo.common_dir);
-    all.push(Known { repo: repo.clone(), board: board.to_owned(), accepted, door: None });
+    all.push(Known { repo: repo.clone(), board: board.to_owned(), accepted, sound: Vec::new(), door: None });
 }
 
 /// Removes what was made for the git commands of this process.
 pub fn close() {
     known().clear();
+}
+
+/// A checkout is made anew there: what was known of the former one does not count.
+pub(super) fn forget_checkout(dir: &Path) {
+    for known in known().iter_mut() {
+        known.sound.retain(|(sound, _)| sound != dir);
+    }
+}
+
+/// Removes what was made for the git commands in one repository.
+pub fn leave(root: &Path) {
+    known().retain(|known| known.repo.root != root);
 }
 
 /// Whether this hook of the user's may be run by liza: it was accepted, and is as it was.
@@ -97,17 +111,30 @@ const ABOUT_NAMES: [&str; 8] =
 /// The way to the repository of a checkout; none where liza guards none. A directory that claims to be another
 /// repository's is an error.
 pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
-    let repos: Vec<Repo> = known().iter().map(|known| known.repo.clone()).collect();
-    let is_of = |repo: &&Repo| dir == repo.root || claims(dir, repo);
-    let Some(repo) = repos.iter().find(is_of) else { return Ok(None) };
-    let git_dir = if dir == repo.root {
-        repo.common_dir.clone()
-    } else {
-        check_sound(repo, dir).map_err(|fault| GitError::Misled { why: fault.to_string() })?;
-        read_git_file(&dir.join(".git")).ok_or_else(|| GitError::NoCheckout { dir: dir.to_owned() })?
-    };
-    let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(repo)? };
+    let Some((repo, git_dir)) = repository_of(dir)? else { return Ok(None) };
+    let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(&repo)? };
     Ok(Some(Way { git_dir, work_tree: dir.to_owned(), door, common_dir: repo.common_dir.clone() }))
+}
+
+/// The guarded repository that a checkout belongs to, and git's directory of that checkout.
+fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitError> {
+    let mut all = known();
+    if let Some(known) = all.iter().find(|known| known.repo.root == dir) {
+        return Ok(Some((known.repo.clone(), known.repo.common_dir.clone())));
+    }
+    let found_sound = |known: &Known| {
+        let (_, git_dir) = known.sound.iter().find(|(sound, _)| sound == dir)?;
+        Some((known.repo.clone(), git_dir.clone()))
+    };
+    if let Some(found) = all.iter().find_map(found_sound) {
+        return Ok(Some(found));
+    }
+    let Some(known) = all.iter_mut().find(|known| claims(dir, &known.repo)) else { return Ok(None) };
+    check_sound(&known.repo, dir).map_err(|fault| GitError::Misled { why: fault.to_string() })?;
+    let git_dir =
+        read_git_file(&dir.join(".git")).ok_or_else(|| GitError::NoCheckout { dir: dir.to_owned() })?;
+    known.sound.push((dir.to_owned(), git_dir.clone()));
+    Ok(Some((known.repo.clone(), git_dir)))
 }
 
 /// Whether a directory is, or lies where, a worktree of this repository should be.
@@ -188,7 +215,7 @@ impl Door {
         if common.join("shallow").exists() && settings.is_accepted(repo, "shallow") {
             link("shallow")?;
         }
-        let now = Settings::of(repo).unwrap_or_default();
+        let now = Settings::current(repo);
         write("config", &settings.config_file(&now))?;
         Ok(Self { shadow, settings, board: board.to_owned() })
     }

@@ -23,6 +23,7 @@ pub mod private;
 pub mod query;
 pub mod refs;
 pub mod repo;
+pub mod reviewed;
 pub mod settings;
 mod sound;
 pub mod submodules;

@@ -1,7 +1,9 @@
 //! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Sort, TreeEntry};
 use thiserror::Error;
@@ -66,26 +68,54 @@ pub struct CommitInfo {
 /// An open repository to ask.
 pub struct Query {
     /// For refs, their logs and settings.
-    git: Repository,
+    git: Rc<Repository>,
     /// For objects: what is read is checked against its name, and no file beside them (grafts, a commit graph) has a say in
     /// what a commit's parents are.
-    objects: Repository,
+    objects: Rc<Repository>,
+}
+
+thread_local! {
+    /// The repositories this thread has opened: to open one takes longer than most questions.
+    static OPENED: RefCell<Vec<Opened>> = const { RefCell::new(Vec::new()) };
+}
+
+#[derive(Clone)]
+struct Opened {
+    common_dir: PathBuf,
+    is_cut_off: bool,
+    git: Rc<Repository>,
+    objects: Rc<Repository>,
+}
+
+impl Opened {
+    fn find_or_open(common_dir: &Path, is_cut_off: bool) -> Result<Self, git2::Error> {
+        let is_it = |one: &&Self| one.common_dir == common_dir && one.is_cut_off == is_cut_off;
+        if let Some(known) = OPENED.with_borrow(|all| all.iter().find(is_it).cloned()) {
+            return Ok(known);
+        }
+        let git = Rc::new(open_bare(common_dir)?);
+        // History that is cut off ends where an accepted file says so.
+        let objects = match is_cut_off {
+            true => Rc::clone(&git),
+            false => Rc::new(objects_alone(&common_dir.join("objects"))?),
+        };
+        let opened = Self { common_dir: common_dir.to_owned(), is_cut_off, git, objects };
+        OPENED.with_borrow_mut(|all| {
+            // Tests have many, one after the other.
+            all.truncate(7);
+            all.insert(0, opened.clone());
+        });
+        Ok(opened)
+    }
 }
 
 impl Query {
     /// Opens exactly this repository. It is opened as if bare, so the main checkout is not even looked at.
     pub fn open(repo: &Repo) -> Result<Self, QueryError> {
         let path = || repo.common_dir.display().to_string();
-        let opened = open_bare(&repo.common_dir).and_then(|git| {
-            // History that is cut off ends where an accepted file says so.
-            let objects = match door::is_cut_off(repo) {
-                true => open_bare(&repo.common_dir)?,
-                false => objects_alone(&repo.common_dir.join("objects"))?,
-            };
-            Ok(Self { git, objects })
-        });
+        let opened = Opened::find_or_open(&repo.common_dir, door::is_cut_off(repo));
         match opened {
-            Ok(query) => Ok(query),
+            Ok(Opened { git, objects, .. }) => Ok(Self { git, objects }),
             Err(error) if is_unsupported(&error) => {
                 Err(QueryError::Unsupported { path: path(), why: error.message().to_owned() })
             }
@@ -374,6 +404,12 @@ impl Query {
 
     pub(super) fn tree_by_id(&self, id: Oid) -> Result<git2::Tree<'_>, QueryError> {
         self.objects.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
+    }
+
+    /// The same repository, with nothing remembered of its objects.
+    pub(super) fn afresh(&self, repo: &Repo) -> Result<Self, QueryError> {
+        let objects = objects_alone(&repo.common_dir.join("objects")).map_err(QueryError::read("the objects"))?;
+        Ok(Self { git: Rc::clone(&self.git), objects: Rc::new(objects) })
     }
 
     pub(super) fn objects(&self) -> &Repository {

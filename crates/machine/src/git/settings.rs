@@ -65,6 +65,12 @@ impl Settings {
         })
     }
 
+    /// The settings that are taken as they are now, and nothing else.
+    pub(super) fn current(repo: &Repo) -> Self {
+        let config = open_bare(&repo.common_dir).and_then(|git| listed(&git.config()?)).unwrap_or_default();
+        Self { config, ..Self::default() }
+    }
+
     /// As it is kept, and by what the board names it.
     pub fn record(&self) -> (String, Vec<u8>) {
         let bytes = serde_json::to_vec_pretty(self).unwrap_or_default();

@@ -38,7 +38,7 @@ impl Query {
     /// Whether a commit and everything it changed are there. Asked of an own look at the repository: what was read before
     /// may be gone.
     pub fn is_whole_now(repo: &Repo, commit: &CommitId) -> Result<bool, QueryError> {
-        Ok(Self::open(repo)?.is_whole(commit))
+        Ok(Self::open(repo)?.afresh(repo)?.is_whole(commit))
     }
 
     /// Whether a commit and everything it changed are there.

@@ -119,6 +119,7 @@ impl<'a> Worktrees<'a> {
         if path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathTaken { path: path.to_owned() });
         }
+        super::door::forget_checkout(path);
         let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
         let git = git.arg("add").args(how).args(["--quiet", "--lock"]);
         let git = git.arg(format!("--reason={LOCK_MARK}{reason}")).end_of_options();
