@@ -152,11 +152,8 @@ fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &Commit
         return Ok(());
     };
     let query = ctx.query()?;
-    let base = known.body().attempt().map(|attempt| attempt.base_commit.clone());
-    let read = match base.filter(|base| query.has_commit(base)) {
-        Some(base) => query.changed_paths(&base, commit)?.into_iter().map(|change| change.path).collect(),
-        None => BTreeSet::new(),
-    };
+    let read =
+        known.body().submission.iter().flat_map(|submission| submission.files.iter().cloned()).collect();
     let changed = reviewed::changed_files(query, &checkout, commit, &read)?;
     if changed.is_empty() {
         return Ok(());

@@ -117,7 +117,7 @@ pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitErr
 }
 
 /// The guarded repository that a checkout belongs to, and git's directory of that checkout.
-fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitError> {
+pub(super) fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitError> {
     let mut all = known();
     if let Some(known) = all.iter().find(|known| known.repo.root == dir) {
         return Ok(Some((known.repo.clone(), known.repo.common_dir.clone())));

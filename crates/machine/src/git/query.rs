@@ -189,16 +189,19 @@ impl Query {
     /// it would move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
         let unreadable = || QueryError::read(format!("`{refname}`"));
-        let found = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())?;
-        if let Some(target) = refs::leads_to(self.git.path(), refname).filter(|_| refname != "HEAD") {
-            return Err(QueryError::Symbolic { refname: refname.to_owned(), target });
-        }
-        let target = found.map(|found| found.resolve()).transpose();
-        let Some(target) =
-            absent_is_none(target).map_err(unreadable())?.flatten().and_then(|found| found.target())
-        else {
+        let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
             return Ok(None);
         };
+        let target = if refname == "HEAD" {
+            absent_is_none(found.resolve()).map_err(unreadable())?.and_then(|found| found.target())
+        } else {
+            let leads_to = || refs::leads_to(self.git.path(), refname).unwrap_or_default();
+            if found.kind() != Some(git2::ReferenceType::Direct) || refs::is_link(self.git.path(), refname) {
+                return Err(QueryError::Symbolic { refname: refname.to_owned(), target: leads_to() });
+            }
+            found.target()
+        };
+        let Some(target) = target else { return Ok(None) };
         let found = self.objects.find_object(target, None).and_then(|object| object.peel_to_commit());
         id_of_found(found, refname)
     }
@@ -408,7 +411,8 @@ impl Query {
 
     /// The same repository, with nothing remembered of its objects.
     pub(super) fn afresh(&self, repo: &Repo) -> Result<Self, QueryError> {
-        let objects = objects_alone(&repo.common_dir.join("objects")).map_err(QueryError::read("the objects"))?;
+        let objects =
+            objects_alone(&repo.common_dir.join("objects")).map_err(QueryError::read("the objects"))?;
         Ok(Self { git: Rc::clone(&self.git), objects: Rc::new(objects) })
     }
 
@@ -446,6 +450,11 @@ pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
     let none: [&str; 0] = [];
     Repository::open_ext(dir, flags, none)
+}
+
+/// The settings of a repository, of its user and of the system.
+pub(super) fn config_of(repo: &Repo) -> Result<git2::Config, git2::Error> {
+    Opened::find_or_open(&repo.common_dir, false)?.git.config()
 }
 
 /// The objects of a repository and nothing else.

@@ -174,6 +174,11 @@ pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(
     Ok(())
 }
 
+/// Whether the file of a ref is a link to another one.
+pub(super) fn is_link(common_dir: &Path, refname: &str) -> bool {
+    std::fs::read_link(common_dir.join(refname)).is_ok()
+}
+
 /// The ref or file that this ref leads to, if it is no plain one. Git packs only plain ones.
 pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
     let path = common_dir.join(refname);

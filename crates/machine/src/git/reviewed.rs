@@ -27,9 +27,11 @@ pub fn changed_files(
     let suspect: Vec<Tracked> = tracked(query, commit)?
         .into_iter()
         .filter(|file| {
-            let is_known = index.as_ref().is_some_and(|index| is_as_written(index, checkout, file));
-            let counts = read.contains(&lossy(&file.path)) && is_there(checkout, file);
-            (!is_known || counts) && !holds_committed(checkout, file)
+            let path = checkout.join(OsStr::from_bytes(&file.path));
+            let meta = path.symlink_metadata().ok();
+            let is_known = index.as_ref().is_some_and(|index| is_as_written(index, meta.as_ref(), file));
+            let counts = meta.is_some() && read.contains(&lossy(&file.path));
+            (!is_known || counts) && !meta.is_some_and(|meta| holds_committed(&path, &meta, file))
         })
         .collect();
     Ok(differing(checkout, suspect)?)
@@ -50,10 +52,10 @@ fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError>
 
 /// Whether the file is the very one that git wrote and put into the index under this id. The kernel keeps the time of the
 /// last change, which no program sets.
-fn is_as_written(index: &git2::Index, checkout: &Path, file: &Tracked) -> bool {
+fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracked) -> bool {
     let path = Path::new(OsStr::from_bytes(&file.path));
     let Some(known) = index.get_path(path, 0) else { return false };
-    let Ok(meta) = checkout.join(path).symlink_metadata() else {
+    let Some(meta) = meta else {
         // A sparse checkout leaves files out.
         let flags = git2::IndexEntryExtendedFlag::from_bits_truncate(known.flags_extended);
         return flags.contains(git2::IndexEntryExtendedFlag::SKIP_WORKTREE);
@@ -69,34 +71,26 @@ fn is_as_written(index: &git2::Index, checkout: &Path, file: &Tracked) -> bool {
 }
 
 /// Whether the bytes that stand there are the ones that were committed.
-fn holds_committed(checkout: &Path, file: &Tracked) -> bool {
-    let path = checkout.join(OsStr::from_bytes(&file.path));
-    let Ok(meta) = path.symlink_metadata() else { return false };
+fn holds_committed(path: &Path, meta: &fs::Metadata, file: &Tracked) -> bool {
     let bytes = match file.kind {
-        EntryKind::Symlink => fs::read_link(&path).map(|target| target.as_os_str().as_bytes().to_owned()),
-        _ if meta.is_file() && has_mode(checkout, file) => fs::read(&path),
+        EntryKind::Symlink => fs::read_link(path).map(|target| target.as_os_str().as_bytes().to_owned()),
+        _ if meta.is_file() && has_mode(meta, file) => fs::read(path),
         _ => return false,
     };
     let hash = |bytes: Vec<u8>| Oid::hash_object(ObjectType::Blob, &bytes).ok();
     bytes.ok().and_then(hash) == Some(file.id)
 }
 
-fn is_there(checkout: &Path, file: &Tracked) -> bool {
-    checkout.join(OsStr::from_bytes(&file.path)).symlink_metadata().is_ok()
-}
-
-fn has_mode(checkout: &Path, file: &Tracked) -> bool {
-    let meta = checkout.join(OsStr::from_bytes(&file.path)).symlink_metadata();
-    meta.is_ok_and(|meta| (meta.permissions().mode() & 0o100 != 0) == (file.kind == EntryKind::Executable))
+fn has_mode(meta: &fs::Metadata, file: &Tracked) -> bool {
+    (meta.permissions().mode() & 0o100 != 0) == (file.kind == EntryKind::Executable)
 }
 
 /// Those that git, with accepted filters and line endings, would not store as they are committed either.
 fn differing(checkout: &Path, suspect: Vec<Tracked>) -> Result<Vec<String>, GitError> {
     let (mut differing, mut asked) = (Vec::new(), Vec::new());
     for file in suspect {
-        let is_file =
-            checkout.join(OsStr::from_bytes(&file.path)).symlink_metadata().is_ok_and(|meta| meta.is_file());
-        let is_file = is_file && has_mode(checkout, &file);
+        let meta = checkout.join(OsStr::from_bytes(&file.path)).symlink_metadata();
+        let is_file = meta.is_ok_and(|meta| meta.is_file() && has_mode(&meta, &file));
         let plain = !file.path.contains(&b'\n') && !file.path.starts_with(b"\"");
         if is_file && plain { asked.push(file) } else { differing.push(lossy(&file.path)) }
     }

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde::{Deserialize, Serialize};
 
 use super::prelude::*;
-use super::query::open_bare;
+use super::query::{config_of, open_bare};
 
 /// What stands there now, or stood there when it was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Settings {
 
     /// The settings that are taken as they are now, and nothing else.
     pub(super) fn current(repo: &Repo) -> Self {
-        let config = open_bare(&repo.common_dir).and_then(|git| listed(&git.config()?)).unwrap_or_default();
+        let config = config_of(repo).and_then(|config| listed(&config)).unwrap_or_default();
         Self { config, ..Self::default() }
     }
 

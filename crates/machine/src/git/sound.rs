@@ -35,10 +35,19 @@ impl Query {
         self.objects().odb().and_then(|odb| odb.read(id).map(|_| ())).map_err(unsound)
     }
 
-    /// Whether a commit and everything it changed are there. Asked of an own look at the repository: what was read before
-    /// may be gone.
+    /// Whether a commit and everything it changed are there now: what was read before may be gone.
     pub fn is_whole_now(repo: &Repo, commit: &CommitId) -> Result<bool, QueryError> {
-        Ok(Self::open(repo)?.afresh(repo)?.is_whole(commit))
+        let query = Self::open(repo)?;
+        let Ok(made) = query.made_by_merge(commit) else { return Ok(false) };
+        let is_loose = |id: &Oid| {
+            let id = id.to_string();
+            repo.common_dir.join("objects").join(&id[..2]).join(&id[2..]).exists()
+        };
+        if made.iter().all(is_loose) {
+            return Ok(true);
+        }
+        // Some of it was packed, or is gone.
+        Ok(query.afresh(repo)?.is_whole(commit))
     }
 
     /// Whether a commit and everything it changed are there.
