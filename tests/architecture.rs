@@ -263,6 +263,82 @@ fn one_file_starts_processes() {
     }
 }
 
+/// The source of every file outside of these rooms and of tests, line by line.
+fn lines_outside(rooms: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let dirs: Vec<PathBuf> = rooms.iter().map(|room| room_dir(room)).collect();
+    for path in all_sources() {
+        if dirs.iter().any(|dir| path.starts_with(dir)) || is_of_tests(&path) {
+            continue;
+        }
+        let text = read(&path);
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            found.push((format!("{}:{}", path.display(), number + 1), line.trim().to_owned()));
+        }
+    }
+    assert!(found.len() > 10_000, "only {} lines were looked at", found.len());
+    found
+}
+
+/// Settings that an agent made have no say in what liza does with git, because every way to git is one room.
+#[test]
+fn nothing_goes_around_the_git_door() {
+    for (place, line) in lines_outside(&["git"]) {
+        assert!(!line.contains("git2::"), "{place} uses libgit2: ask the room `git`");
+        // The demo plays people, who type git themselves.
+        let plays = place.contains("src/cli/demo/");
+        for start in ["Program::new(\"git", "Program::held(\"git", "held_for_gate(board, \"git"] {
+            assert!(plays || !line.contains(start), "{place} starts git: use crate::git::Git");
+        }
+    }
+    // Inside of the room one file starts the program, and two open repositories.
+    let of_room = |pattern: &str| -> Vec<String> {
+        let mut found: Vec<String> = sources(&room_dir("git"))
+            .into_iter()
+            .filter(|path| !is_of_tests(path))
+            .filter(|path| read(path).split("#[cfg(test)]").next().unwrap_or_default().contains(pattern))
+            .map(|path| path.strip_prefix(room_dir("git")).unwrap_or(&path).display().to_string())
+            .collect();
+        found.sort();
+        found
+    };
+    assert_eq!(of_room("Program::new("), ["command.rs"]);
+    assert_eq!(of_room("held_for_gate(&"), ["command.rs", "worktree.rs"]);
+    assert_eq!(of_room("Repository::"), ["query.rs"]);
+    let manifest = |name: &str| read(&root().join(name));
+    assert!(manifest("crates/machine/Cargo.toml").contains("git2.workspace"));
+    for name in ["Cargo.toml", "crates/core/Cargo.toml"] {
+        let text = manifest(name);
+        let normal = text.split("[dependencies]").nth(1).and_then(|rest| rest.split('[').next());
+        assert!(!normal.unwrap_or_default().contains("git2"), "{name} depends on libgit2");
+    }
+}
+
+/// Who calls is decided in `Board::identify`, from what `host` read and `Machine::descent` put together.
+#[test]
+fn nothing_goes_around_the_identity_door() {
+    let naming = |wanted: &str| -> BTreeSet<String> {
+        let lines = lines_outside(&[]).into_iter().filter(|(_, line)| line.contains(wanted));
+        let files = lines
+            .map(|(place, _)| place.rsplit_once(':').map(|(file, _)| file.to_owned()).unwrap_or_default());
+        let root = format!("{}/", root().display());
+        files.map(|file| file.trim_start_matches(&root).to_owned()).collect()
+    };
+    let only = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(naming("host::ancestors("), only(&["crates/machine/src/store/machine/runners.rs"]));
+    assert_eq!(naming(".descent("), only(&["src/flow/context.rs"]));
+    assert_eq!(naming("Ok(Actor::Human)"), only(&["crates/core/src/board/call.rs"]));
+    assert_eq!(naming("Credentials::Descendant { of: "), only(&["src/flow/context.rs"]));
+    // The C library can be replaced by whoever calls; what identifies is asked of the kernel.
+    for (place, line) in lines_outside(&[]) {
+        let in_host = place.contains("crates/machine/src/host/");
+        assert!(!(in_host && line.contains("std::process::id()")), "{place}: use procfs::this_pid");
+        let of_identity = place.contains("host/procfs.rs") || place.contains("host/mark.rs");
+        assert!(!(of_identity && line.contains("std::fs")), "{place}: use rustix");
+    }
+}
+
 #[test]
 fn files_stay_small() {
     for path in all_sources() {

@@ -42,7 +42,9 @@ pub fn run() -> ExitCode {
         Err(error) => return usage(&error, words.iter().any(|word| word == "--json")),
     };
     let ui = Ui::new(cli.global.json, cli.global.quiet, cli.global.color);
-    match cli.command.execute(&Invocation { global: cli.global, ui }) {
+    let outcome = cli.command.execute(&Invocation { global: cli.global, ui });
+    crate::git::door::close();
+    match outcome {
         Ok(answer) => {
             ui.answer(&answer);
             ExitCode::from(answer.exit)

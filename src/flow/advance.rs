@@ -1,6 +1,8 @@
 //! Branches moved for people: a commit of theirs into integration, integration to where they want it.
 
-use super::branches::{after_the_move, moved_all_the_same, no_private_paths, not_checked_out};
+use super::branches::{
+    after_the_move, moved_all_the_same, no_private_paths, no_unnamed_repositories, not_checked_out,
+};
 use super::gates::{Question, judge};
 use super::prelude::*;
 
@@ -67,6 +69,8 @@ fn allowed(ctx: &Context, commit: &CommitId) -> Result<CommitId> {
         known = moved.from;
     }
     no_private_paths(ctx, &known, commit)?;
+    no_unnamed_repositories(ctx, &known, commit)?;
+    query.check_objects(&old, commit)?;
     Ok(old)
 }
 
@@ -98,7 +102,7 @@ pub fn deliver(ctx: &Context, to: &str) -> Result<(Moved, u64)> {
     if let Err(failure) = not_checked_out(ctx, to) {
         // In the user's own checkout only the user moves anything.
         return Err(Failure::new(Code::CheckedOut, failure.message)
-            .hint(format!("bring it there yourself: git merge --ff-only {source}")));
+            .hint(format!("bring it there yourself: git merge --ff-only refs/heads/{source}")));
     }
     if let Some(old) = &old
         && !query.is_ancestor(old, &head)?

@@ -54,6 +54,20 @@ pub fn is_private(path: &str) -> bool {
     first == DIRECTORY || first == WORKTREES
 }
 
+/// A repository inside the tree without an entry in `.gitmodules` would land as the name of a commit, without its files.
+pub fn no_unnamed_repositories(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<()> {
+    let query = ctx.query()?;
+    let base = query.merge_base(from, to)?.unwrap_or_else(|| from.clone());
+    let inside = query.unnamed_repositories(&base, to)?;
+    if inside.is_empty() {
+        return Ok(());
+    }
+    let what = format!("repositories inside the tree that .gitmodules does not name: {}", inside.join(", "));
+    Err(failure!(Code::Scope, "{what}").hint(
+        "only a commit id would be merged, none of their files: remove their `.git` and add the files, or make them submodules (`git submodule add`)",
+    ))
+}
+
 /// State of liza itself must never travel through git: it would turn back time when an old branch is merged.
 pub fn no_private_paths(ctx: &Context, from: &CommitId, to: &CommitId) -> Result<()> {
     let query = ctx.query()?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::board::intent::RequestKey;
-use crate::board::{AgentId, Board, Call, Code, Credentials, Descent, Needs, Refusal, Stamp, TaskId, World};
+use crate::board::{AgentId, Board, Call, Code, Credentials, Needs, Refusal, Stamp, TaskId, World};
 use crate::git::query::Query;
 use crate::git::{Repo, Worktrees, refs};
 use crate::store::{Machine, Snapshot, Store};
@@ -65,6 +65,7 @@ impl Context {
             true => Store::new(dir).witnessed(repo.common_dir.join(WITNESS)),
             false => Store::new(dir),
         };
+        super::git_settings::guard(&repo, &store, &machine);
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
@@ -95,6 +96,8 @@ impl Context {
                 Err(_) => match &self.credentials {
                     Credentials::Descendant { of, .. } => {
                         !of.gate
+                            && of.hidden.is_none()
+                            && of.mark.is_none()
                             && of.unseen.is_none()
                             && !of.orphan
                             && !self.machine.has_runner_among(&of.ancestors)
@@ -104,9 +107,16 @@ impl Context {
             }
     }
 
-    /// Refuses what a gate started: it changes nothing here, neither for somebody nor on liza's own account.
+    /// Refuses what a gate started and what hides its origin: it changes nothing here, neither for somebody nor on liza's
+    /// own account.
     pub fn acts_for_somebody(&self) -> Result<(), Refusal> {
-        if self.credentials.is_of_gate() { Err(crate::board::call::of_nobody()) } else { Ok(()) }
+        match &self.credentials {
+            Credentials::Descendant { of, .. } if of.gate => Err(crate::board::call::of_nobody()),
+            Credentials::Descendant { of, .. } => {
+                of.hidden.map_or(Ok(()), |hidden| Err(crate::board::call::of_hidden_origin(hidden)))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub fn root(&self) -> &Path {
@@ -165,12 +175,7 @@ fn descended(shown: Credentials, machine: &Machine) -> Credentials {
     if !cfg!(target_os = "linux") {
         return shown;
     }
-    let ancestry = crate::host::ancestors();
-    let gate = machine.is_of_gate(ancestry.as_ref(), shown.shows_nothing());
-    let unseen = machine.unseen_agent(ancestry.is_some());
-    let ancestors = ancestry.unwrap_or_default().processes;
-    let orphan = machine.is_orphan(&ancestors);
-    Credentials::Descendant { of: Descent { ancestors, unseen, orphan, gate }, shown: Box::new(shown) }
+    Credentials::Descendant { of: machine.descent(shown.shows_nothing()), shown: Box::new(shown) }
 }
 
 fn credentials(caller: &Caller) -> Result<Credentials, Failure> {

@@ -160,16 +160,24 @@ impl From<QueryError> for Failure {
         match error {
             QueryError::Unsupported { .. } => Self::new(ErrorCode::GitUnsupported, message)
                 .hint("liza reads SHA-1 repositories with ordinary refs; convert it, or work in a clone that is one"),
+            QueryError::Symbolic { .. } => Self::new(ErrorCode::GitRef, message).hint(LEADS_ELSEWHERE),
             _ => Self::new(ErrorCode::GitFailed, message).hint("look at the repository with `git fsck` and `git status`"),
         }
     }
 }
 
+/// What to do about a ref that leads to another.
+const LEADS_ELSEWHERE: &str = "no branch was moved; a person makes it plain again with `liza doctor --fix`";
+
 impl From<RefError> for Failure {
     fn from(error: RefError) -> Self {
         let code =
             if matches!(error, RefError::Moved { .. }) { ErrorCode::StaleRef } else { ErrorCode::GitRef };
-        Self::new(code, with_causes(&error)).hint("look at the branch with `git log`; nothing was forced")
+        let hint = match &error {
+            RefError::Symbolic { .. } => LEADS_ELSEWHERE,
+            _ => "look at the branch with `git log`; nothing was forced",
+        };
+        Self::new(code, with_causes(&error)).hint(hint)
     }
 }
 

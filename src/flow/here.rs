@@ -7,6 +7,7 @@ impl Context {
     pub fn resolve_here(&self, rev: &Revision) -> Result<Option<CommitId>> {
         let linked = std::env::current_dir().ok().and_then(|cwd| self.linked_worktree_at(&cwd));
         let Some(worktree) = linked else { return Ok(self.query()?.resolve(rev.as_str())?) };
+        let rev = self.query()?.with_branch_in_full(rev.as_str());
         let git = Git::reading(&worktree, "rev-parse").args(["--verify", "--quiet"]).end_of_options();
         let output = git.arg(format!("{rev}^{{commit}}")).output()?;
         let line = String::from_utf8_lossy(&output.stdout);

@@ -69,6 +69,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         spec_ref: spec.clone(),
         config: Config::new(&options.integration),
         integration_head: head.clone(),
+        git_settings: Some(super::git_settings::keep_present(ctx)?),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
     // Gates that stand in liza.yaml by now are a person's.
@@ -150,6 +151,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         spec_ref: spec.to_owned(),
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
+        git_settings: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);

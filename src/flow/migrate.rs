@@ -108,6 +108,7 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
     init::install_texts(ctx)?;
     init::exclude(ctx)?;
     init::install_project_files(ctx, &options, &goal.spec_ref, &mut told)?;
+    super::git_settings::keep_present(ctx)?;
     crash::point("migrate.prepared");
     let what = transition(ctx, other, old, &config, &head)?;
     let mut remarks = what.remarks.clone();
@@ -127,7 +128,10 @@ fn transition(
     head: &CommitId,
 ) -> Result<Migrate> {
     let git = Repository { ctx, query: ctx.query()?, config, head };
-    let (old, _) = v1::settle(old, &git, head, &ctx.now);
+    let (mut old, _) = v1::settle(old, &git, head, &ctx.now);
+    let settings = super::git_settings::present_name(ctx)?;
+    let (by, time) = (AgentId::human(), ctx.now.wall);
+    old.rest.git_settings = Some(crate::board::state::GitSettings { settings, by, time });
     Ok(Migrate {
         version: other.version,
         source: hash(&other.bytes),

@@ -29,6 +29,7 @@ pub mod evidence;
 pub mod failure;
 pub mod gates;
 pub mod gc;
+pub mod git_settings;
 mod here;
 pub mod hooks;
 pub mod init;

@@ -3,6 +3,7 @@
 use super::drift;
 use super::gates::{self, Question};
 use super::prelude::*;
+use crate::git::reviewed;
 
 /// A review that was taken up, and where to look at the work.
 #[derive(Debug, Serialize)]
@@ -71,6 +72,7 @@ pub fn verdict(
     let config = ctx.project_config()?;
     let quorum = found.map_or(1, |head| config.review.quorum.of(head.risk));
     let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
+    shows_the_commit(ctx, &snapshot.board, task, &commit)?;
     let task = task.clone();
     let max_seconds = Some(config.review.max_seconds).filter(|max| *max > 0);
     let red_team_from = config.red_team.map(|red_team| red_team.from);
@@ -140,6 +142,27 @@ pub fn verdict(
             Ok((Judged::Discussed(outcome), revision))
         }
     }
+}
+
+/// Refuses a verdict on something else than the commit: files of the review checkout were changed.
+fn shows_the_commit(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) -> Result<()> {
+    let known = board.task(task).filter(|task| task.review_commit.as_ref() == Some(commit));
+    let checkout = ctx.machine.worktrees().join(".review").join(task.as_str());
+    let (Some(known), true) = (known, checkout.join(".git").symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
+    let query = ctx.query()?;
+    let read =
+        known.body().submission.iter().flat_map(|submission| submission.files.iter().cloned()).collect();
+    let changed = reviewed::changed_files(query, &checkout, commit, &read)?;
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let what =
+        format!("files of the review checkout are not as in {}: {}", commit.short(), changed.join(", "));
+    Err(failure!(Code::WorktreeDirty, "{what}")
+        .hint(format!("a verdict is about the commit; `liza review claim {task}` makes the checkout again, look once more"))
+        .detail("paths", changed))
 }
 
 /// Whether a rejection that may be given at all leaves only small issues for the second time.

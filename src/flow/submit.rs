@@ -1,6 +1,7 @@
 //! Checkpoint and submit: the two moments at which liza looks into the worktree itself.
 
 use super::attempt::handout;
+use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
 use super::{evidence, shell};
@@ -39,6 +40,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     let mut submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence: first.clone() };
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
+    no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
     let known = snapshot.board.task(task);
     let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
         return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));

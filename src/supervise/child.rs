@@ -7,6 +7,7 @@
 use rustix::process::WaitOptions;
 
 use super::prelude::*;
+use crate::host;
 
 /// This process ends when its parent does; false if the parent is gone already.
 pub fn end_with_parent(parent: u32, signal: Signal) -> bool {
@@ -50,9 +51,20 @@ fn reap() {
 /// when that process dies, or says so by SIGUSR1, it ends all of it. Answers as the command did.
 ///
 /// A runner ends by itself what its agent's command left; what a gate's command left goes with the command.
-pub fn hold(parent: u32, for_gate: bool, program: &OsString, args: &[OsString]) -> std::io::Result<u8> {
-    if for_gate {
-        show_as_holder();
+pub fn hold(
+    parent: u32,
+    for_gate: Option<&Path>,
+    program: &OsString,
+    args: &[OsString],
+) -> std::io::Result<u8> {
+    host::leave_session();
+    match for_gate {
+        Some(board) => {
+            host::show_as_holder();
+            host::mark_as_gate(board);
+        }
+        None if host::is_runner(parent) => host::mark_as_agent(&host::process(parent)),
+        None => {}
     }
     adopt_orphans();
     let (tx, rx) = std::sync::mpsc::channel();
@@ -75,7 +87,7 @@ pub fn hold(parent: u32, for_gate: bool, program: &OsString, args: &[OsString]) 
         end_descendants();
         return Ok(1);
     };
-    if for_gate {
+    if for_gate.is_some() {
         end_descendants();
     }
     use std::os::unix::process::ExitStatusExt;

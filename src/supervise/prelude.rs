@@ -27,7 +27,7 @@ pub(super) use crate::flow::context::Caller;
 pub(super) use crate::flow::leftovers::{self, Leftovers};
 pub(super) use crate::flow::spend::KnownCaps;
 pub(super) use crate::flow::{Context, ErrorCode, Failure};
-pub(super) use crate::host::{Child, Program, Streams, adopt_orphans, show_as_holder, this_program};
+pub(super) use crate::host::{Child, Program, Streams, adopt_orphans, this_program};
 pub(super) use crate::policy::alerts::Alert;
 pub(super) use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question};
 pub(super) use crate::policy::registry::Registry;

@@ -65,6 +65,7 @@ fn long_checkout_is_announced_once() {
 fn failed_checkout_leaves_no_worktree() {
     let (world, coder) = filtered("exit 1");
     world.git(&["config", "filter.slow.required", "true"]);
+    world.human(&["doctor", "--accept-git"]).ok();
     world.liza(&coder, &["task", "claim", "t1"]).exits(8);
     assert_eq!(world.status_of("t1"), "IDLE");
     assert!(!world.path(".worktrees/t1").exists());
@@ -117,6 +118,7 @@ fn hook_after_a_checkout_runs_as_git_would_run_it() {
     let hook = "#!/bin/sh\necho \"$@\" >> \"$HOME/checked-out\"\necho x > generated.txt\n";
     write(&world.path(".git/hooks"), "post-checkout", hook);
     make_executable(&world.path(".git/hooks/post-checkout"));
+    world.human(&["doctor", "--accept-git"]).ok();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
     let worktree = world.claim(&coder, "t1");

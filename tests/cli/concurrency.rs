@@ -563,6 +563,7 @@ fn a_hook_of_git_inherits_no_lock() {
         &format!("#!/bin/sh\nls -l /proc/self/fd > {}\n", seen.display()),
     );
     make_executable(&hook);
+    world.human(&["doctor", "--accept-git"]).ok();
     world.claim(&coder, "t1");
     let text = std::fs::read_to_string(&seen).expect("the hook ran");
     assert!(!text.contains("state.yaml.lock"), "{text}");

@@ -485,30 +485,34 @@ fn every_cut_meets_every_place_of_the_branch() {
     assert_eq!(tried, 12);
 }
 
-/// A hook that says it is there and waits until it may go on.
-fn waiting_hook(world: &World, name: &str, condition: &str) -> (PathBuf, PathBuf, PathBuf) {
-    let (reached, go, done) =
-        (world.home().join("reached"), world.home().join("go"), world.home().join("done"));
-    let script = format!(
-        "#!/bin/sh\n{condition}\ntouch {}\nwhile [ ! -e {} ]; do sleep 0.01; done\ntouch {}\n",
-        reached.display(),
-        go.display(),
-        done.display()
+/// A `git` in the search path that does this where its arguments contain that, and is git otherwise.
+fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, String); 2] {
+    let real = std::env::var("PATH").expect("a path");
+    let git = format!(
+        "#!/bin/sh\nexport PATH=\"$REAL\"\ncase \" $* \" in *{wanted}*) {script} ;; esac\nexec git \"$@\"\n"
     );
-    write(&world.root, &format!(".git/hooks/{name}"), &script);
-    make_executable(&world.path(&format!(".git/hooks/{name}")));
-    (reached, go, done)
+    write(&world.home().join("bin"), "git", &git);
+    make_executable(&world.home().join("bin/git"));
+    [("PATH", format!("{}:{real}", world.home().join("bin").display())), ("REAL", real)]
+}
+
+/// One that says it is there and waits until it may go on.
+fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str, String); 2]) {
+    let (reached, go) = (world.home().join("reached"), world.home().join("go"));
+    let (there, on) = (reached.display(), go.display());
+    let env = other_git(world, wanted, &format!("touch {there}; while [ ! -e {on} ]; do sleep 0.01; done"));
+    (reached, go, env)
 }
 
 #[test]
 fn a_git_that_outlives_its_merge_does_no_harm() {
     let world = World::new();
     let (people, commit) = approved(&world);
-    let only_integration = "[ \"$1\" = prepared ] || exit 0; grep -q refs/heads/integration || exit 0";
-    let (reached, go, _) = waiting_hook(&world, "reference-transaction", only_integration);
+    let (reached, go, env) = waiting_git(&world, "' update-ref '*refs/heads/integration");
     let mut command = world.liza_command(&people.reviewer, &world.root, &["merge", "t1"]);
+    command.envs(env);
     let mut merging = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-    wait_for("the hook", || reached.exists());
+    wait_for("git", || reached.exists());
     let old = world.git(&["rev-parse", "integration"]);
     merging.kill().expect("killed");
     merging.wait().expect("it ends");
@@ -519,7 +523,6 @@ fn a_git_that_outlives_its_merge_does_no_harm() {
         world.git(&["rev-parse", "integration"]) != old
             && !world.path(".git/refs/heads/integration.lock").exists()
     });
-    std::fs::remove_file(world.path(".git/hooks/reference-transaction")).expect("removed");
     world.human(&["note", "afterwards"]).ok();
     world.human(&["validate"]).ok();
     if world.status_of("t1") != "MERGED" {
@@ -536,17 +539,18 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
-    let (reached, go, done) = waiting_hook(&world, "post-checkout", "");
+    let (reached, go, env) = waiting_git(&world, "' reset '");
     let mut command = world.liza_command(&people.coder, &world.root, &["task", "claim", "t1"]);
+    command.envs(env);
     let mut claiming = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-    wait_for("the hook", || reached.exists());
+    wait_for("git", || reached.exists());
     claiming.kill().expect("killed");
     claiming.wait().expect("it ends");
     world.human(&["note", "meanwhile"]).ok();
     assert_eq!(world.status_of("t1"), "IDLE");
     std::fs::write(&go, "").expect("written");
-    wait_for("the late checkout", || done.exists());
-    std::fs::remove_file(world.path(".git/hooks/post-checkout")).expect("removed");
+    let git = world.home().join("bin/git").display().to_string();
+    wait_for("the late git to end", || crate::team::processes_with(&git).is_empty());
     let worktree = world.claim(&people.other, "t1");
     assert_eq!(world.git_in(&worktree, &["status", "--porcelain"]), "");
     world.checkpoint(&people.other, "t1", &["a.txt"]);
@@ -562,18 +566,15 @@ fn a_move_that_was_made_is_never_called_back() {
     world.git(&["add", "more.md"]);
     world.git(&["commit", "-q", "-m", "by hand"]);
     // Git dies when the branch has moved, so it looks as if it had failed.
-    let hook = ".git/hooks/reference-transaction";
-    let script = "[ \"$1\" = committed ] || exit 0; grep -q refs/heads/integration || exit 0; kill -9 $PPID";
+    let env = other_git(&world, "' update-ref '*refs/heads/integration", "git \"$@\"; kill -9 $$");
     for (who, args) in [
         (&people.reviewer, &["merge", "t1"][..]),
         (&HUMAN, &["integration", "advance", "main", "--reason", "take it in"]),
     ] {
         let before = world.git(&["rev-parse", "integration"]);
-        write(&world.root, hook, &format!("#!/bin/sh\n{script}\n"));
-        make_executable(&world.path(hook));
-        let ran = world.liza(who, args).exits(10);
+        let env = env.each_ref().map(|(name, value)| (*name, value.as_str()));
+        let ran = world.liza_with(who, args, b"", &env).exits(10);
         assert!(ran.stderr.contains("could not be put on record"), "{}", ran.stderr);
-        std::fs::remove_file(world.path(hook)).expect("removed");
         assert_ne!(world.git(&["rev-parse", "integration"]), before);
         world.recovers("a move that looked like a failure");
     }

@@ -528,6 +528,8 @@ fn settings_that_endanger_the_work_are_named() {
         world.git(&["config", "--unset", key]);
     }
     world.git(&["config", "extensions.worktreeConfig", "true"]);
+    assert!(named(&world, "git.not_accepted").contains("extensions.worktreeconfig"));
+    world.human(&["doctor", "--accept-git"]).ok();
     assert!(findings(&world, &[], &[]).is_empty());
     world.git_in(&world.path(".worktrees/working"), &["config", "--worktree", "core.hooksPath", "/nowhere"]);
     assert!(named(&world, "git.setting").contains("working"));

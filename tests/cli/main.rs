@@ -22,6 +22,7 @@ mod gate_setup;
 mod gates;
 mod gating;
 mod gc;
+mod git_door;
 mod golden;
 mod help_examples;
 mod hooks;

@@ -1,6 +1,6 @@
 use crate::cli::prelude::*;
 use crate::flow::doctor::{Listed, examine, listing};
-use crate::flow::restore;
+use crate::flow::{git_settings, restore};
 use crate::text::list_words;
 
 /// Say what is wrong, why it matters and what --fix would do
@@ -22,10 +22,16 @@ pub struct DoctorArgs {
     /// Bring the plan of this revision back as a new change; what happened since in git and reviews stays
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["fix", "image"], add = Completer::Revisions)]
     pub restore: Option<u64>,
+    /// Show which git settings, hooks and attributes changed, and accept them (people only)
+    #[arg(long, conflicts_with_all = ["fix", "image", "restore"])]
+    pub accept_git: bool,
 }
 
 impl OnBoard for DoctorArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        if self.accept_git {
+            return accept_git(session, self.dry_run);
+        }
         if let Some(revision) = self.image {
             let rebuilt = session.ctx.store.rebuild(Some(revision))?;
             let text = rebuilt.text().to_owned();
@@ -59,6 +65,33 @@ impl OnBoard for DoctorArgs {
         let data = json!({ "findings": findings, "left": left, "providers": providers });
         Ok(Answer::new(data, text).exit(if left > 0 { Class::Refused.exit() } else { DONE }))
     }
+}
+
+/// Shows what differs from the git settings that were accepted, and accepts what is set now.
+fn accept_git(session: &mut Session, dry_run: bool) -> Result<Answer, Failure> {
+    if dry_run {
+        let differences = git_settings::differences(&session.ctx)?;
+        return Ok(Answer::new(
+            json!({ "differences": differences }),
+            told(&differences, "would be accepted"),
+        ));
+    }
+    session.people_only("accept settings of git")?;
+    let (differences, outcome, revision) = git_settings::accept(&session.ctx)?;
+    let data =
+        json!({ "differences": differences, "settings": outcome.settings, "changed": outcome.changed });
+    Ok(Answer::new(data, told(&differences, "accepted")).at(revision))
+}
+
+fn told(differences: &[String], done: &str) -> String {
+    let mut text = String::new();
+    for line in differences {
+        text.line(format!("{done}: {}", crate::text::shown_line(line)));
+    }
+    if differences.is_empty() {
+        text.push_str("the settings of git are as they were accepted");
+    }
+    text
 }
 
 /// Which agent commands this machine has, for those who use any.

@@ -26,7 +26,7 @@ impl Execute for HoldArgs {
         let Some((program, rest)) = self.command.split_first() else {
             return Err(Failure::usage("no command is given"));
         };
-        let code = match child::hold(self.parent, self.gate.is_some(), program, rest) {
+        let code = match child::hold(self.parent, self.gate.as_deref(), program, rest) {
             Ok(code) => code,
             Err(error) if self.gate.is_some() => {
                 crate::cli::ui::Ui::new(false, false, crate::cli::ui::ColorChoice::Never)

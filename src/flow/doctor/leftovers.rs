@@ -64,7 +64,8 @@ fn dead_scratch() -> Vec<PathBuf> {
                 .and_then(|rest| rest.split_once('-'))
                 .and_then(|(pid, _)| pid.parse().ok());
             let ours = entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == me);
-            ours && pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(&entry.path())
+            let is_left = |pid| pid != crate::host::this_pid() && !crate::host::is_running_liza(pid);
+            ours && pid.is_some_and(is_left) && is_old(&entry.path())
         })
         .map(|entry| entry.path())
         .collect()

@@ -71,7 +71,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 27] = [
+const EXAMINATIONS: [Examination; 30] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
@@ -83,6 +83,8 @@ const EXAMINATIONS: [Examination; 27] = [
     ("git's records of worktrees", worktrees::half_made),
     ("git's locks", locks::of_git),
     ("the git program and its settings", settings::git),
+    ("refs that lead to other refs", refs::not_plain),
+    ("refs to missing objects", refs::broken),
     ("work left half done", intents::left_half_done),
     ("the worktrees of tasks", worktrees::of_tasks),
     ("what is below .worktrees", worktrees::of_nobody),
@@ -93,6 +95,7 @@ const EXAMINATIONS: [Examination; 27] = [
     ("what git tracks of liza's", settings::excludes),
     ("the pages agents read", agents::pages),
     ("git hooks", hooks::firing),
+    ("settings of git that were accepted", settings::accepted),
     ("the story of board, log and repository", board::story),
     ("the machine", machine::file_system),
     ("the clock", machine::clock),

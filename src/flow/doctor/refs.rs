@@ -1,9 +1,55 @@
 //! Refs in liza's name that nobody accounts for. Never deleted: they may be the only name of somebody's work.
 
 use super::{Finding, Scene};
-use crate::flow::accounts::{Accounts, TASK_BRANCHES};
+use crate::flow::accounts::{Accounts, OUR_REFS, TASK_BRANCHES};
 use crate::flow::prelude::*;
 use crate::flow::verify::strange_refs;
+use crate::git::refs as git_refs;
+
+/// The integration branch, or a ref of liza's, that leads to another ref.
+pub fn not_plain(scene: &Scene) -> Result<Vec<Finding>> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let refname = git_refs::of_branch(&board.config().integration_branch)?;
+    let Some(target) = git_refs::leads_to(&scene.ctx.repo.common_dir, &refname) else {
+        return Ok(Vec::new());
+    };
+    let what = format!("`{refname}` is no plain ref: it leads to `{target}`");
+    let why = "a merge would move what it leads to, so liza refuses every merge";
+    let Some(head) = board.rest.integration.head.clone() else {
+        return Ok(vec![Finding::new(
+            "ref.symbolic",
+            what,
+            why,
+            "remove it with `git symbolic-ref --delete`",
+        )]);
+    };
+    let remedy =
+        format!("make it a plain ref again, at {head}, where liza left it; `{target}` stays as it is");
+    Ok(vec![Finding::new("ref.symbolic", what, why, remedy).mended_by(move |ctx| {
+        git_refs::make_plain(&ctx.repo, &refname, &head)?;
+        Ok(None)
+    })])
+}
+
+/// Refs of liza's whose objects are gone: with one of them git can neither collect garbage nor repack.
+pub fn broken(scene: &Scene) -> Result<Vec<Finding>> {
+    let query = scene.ctx.query()?;
+    let mut found = Vec::new();
+    for (refname, at) in query.targets_below(OUR_REFS)? {
+        if query.is_whole(&at) {
+            continue;
+        }
+        let what = format!("`{refname}` leads to {at}, of which objects are missing");
+        let why = "`git gc` fails as long as it is there";
+        let remedy = "remove the ref: what it kept is gone already";
+        let mend = move |ctx: &Context| {
+            git_refs::delete_if_at(&ctx.repo, &refname, &at)?;
+            Ok(None)
+        };
+        found.push(Finding::new("ref.broken", what, why, remedy).mended_by(mend));
+    }
+    Ok(found)
+}
 
 pub fn unaccounted(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
@@ -18,7 +64,7 @@ pub fn unaccounted(scene: &Scene) -> Result<Vec<Finding>> {
             let why = "liza keeps work under such names, and nothing tells whose this is";
             ("ref.orphan", why, "keep it as a branch of your own")
         };
-        let remedy = format!("look at it (`git log {short}`); if it is yours, {yours}");
+        let remedy = format!("look at it (`git log {name}`); if it is yours, {yours}");
         Finding::new(code, format!("no task accounts for {short}"), why, remedy)
     });
     Ok(found.collect())

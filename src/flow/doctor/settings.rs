@@ -42,6 +42,23 @@ pub fn git(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
+/// What was set since a person accepted the settings of git.
+pub fn accepted(scene: &Scene) -> Result<Vec<Finding>> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let why = "liza's own git commands do not use it, and git commands of people and agents do";
+    let remedy = "`liza doctor --accept-git` shows the difference and accepts it; or undo the change";
+    let finding = |what: String| Finding::new("git.not_accepted", what, why, remedy);
+    if board.rest.git_settings.is_none() {
+        let why = "filters, drivers and attributes that an agent sets are used by liza's own git commands";
+        let what = "no settings of git were accepted on this board";
+        let remedy = "the settings as they are now are accepted; `liza doctor --accept-git --dry-run` shows them first";
+        let never = Finding::new("git.never_accepted", what, why, remedy);
+        return Ok(vec![never.mended_by(|ctx| crate::flow::git_settings::accept(ctx).map(|_| None))]);
+    }
+    let changed = crate::flow::git_settings::changed(scene.ctx, board)?;
+    Ok(changed.into_iter().map(|name| finding(format!("{name} is not as it was accepted"))).collect())
+}
+
 fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
     let query = ctx.query()?;

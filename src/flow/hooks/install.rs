@@ -42,6 +42,7 @@ pub fn install(ctx: &Context, program: &Path, beside: bool) -> Result<Installed>
         fs::create_dir_all(&place.dir).map_err(|error| Failure::io("make", &place.dir, &error))?;
     }
     let done = hooks.into_iter().map(|hook| put(&place, hook, &facts)).collect::<Result<_, _>>()?;
+    super::super::git_settings::accept_hooks(ctx)?;
     Ok(Installed { done, manager: place.manager })
 }
 
@@ -172,6 +173,7 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
         let _ = fs::remove_dir(&dir);
     }
     ctx.machine.want_no_hooks()?;
+    super::super::git_settings::accept_hooks(ctx)?;
     Ok(done)
 }
 

@@ -8,6 +8,7 @@ pub mod install;
 pub mod judge;
 mod place;
 mod script;
+pub use script::{ALIASES, KEPT};
 pub mod status;
 
 use crate::board::names::{Named, named};

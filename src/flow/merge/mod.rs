@@ -13,11 +13,13 @@ mod judged;
 
 use judged::Judged;
 
-use super::branches::{after_the_move, drift, moved_all_the_same, no_private_paths, not_checked_out};
+use super::branches::{
+    after_the_move, drift, moved_all_the_same, no_private_paths, no_unnamed_repositories, not_checked_out,
+};
 use super::commit::Begin;
 use crate::flow::prelude::*;
 use crate::git::merge::resolve_tree;
-use crate::git::{Class, ConflictFile, classify};
+use crate::git::{Class, ConflictFile, Query, classify};
 use crate::policy::schedule::{merge_order, needed_for_reviews};
 use crate::store::lock::SideLock;
 pub use judged::red_head;
@@ -149,8 +151,12 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
             Tree::Conflict(failure) => return fail(ctx, intent, owner, &onto, *failure),
         };
         let commit = merge_commit(ctx, board, intent, work, task, &onto, &tree)?;
+        crash::point("merge.made");
         let pin = format!("refs/liza/merges/{task}/{}", intent.id);
-        ctx.query()?.pin(&pin, &commit)?;
+        if !pinned_whole(ctx, &pin, &commit)? {
+            ctx.narrate("a `git gc` removed objects of the merge before it was pinned; merging again");
+            continue;
+        }
         crash::point("merge.commit");
         // c
         let gates = match judged::merged(ctx, task, &onto, &commit)? {
@@ -164,6 +170,10 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         let recorded = ctx.commit_step(record)?;
         crash::point("merge.recorded");
         not_checked_out(ctx, branch)?;
+        if !Query::is_whole_now(&ctx.repo, &commit)? {
+            ctx.narrate("a `git gc` removed objects of the merge; merging again");
+            continue;
+        }
         // e
         match refs::update(&ctx.repo, &refname, &commit, Expected::At(&onto)) {
             Ok(()) => {}
@@ -188,6 +198,20 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
     }
     Err(failure!(ErrorCode::StaleRef, "`{branch}` kept moving; gave up after {TRIES} tries")
         .hint("merge again when it is quieter; nothing was changed"))
+}
+
+/// Keeps the merge from being collected. False if a collection was faster and took some of it: then the ref leads to less
+/// than the merge, and goes again.
+fn pinned_whole(ctx: &Context, pin: &str, commit: &CommitId) -> Result<bool> {
+    let query = ctx.query()?;
+    let pinned = query.pin(pin, commit);
+    if Query::is_whole_now(&ctx.repo, commit)? {
+        return Ok(pinned.map(|()| true)?);
+    }
+    if pinned.is_ok() {
+        refs::delete_if_at(&ctx.repo, pin, commit)?;
+    }
+    Ok(false)
 }
 
 /// Above this a sync of the file system waits for what other programs wrote, such as a large checkout. Below it one sync
@@ -255,6 +279,9 @@ fn merged_tree(ctx: &Context, work: &MergeWork, onto: &CommitId) -> Result<Tree>
     }
     // What was submitted is checked by its scope; a resolution may hold anything.
     no_private_paths(ctx, onto, theirs)?;
+    no_unnamed_repositories(ctx, onto, theirs)?;
+    // The git program merges and checks out whatever stands under the name of an object.
+    ctx.query()?.check_objects(onto, theirs)?;
     match merge_tree(&ctx.repo, onto, theirs)? {
         MergeTree::Clean(tree) => Ok(Tree::Made(tree)),
         MergeTree::Conflict { tree, files } => match classify(&files) {

@@ -163,7 +163,10 @@ fn deliver_moves_a_branch_that_is_not_checked_out() {
     let commit = scene.merged(&one, &reviewer, "t1", "a.sh", "echo a\n");
     // Checked out: the person gets the command.
     let failure = scene.refused("refused.checked_out", || deliver_to(&person, "main"));
-    assert!(failure.hint.as_ref().unwrap().contains("git merge --ff-only integration"), "{failure:?}");
+    assert!(
+        failure.hint.as_ref().unwrap().contains("git merge --ff-only refs/heads/integration"),
+        "{failure:?}"
+    );
     scene.git(&["checkout", "-q", "-b", "elsewhere"]);
     let data = deliver_to(&person, "main").unwrap();
     assert_eq!((&data["branch"], &data["new"]), (&json!("main"), &json!(commit)));

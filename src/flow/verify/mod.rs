@@ -85,6 +85,7 @@ pub fn verify_board(
     let archived = archive.as_deref().unwrap_or_default();
     let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
     let start = records.as_ref().and_then(|records| story(records).start);
+    add("git settings", git_settings(ctx, board));
     add("merged work", history::merged_work(ctx, board, archived, start.as_ref()));
     add("integration", integration(ctx, board, records.as_deref()));
     add("branches", branches(ctx, board));
@@ -92,6 +93,19 @@ pub fn verify_board(
     add("refs", none_strange(strange_refs(ctx, &known), "refs"));
     add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
     checks
+}
+
+/// Whether settings by which git runs programs or comes to other results are as a person accepted them.
+fn git_settings(ctx: &Context, board: &Board) -> Result<String> {
+    let Some(accepted) = &board.rest.git_settings else {
+        return Ok("none were accepted on this board".to_owned());
+    };
+    let changed = super::git_settings::changed(ctx, board)?;
+    if changed.is_empty() {
+        return Ok(format!("as {} accepted them on {}", accepted.by, accepted.time));
+    }
+    let names = changed.join(", ");
+    Ok(format!("set since they were accepted, and not used by liza: {names} (`liza doctor --accept-git`)"))
 }
 
 /// The log up to the board's own record: checked as a chain.

@@ -367,6 +367,7 @@ fn files_that_cannot_follow_take_the_branch_back() {
     for (key, value) in [("clean", "cat"), ("smudge", "false"), ("required", "true")] {
         scene.world.git(&["config", &format!("filter.bad.{key}"), value]);
     }
+    scene.world.human(&["doctor", "--accept-git"]).ok();
     put(&worktree, "work/x.ignored", b"kept\n");
     let new = |file: &str| json!({ "file": file, "new_file": true, "hunks": [{ "start_line": 1, "old_text": "", "new_text": "x" }] });
     let bundle = scene.written(json!([
@@ -388,6 +389,7 @@ fn files_that_cannot_follow_take_the_branch_back() {
     assert!(!worktree.join("work/fine").exists());
     // Nothing is left over: the task goes on.
     scene.world.git(&["config", "filter.bad.smudge", "cat"]);
+    scene.world.human(&["doctor", "--accept-git"]).ok();
     scene.world.json(&scene.other, &args).ok();
     assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
     scene.world.human(&["verify"]).ok();

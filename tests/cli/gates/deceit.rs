@@ -46,9 +46,17 @@ fn a_filter_that_a_gate_sets_is_named_and_is_nobody_when_it_runs() {
     for part in ["filter.x.clean", "filter.x.smudge", ".git/info/attributes"] {
         assert!(why.contains(part), "{why}");
     }
-    // Nothing of the user's is put back; whatever git runs from now on is held.
+    // Nothing of the user's is put back, and liza's own git does not use it.
     assert!(!world.git(&["config", "filter.x.clean"]).is_empty());
     std::fs::remove_dir_all(world.path(".worktrees/.gates/1")).unwrap();
+    assert_eq!(said(&world, "fine")["status"], "pass");
+    assert_eq!(text_of(&heard), "");
+    assert_eq!(world.bytes(), before);
+    // One that a person accepts is run, and held.
+    world.human(&["doctor", "--accept-git"]).ok();
+    let before = world.bytes();
+    std::fs::remove_dir_all(world.path(".worktrees/.gates/1")).unwrap();
+    configure(&world, json!([{ "name": "fine", "command": "true;true" }]));
     assert_eq!(said(&world, "fine")["status"], "pass");
     let heard = text_of(&heard);
     assert!(heard.contains(NOBODY) && !heard.contains("noted"), "{heard}");
@@ -258,6 +266,7 @@ fn whoever_is_killed_while_a_place_is_made_leaves_nothing_that_works_on() {
     world.git(&["config", "filter.s.smudge", script.to_str().unwrap()]);
     std::fs::create_dir_all(world.path(".git/info")).unwrap();
     std::fs::write(world.path(".git/info/attributes"), "* filter=s\n").unwrap();
+    world.human(&["doctor", "--accept-git"]).ok();
     std::fs::write(&slow, "").unwrap();
     let mut command = world.liza_command(&HUMAN, &world.root, &["gate", "run", "--tree", "main"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();

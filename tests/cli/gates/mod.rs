@@ -101,4 +101,4 @@ pub fn text_of(path: &Path) -> String {
 }
 
 /// A refusal of whoever a gate started, as it stands in its output.
-pub const NOBODY: &str = "started by a gate; it acts for nobody";
+pub const NOBODY: &str = "started by a gate or by git for liza; it may not change the board";

@@ -9,6 +9,8 @@ mod explained;
 mod failing;
 mod fire;
 mod gated;
+mod hiding;
+mod hooked;
 mod logged;
 mod overseen;
 mod played;

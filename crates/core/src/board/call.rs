@@ -8,6 +8,7 @@ use super::refusal::{Code, Refusal};
 use super::state::Board;
 use super::task::Status;
 
+pub use super::origin::{Descent, Hidden, Mark};
 pub use super::switch::{Switch, SwitchKind, Switches};
 
 /// Who acts. An agent here has shown its token; without any identity it is the human. Liza acts by itself where nobody
@@ -76,19 +77,6 @@ pub enum Credentials {
     },
 }
 
-/// What is known about where a process comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descent {
-    /// The nearest first.
-    pub ancestors: Vec<Process>,
-    /// An agent with a living runner that could be an ancestor and cannot be seen from here.
-    pub unseen: Option<AgentId>,
-    /// It was set free by an agent whose runner is gone, and belongs to nobody now.
-    pub orphan: bool,
-    /// It was started by a gate or a validation: a test of somebody's tree, which acts for nobody.
-    pub gate: bool,
-}
-
 impl Credentials {
     /// Whether a gate started it.
     pub fn is_of_gate(&self) -> bool {
@@ -105,11 +93,21 @@ impl Credentials {
     }
 }
 
-/// Why what a gate started may change nothing, whatever it shows: it runs what a coder wrote, and could otherwise approve
-/// that itself.
+/// Why what a gate or a git command of liza's started may change nothing, whatever it shows: it runs what a coder wrote,
+/// and could otherwise approve that itself.
 pub fn of_nobody() -> Refusal {
-    refusal!(Code::Identity, "this process was started by a gate; it acts for nobody")
-        .hint("tests that use liza do so on a board of their own, in a directory of their own")
+    refusal!(
+        Code::Identity,
+        "this process was started by a gate or by git for liza; it may not change the board"
+    )
+    .hint("tests that use liza do so on a board of their own, in a directory of their own")
+}
+
+/// Why a process whose origin cannot be seen may change nothing, whatever it shows: its clock cannot be compared, and it
+/// may belong to any agent.
+pub fn of_hidden_origin(hidden: Hidden) -> Refusal {
+    refusal!(Code::Identity, "liza cannot see who calls: {}", hidden.what())
+        .hint("run the command where the kernel's /proc is mounted as usual and without `unshare`")
 }
 
 impl Board {
@@ -121,7 +119,13 @@ impl Board {
             Credentials::Agent { id, token_hash } => (id, token_hash),
             Credentials::Descendant { of, .. } if of.gate => return Err(of_nobody()),
             Credentials::Descendant { of, shown } => {
-                return match self.runs_under(&of.ancestors) {
+                if let Some(hidden) = of.hidden {
+                    return Err(of_hidden_origin(hidden));
+                }
+                if self.is_started_by_git_of_agent(of) {
+                    return Err(of_nobody());
+                }
+                return match self.runner_of(of) {
                     Some((id, agent)) if agent.is_active() => {
                         Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation })
                     }
@@ -131,7 +135,7 @@ impl Board {
                     )
                     .hint("stop; a person may register it again")),
                     None if shown.shows_nothing() => self.check_free(of).map(|()| Actor::Human),
-                    None => self.identify(shown),
+                    None => self.check_hidden_token(of).and_then(|()| self.identify(shown)),
                 };
             }
         };
@@ -170,6 +174,34 @@ impl Board {
             "whether this process belongs to the runner of `{id}` cannot be seen from here"
         )
         .hint("act from where that runner was started, or show an agent's token"))
+    }
+
+    /// A process that cannot see its runner shows its own agent's token. One that was started by an agent and has changed
+    /// what shows whose it is may show any token it found.
+    fn check_hidden_token(&self, of: &Descent) -> Result<(), Refusal> {
+        if of.unseen.is_none() || of.mark.is_none() {
+            return Ok(());
+        }
+        Err(refusal!(Code::Identity, "this process was started by an agent and hides which one")
+            .hint("run the command as the agent's runner started it"))
+    }
+
+    /// Whether git stands between this process and an agent's runner: anybody may have put the hook or filter there.
+    fn is_started_by_git_of_agent(&self, of: &Descent) -> bool {
+        let is_runner =
+            |process: &Process| self.rest.agents.values().any(|agent| agent.runner.as_ref() == Some(process));
+        let runner = of.ancestors.iter().position(is_runner);
+        runner.zip(of.below_git).is_some_and(|(runner, git)| git < runner)
+    }
+
+    /// The agent this process belongs to: by its nearest ancestor that is a runner, or by the mark of one.
+    fn runner_of(&self, of: &Descent) -> Option<(&AgentId, &Agent)> {
+        let marked = |mark: &Mark| {
+            let of_mark =
+                |agent: &Agent| agent.runner.as_ref().is_some_and(|runner| Mark::of(runner) == *mark);
+            self.rest.agents.iter().find(|(_, agent)| of_mark(agent))
+        };
+        self.runs_under(&of.ancestors).or_else(|| of.mark.as_ref().and_then(marked))
     }
 
     /// The agent whose runner is the nearest of these processes. A retired one counts: who retires itself does not

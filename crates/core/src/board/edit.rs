@@ -86,6 +86,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         former_sprints,
         archived,
         graph_id,
+        git_settings,
         extra,
     } = &good.rest;
     let now = &edited.rest;
@@ -111,6 +112,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("former_sprints", *former_sprints == now.former_sprints);
     differ("archived", *archived == now.archived);
     differ("graph_id", *graph_id == now.graph_id);
+    differ("git_settings", *git_settings == now.git_settings);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

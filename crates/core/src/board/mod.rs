@@ -26,6 +26,7 @@ pub mod lease;
 pub mod mail;
 pub mod marks;
 pub mod names;
+pub mod origin;
 pub mod oversight;
 pub mod paths;
 mod prelude;
@@ -54,7 +55,7 @@ mod tests;
 
 pub use agent::{Agent, Process};
 pub use apply::{Applied, apply, bodies_needed, permitted};
-pub use call::{Actor, Call, Credentials, Descent, Switch, SwitchKind, Switches, World};
+pub use call::{Actor, Call, Credentials, Descent, Hidden, Mark, Switch, SwitchKind, Switches, World};
 pub use config::Config;
 pub use ids::{
     AgentId, CommitId, CommitPrefix, GateName, GraphId, IdError, MessageId, RecordId, Revision, Role,

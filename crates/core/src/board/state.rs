@@ -87,9 +87,22 @@ record! {
         pub archived: u64,
         /// What the plan that named it calls the work graph of this board; without one it goes by the goal's id.
         pub graph_id: Option<GraphId>,
+        /// The settings of git that a person accepted last.
+        pub git_settings: Option<GitSettings>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,
+    }
+}
+
+record! {
+    /// Settings of git that a person accepted: liza's own git commands use no others.
+    #[derive(Eq)]
+    pub struct GitSettings {
+        /// Names the record of them, by its content.
+        pub settings: String,
+        pub by: AgentId,
+        pub time: Wall,
     }
 }
 

@@ -207,6 +207,7 @@ impl Bench {
                 spec_ref: "specs/vision.md".to_owned(),
                 config,
                 integration_head: commit(1),
+                git_settings: None,
             },
         );
         for (name, roles) in TEAM {

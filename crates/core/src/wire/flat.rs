@@ -251,6 +251,8 @@ struct Whole {
     #[serde(default)]
     graph_id: Option<crate::board::GraphId>,
     #[serde(default)]
+    git_settings: Option<crate::board::state::GitSettings>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -298,6 +300,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             former_sprints: whole.former_sprints,
             archived: whole.archived,
             graph_id: whole.graph_id,
+            git_settings: whole.git_settings,
             extra: whole.extra,
         },
     })

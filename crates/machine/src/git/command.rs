@@ -5,9 +5,12 @@
 //!    the command would then answer for another repository.
 //! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
 //!    otherwise answer for the main checkout, which lies above it.
-//! 3. No fsmonitor program, no pager, no editor, no prompt, no background gc.
+//! 3. No hook, no fsmonitor program, no pager, no editor, no prompt, no background gc. Hooks that a person accepted are run
+//!    by `git hook run`, where liza does what they are for.
 //! 4. Replaced objects and grafts are not followed: what was approved is what is merged.
+//!    Neither are the files by which git looks history and objects up faster: they can say anything.
 //! 5. The agent's secret does not travel into git, its hooks or its filters.
+//! 6. Where liza guards a repository, git is told where everything is, and sees only settings a person accepted (`door`).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -20,6 +23,7 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 use thiserror::Error;
 
+use super::door;
 use crate::host::{Child, Program, Streams};
 
 /// Longest part of git's own complaint that an error carries.
@@ -37,6 +41,8 @@ pub enum GitError {
     Unexpected { subcommand: &'static str, what: String },
     #[error("`{}` is no checkout: it has no `.git`", dir.display())]
     NoCheckout { dir: PathBuf },
+    #[error("liza does not run git there: {why}")]
+    Misled { why: String },
     #[error("cannot use `{}`", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
@@ -74,18 +80,14 @@ pub struct Git {
 }
 
 impl Git {
-    /// A command that only reads, or only writes objects: it runs no hook and fetches nothing.
+    /// A command that only reads, or only writes objects: it fetches nothing.
     ///
-    /// Without this a `post-index-change` hook would run on a temporary index, and a partial clone would start the
-    /// configured ssh program.
+    /// Without this a partial clone would start the configured ssh program.
     pub fn reading(dir: &Path, subcommand: &'static str) -> Self {
-        Self::acting(dir, subcommand)
-            .config("core.hooksPath=/dev/null")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_ALLOW_PROTOCOL", "none")
+        Self::acting(dir, subcommand).env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none")
     }
 
-    /// A command that changes refs or a worktree. The user's hooks run: they are the user's, and ours are among them.
+    /// A command that changes refs or a worktree.
     pub fn acting(dir: &Path, subcommand: &'static str) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -98,9 +100,18 @@ impl Git {
             stdin: None,
         }
         .config("core.fsmonitor=false")
+        .config("core.commitGraph=false")
+        .config("core.multiPackIndex=false")
+        .without_hooks()
         .config("gc.auto=0")
         .config("maintenance.auto=false")
         .config("advice.graftFileDeprecated=false")
+    }
+
+    /// Git is asked for the place of hooks, or is to run one, by some commands. No other runs any.
+    fn without_hooks(self) -> Self {
+        let about_hooks = ["rev-parse", "config", "hook"].contains(&self.subcommand);
+        if about_hooks { self } else { self.config("core.hooksPath=/dev/null") }
     }
 
     /// Nothing of what git starts outlives it, or can act on this board: filters are programs of somebody's choice.
@@ -224,13 +235,16 @@ impl Git {
 
     fn begin(self) -> Result<Child, GitError> {
         let Self { dir, held_for, subcommand, config, emptied, args, env, stdin } = self;
+        let way = door::way_in(&dir, subcommand)?;
+        let held_for = held_for.or_else(|| way.as_ref().and_then(|way| way.held_for().map(Path::to_owned)));
         let git = match held_for {
             Some(board) => Program::held_for_gate(&board, "git"),
             None => Program::new("git"),
         };
-        let mut git = isolate_in_tests(scrub(git.args(config).arg(subcommand).args(args).dir(&dir)))
-            .env("GIT_CEILING_DIRECTORIES", ceiling_of(&dir));
-        for (name, value) in env {
+        let settled = way.as_ref().map(door::Way::config).unwrap_or_default();
+        let git = git.args(config).args(settled).arg(subcommand).args(args).dir(&dir);
+        let mut git = isolate_in_tests(scrub(git)).env("GIT_CEILING_DIRECTORIES", ceiling_of(&dir));
+        for (name, value) in env.into_iter().chain(way.iter().flat_map(door::Way::env)) {
             git = git.env(name, value);
         }
         git = git.env("GIT_CONFIG_COUNT", emptied.len().to_string());

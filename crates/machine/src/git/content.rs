@@ -62,6 +62,16 @@ pub fn head(worktree: &Path) -> Result<CommitId, GitError> {
 
 /// The same without a process, where HEAD is a branch or a commit; git knows the other ways to say it.
 fn head_by_files(worktree: &Path) -> Option<CommitId> {
+    // In a repository that liza guards, what an agent may have written does not say where that is.
+    if let Some((repo, git_dir)) = super::door::repository_of(worktree).ok()? {
+        let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+        let query = Query::open(&repo).ok()?;
+        return match text.trim_end().strip_prefix("ref: ") {
+            Some(name) if name.starts_with("refs/heads/") => query.ref_commit(name).ok()?,
+            Some(_) => None,
+            None => CommitId::new(text.trim_end()).ok().filter(|id| query.has_commit(id)),
+        };
+    }
     let git_dir = git_dir(worktree).ok()?;
     let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
     let git = open_bare(&common_dir_of(&git_dir)).ok()?;

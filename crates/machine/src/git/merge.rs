@@ -50,6 +50,8 @@ pub enum Synced {
 pub fn merge_tree(repo: &Repo, ours: &CommitId, theirs: &CommitId) -> Result<MergeTree, MergeError> {
     let output = Git::reading(&repo.root, "merge-tree")
         .durable()
+        // What stands in the user's checkout or was planted beside the repository has no say in how files are merged.
+        .env("GIT_ATTR_SOURCE", ours.as_str())
         .args(["--write-tree", "-z", "--messages"])
         .end_of_options()
         .args([ours.as_str(), theirs.as_str()])

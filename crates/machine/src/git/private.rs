@@ -13,8 +13,7 @@ use super::{content::copy_with_time, locks, query::EntryKind};
 
 /// Settings that decide what is checked out and what counts as changed are not left to the repository.
 pub(super) fn settled(git: Git) -> Git {
-    git.config("core.hooksPath=/dev/null")
-        .config("core.sparseCheckout=false")
+    git.config("core.sparseCheckout=false")
         .config("core.splitIndex=false")
         .config("core.untrackedCache=false")
         .config("core.trustctime=true")

@@ -1,13 +1,17 @@
 //! Cheap reads, in-process through libgit2: nothing is spawned, no filter, no textconv, no attribute has a say.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use git2::{ErrorCode, ObjectType, Oid, Repository, RepositoryOpenFlags, Sort, TreeEntry};
 use thiserror::Error;
 
 use super::command::{Git, GitError, lossy};
 use super::commit::{Identity, Signature};
+use super::door;
+use super::refs;
 use super::repo::Repo;
 use crate::board::CommitId;
 
@@ -26,8 +30,12 @@ pub enum QueryError {
     Open { path: String, source: git2::Error },
     #[error("cannot read {what}")]
     Read { what: String, source: git2::Error },
+    #[error("the object {id} is missing or not what its name says: {why}")]
+    Unsound { id: String, why: String },
     #[error("cannot write an object")]
     Write { source: git2::Error },
+    #[error("`{refname}` is no plain ref: it leads to `{target}`")]
+    Symbolic { refname: String, target: String },
     #[error("cannot keep a commit as `{refname}`")]
     Pin { refname: String, source: git2::Error },
 }
@@ -59,15 +67,55 @@ pub struct CommitInfo {
 
 /// An open repository to ask.
 pub struct Query {
-    git: Repository,
+    /// For refs, their logs and settings.
+    git: Rc<Repository>,
+    /// For objects: what is read is checked against its name, and no file beside them (grafts, a commit graph) has a say in
+    /// what a commit's parents are.
+    objects: Rc<Repository>,
+}
+
+thread_local! {
+    /// The repositories this thread has opened: to open one takes longer than most questions.
+    static OPENED: RefCell<Vec<Opened>> = const { RefCell::new(Vec::new()) };
+}
+
+#[derive(Clone)]
+struct Opened {
+    common_dir: PathBuf,
+    is_cut_off: bool,
+    git: Rc<Repository>,
+    objects: Rc<Repository>,
+}
+
+impl Opened {
+    fn find_or_open(common_dir: &Path, is_cut_off: bool) -> Result<Self, git2::Error> {
+        let is_it = |one: &&Self| one.common_dir == common_dir && one.is_cut_off == is_cut_off;
+        if let Some(known) = OPENED.with_borrow(|all| all.iter().find(is_it).cloned()) {
+            return Ok(known);
+        }
+        let git = Rc::new(open_bare(common_dir)?);
+        // History that is cut off ends where an accepted file says so.
+        let objects = match is_cut_off {
+            true => Rc::clone(&git),
+            false => Rc::new(objects_alone(&common_dir.join("objects"))?),
+        };
+        let opened = Self { common_dir: common_dir.to_owned(), is_cut_off, git, objects };
+        OPENED.with_borrow_mut(|all| {
+            // Tests have many, one after the other.
+            all.truncate(7);
+            all.insert(0, opened.clone());
+        });
+        Ok(opened)
+    }
 }
 
 impl Query {
     /// Opens exactly this repository. It is opened as if bare, so the main checkout is not even looked at.
     pub fn open(repo: &Repo) -> Result<Self, QueryError> {
         let path = || repo.common_dir.display().to_string();
-        match open_bare(&repo.common_dir) {
-            Ok(git) => Ok(Self { git }),
+        let opened = Opened::find_or_open(&repo.common_dir, door::is_cut_off(repo));
+        match opened {
+            Ok(Opened { git, objects, .. }) => Ok(Self { git, objects }),
             Err(error) if is_unsupported(&error) => {
                 Err(QueryError::Unsupported { path: path(), why: error.message().to_owned() })
             }
@@ -126,6 +174,9 @@ impl Query {
     /// Keeps a commit from being collected, under a ref that is ours alone. Not flushed: whoever needs it to survive a
     /// power cut syncs the file system before saying so.
     pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {
+        if let Some(target) = refs::leads_to(self.git.path(), refname) {
+            return Err(QueryError::Symbolic { refname: refname.to_owned(), target });
+        }
         let pinned = self.git.reference(refname, oid(commit)?, true, "liza: kept");
         pinned.map(|_| ()).map_err(|source| QueryError::Pin { refname: refname.to_owned(), source })
     }
@@ -134,8 +185,24 @@ impl Query {
         self.ref_commit(&format!("refs/heads/{name}"))
     }
 
+    /// The commit a ref leads to. One of a branch or of liza's that leads to another ref is not followed: whatever moves
+    /// it would move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
-        let found = self.git.find_reference(refname).and_then(|reference| reference.peel_to_commit());
+        let unreadable = || QueryError::read(format!("`{refname}`"));
+        let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
+            return Ok(None);
+        };
+        let target = if refname == "HEAD" {
+            absent_is_none(found.resolve()).map_err(unreadable())?.and_then(|found| found.target())
+        } else {
+            let leads_to = || refs::leads_to(self.git.path(), refname).unwrap_or_default();
+            if found.kind() != Some(git2::ReferenceType::Direct) || refs::is_link(self.git.path(), refname) {
+                return Err(QueryError::Symbolic { refname: refname.to_owned(), target: leads_to() });
+            }
+            found.target()
+        };
+        let Some(target) = target else { return Ok(None) };
+        let found = self.objects.find_object(target, None).and_then(|object| object.peel_to_commit());
         id_of_found(found, refname)
     }
 
@@ -146,8 +213,18 @@ impl Query {
 
     /// The commit somebody means by a name, an abbreviation or an expression such as `main~2`.
     pub fn resolve(&self, rev: &str) -> Result<Option<CommitId>, QueryError> {
-        let found = self.git.revparse_single(rev).and_then(|object| object.peel_to_commit());
-        id_of_found(found, rev)
+        let rev = self.with_branch_in_full(rev);
+        let found = self.git.revparse_single(&rev).and_then(|object| object.peel_to_commit());
+        id_of_found(found, &rev)
+    }
+
+    /// A branch is meant by its name also where a tag has the same.
+    pub fn with_branch_in_full(&self, rev: &str) -> String {
+        let end = rev.find(['~', '^', '@', ':']).unwrap_or(rev.len());
+        let (name, rest) = rev.split_at(end);
+        let full = format!("refs/heads/{name}");
+        let is_branch = git2::Reference::is_valid_name(&full) && self.git.find_reference(&full).is_ok();
+        if is_branch { format!("{full}{rest}") } else { rev.to_owned() }
     }
 
     /// Whether the object is in the repository and is a commit.
@@ -169,14 +246,14 @@ impl Query {
             return Ok(self.has_commit(ancestor));
         }
         let (below, above) = (oid(descendant)?, oid(ancestor)?);
-        self.git
+        self.objects
             .graph_descendant_of(below, above)
             .map_err(QueryError::read(format!("the history between {ancestor} and {descendant}")))
     }
 
     /// The best common ancestor; none for unrelated histories.
     pub fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, QueryError> {
-        let base = absent_is_none(self.git.merge_base(oid(one)?, oid(other)?))
+        let base = absent_is_none(self.objects.merge_base(oid(one)?, oid(other)?))
             .map_err(QueryError::read(format!("the merge base of {one} and {other}")))?;
         base.map(id_of).transpose()
     }
@@ -201,7 +278,7 @@ impl Query {
         order: Sort,
     ) -> Result<Vec<CommitId>, QueryError> {
         let ids = || -> Result<Vec<Oid>, git2::Error> {
-            let mut walk = self.git.revwalk()?;
+            let mut walk = self.objects.revwalk()?;
             walk.set_sorting(order)?;
             walk.push(Oid::from_str(head.as_str())?)?;
             if hides_base {
@@ -236,6 +313,17 @@ impl Query {
             Ok(found)
         };
         names().map_err(QueryError::read(format!("the refs below {prefix}")))
+    }
+
+    /// The full names of all refs below a prefix, with what they lead to, be it there or not.
+    pub fn targets_below(&self, prefix: &str) -> Result<Vec<(String, CommitId)>, QueryError> {
+        let mut found = Vec::new();
+        for name in self.refs_below(prefix)? {
+            if let Some(target) = self.git.find_reference(&name).ok().and_then(|found| found.target()) {
+                found.push((name, id_of(target)?));
+            }
+        }
+        Ok(found)
     }
 
     /// Who last put a branch where it is and with which words, if git kept a note of it.
@@ -304,7 +392,7 @@ impl Query {
     }
 
     pub(super) fn blob(&self, id: Oid) -> Result<Vec<u8>, QueryError> {
-        let blob = self.git.find_blob(id).map_err(QueryError::read(format!("blob {id}")))?;
+        let blob = self.objects.find_blob(id).map_err(QueryError::read(format!("blob {id}")))?;
         Ok(blob.content().to_owned())
     }
 
@@ -318,11 +406,22 @@ impl Query {
     }
 
     pub(super) fn tree_by_id(&self, id: Oid) -> Result<git2::Tree<'_>, QueryError> {
-        self.git.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
+        self.objects.find_tree(id).map_err(QueryError::read(format!("tree {id}")))
+    }
+
+    /// The same repository, with nothing remembered of its objects.
+    pub(super) fn afresh(&self, repo: &Repo) -> Result<Self, QueryError> {
+        let objects =
+            objects_alone(&repo.common_dir.join("objects")).map_err(QueryError::read("the objects"))?;
+        Ok(Self { git: Rc::clone(&self.git), objects: Rc::new(objects) })
+    }
+
+    pub(super) fn objects(&self) -> &Repository {
+        &self.objects
     }
 
     pub(super) fn commit(&self, id: &CommitId) -> Result<git2::Commit<'_>, QueryError> {
-        self.git.find_commit(oid(id)?).map_err(QueryError::read(format!("commit {id}")))
+        self.objects.find_commit(oid(id)?).map_err(QueryError::read(format!("commit {id}")))
     }
 }
 
@@ -351,6 +450,21 @@ pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
     let none: [&str; 0] = [];
     Repository::open_ext(dir, flags, none)
+}
+
+/// The settings of a repository, of its user and of the system.
+pub(super) fn config_of(repo: &Repo) -> Result<git2::Config, git2::Error> {
+    Opened::find_or_open(&repo.common_dir, false)?.git.config()
+}
+
+/// The objects of a repository and nothing else.
+fn objects_alone(dir: &Path) -> Result<Repository, git2::Error> {
+    // libgit2 looks for a commit graph in the first directory only: in this one no user can put any.
+    const WITHOUT_GRAPH: &str = if cfg!(target_os = "linux") { "/proc" } else { "/dev" };
+    let odb = git2::Odb::new()?;
+    odb.add_disk_alternate(WITHOUT_GRAPH)?;
+    odb.add_disk_alternate(&dir.to_string_lossy())?;
+    Repository::from_odb(odb)
 }
 
 /// libgit2 has no code of its own for an extension it does not know, only this wording.

@@ -1,6 +1,7 @@
 //! Moving refs, only ever from a value that was named.
 //!
-//! The git program does it, so that the reference-transaction hook sees every move, ours included.
+//! The git program does it. No ref that leads to another one is followed: integration made a symbolic ref to the user's branch
+//! would move that branch.
 
 use super::{locks::git_at_work, prelude::*};
 
@@ -26,6 +27,8 @@ pub enum RefError {
     Clash { refname: String, other: String },
     #[error("`{refname}` is locked by another git process, or one that died: `{}`", lock.display())]
     Locked { refname: String, lock: PathBuf },
+    #[error("`{refname}` is no plain ref: it leads to `{target}`")]
+    Symbolic { refname: String, target: String },
     #[error(transparent)]
     Git(#[from] GitError),
 }
@@ -62,7 +65,11 @@ pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>
         Expected::Absent => Some(zero.as_str()),
         Expected::Any => None,
     };
-    let git = Git::acting(&repo.root, "update-ref").durable().arg("--create-reflog").end_of_options();
+    let git = Git::acting(&repo.root, "update-ref").durable().args(["--create-reflog", "--no-deref"]);
+    let git = git.end_of_options();
+    if let Some(target) = leads_to(&repo.common_dir, refname) {
+        return Err(RefError::Symbolic { refname: refname.to_owned(), target });
+    }
     let output = git.args([refname, new.as_str()]).args(old).output()?;
     if output.status.success() {
         return Ok(());
@@ -127,7 +134,7 @@ pub fn last_kept(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitErro
 /// Deletes a ref if it is at `at`; one already gone is fine.
 pub fn delete_if_at(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
     check(refname)?;
-    let git = Git::acting(&repo.root, "update-ref").durable().arg("-d").end_of_options();
+    let git = Git::acting(&repo.root, "update-ref").durable().args(["-d", "--no-deref"]).end_of_options();
     let output = git.args([refname, at.as_str()]).output()?;
     if output.status.success() || value(repo, refname)?.is_none() {
         return Ok(());
@@ -163,7 +170,35 @@ pub fn rename_all(repo: &Repo, moves: &[(String, CommitId, String)]) -> Result<(
         check(to)?;
         lines.push_str(&format!("create {to} {at}\ndelete {from} {at}\n"));
     }
-    Git::acting(&repo.root, "update-ref").durable().arg("--stdin").stdin(lines).run()?;
+    Git::acting(&repo.root, "update-ref").durable().args(["--no-deref", "--stdin"]).stdin(lines).run()?;
+    Ok(())
+}
+
+/// Whether the file of a ref is a link to another one.
+pub(super) fn is_link(common_dir: &Path, refname: &str) -> bool {
+    std::fs::read_link(common_dir.join(refname)).is_ok()
+}
+
+/// The ref or file that this ref leads to, if it is no plain one. Git packs only plain ones.
+pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
+    let path = common_dir.join(refname);
+    if let Ok(target) = std::fs::read_link(&path) {
+        return Some(target.display().to_string());
+    }
+    let text = std::fs::read_to_string(&path).ok()?;
+    text.strip_prefix("ref:").map(|target| target.trim().to_owned())
+}
+
+/// Makes a plain ref of one that leads to another, at this commit. The other stays where it is.
+pub fn make_plain(repo: &Repo, refname: &str, at: &CommitId) -> Result<(), RefError> {
+    check(refname)?;
+    // Git writes nothing where the file behind a link says the same already.
+    let path = repo.common_dir.join(refname);
+    if path.is_symlink() {
+        std::fs::remove_file(&path).map_err(GitError::io(&path))?;
+    }
+    let git = Git::acting(&repo.root, "update-ref").durable().arg("--no-deref").end_of_options();
+    git.args([refname, at.as_str()]).run()?;
     Ok(())
 }
 
@@ -340,13 +375,33 @@ mod tests {
     }
 
     #[test]
-    fn hooks_see_our_own_moves() {
+    fn no_hook_runs_on_our_own_moves() {
         let fixture = Fixture::new();
         let hook = fixture.root.join(".git/hooks/reference-transaction");
         std::fs::write(&hook, "#!/bin/sh\necho 'the hook says no' >&2\nexit 1\n").unwrap();
         make_executable(&hook);
-        let error = pin(&fixture.repo(), "refs/liza/x", &fixture.head()).unwrap_err();
-        assert!(error.to_string().contains("the hook says no"), "{error}");
+        pin(&fixture.repo(), "refs/liza/x", &fixture.head()).unwrap();
+    }
+
+    #[test]
+    fn symbolic_ref_moves_no_other() {
+        let fixture = Fixture::new();
+        let (repo, head) = (fixture.repo(), fixture.head());
+        fixture.write("more", "x");
+        fixture.commit("more");
+        let next = fixture.head();
+        fixture.git(&["symbolic-ref", "refs/heads/integration", "refs/heads/main"]);
+        std::os::unix::fs::symlink("main", fixture.root.join(".git/refs/heads/link")).unwrap();
+        for name in ["refs/heads/integration", "refs/heads/link"] {
+            let error = update(&repo, name, &head, Expected::At(&next)).unwrap_err();
+            assert!(matches!(error, RefError::Symbolic { .. }), "{error}");
+            let query = Query::open(&repo).unwrap();
+            assert!(matches!(query.ref_commit(name), Err(QueryError::Symbolic { .. })));
+            assert!(matches!(query.pin(name, &head), Err(QueryError::Symbolic { .. })));
+            make_plain(&repo, name, &head).unwrap();
+            assert_eq!(Query::open(&repo).unwrap().ref_commit(name).unwrap(), Some(head.clone()));
+        }
+        assert_eq!(fixture.id("main"), next);
     }
 
     #[test]

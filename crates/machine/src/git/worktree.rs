@@ -79,10 +79,12 @@ impl<'a> Worktrees<'a> {
     pub fn check_out(&self, path: &Path, commit: &CommitId, say: impl FnOnce()) -> Result<(), WorktreeError> {
         let git = Git::acting(path, "reset").args(["--hard", "--quiet", "--no-recurse-submodules"]);
         git.run_saying(SILENCE, say)?;
-        if Query::open(self.repo)?.has_hook("post-checkout") {
+        if let Some(board) = runs_after_checkout(self.repo)? {
             let nothing = "0".repeat(commit.as_str().len());
             let git = Git::acting(path, "hook").args(["run", "--ignore-missing", "post-checkout", "--"]);
-            git.args([nothing.as_str(), commit.as_str(), "1"]).run()?;
+            let git = git.args([nothing.as_str(), commit.as_str(), "1"]);
+            // What a hook starts acts for nobody.
+            if board.as_os_str().is_empty() { git } else { git.held_for_gate(&board) }.run()?;
         }
         Ok(())
     }
@@ -117,6 +119,7 @@ impl<'a> Worktrees<'a> {
         if path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathTaken { path: path.to_owned() });
         }
+        super::door::forget_checkout(path);
         let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
         let git = git.arg("add").args(how).args(["--quiet", "--lock"]);
         let git = git.arg(format!("--reason={LOCK_MARK}{reason}")).end_of_options();
@@ -270,6 +273,14 @@ impl<'a> Worktrees<'a> {
         fs::write(&origin, format!("{}\n", path.display())).map_err(GitError::io(&origin))?;
         Ok(bin)
     }
+}
+
+/// Whether the user's hook runs: where a person accepted it, and for which board nothing of it may act.
+fn runs_after_checkout(repo: &Repo) -> Result<Option<PathBuf>, QueryError> {
+    if super::door::is_guarded(repo) {
+        return Ok(super::door::may_run_hook(repo, "post-checkout"));
+    }
+    Ok(Query::open(repo)?.has_hook("post-checkout").then(PathBuf::new))
 }
 
 fn not_restorable(why: impl Into<String>) -> WorktreeError {

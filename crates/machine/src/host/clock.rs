@@ -1,6 +1,5 @@
 //! The time, read once per command.
 
-use std::sync::OnceLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::board::{Stamp, Wall};
@@ -32,13 +31,9 @@ fn monotonic() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Names this boot. Where the kernel does not say, every process is of one boot that never ends.
+/// Names this boot. A process that cannot read the name may change nothing, as its clock cannot be compared.
 pub(super) fn boot_id() -> &'static str {
-    static BOOT: OnceLock<String> = OnceLock::new();
-    BOOT.get_or_init(|| {
-        let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        read.map_or("unknown".to_owned(), |text| text.trim().to_owned())
-    })
+    super::procfs::boot_id().unwrap_or("unknown")
 }
 
 /// How long something is waited for. In debug builds a test may set another time, in milliseconds.

@@ -58,6 +58,25 @@ pub fn unwritten() -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
+/// Whether what this process sees under that name of a directory is mounted there, and not in the directory itself.
+pub fn is_mounted_over(dir: &Path, name: &str) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Mode, OFlags, ResolveFlags, openat, openat2};
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let Ok(dir) = openat(rustix::fs::CWD, dir, flags | OFlags::DIRECTORY, Mode::empty()) else {
+            return false;
+        };
+        let found = openat2(&dir, name, flags | OFlags::NOFOLLOW, Mode::empty(), ResolveFlags::NO_XDEV);
+        matches!(found, Err(rustix::io::Errno::XDEV))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (dir, name);
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,19 +5,23 @@
 mod clock;
 pub mod crash;
 mod filesystem;
+mod mark;
 mod parallel;
 mod process;
+mod procfs;
 mod random;
 mod spawn;
 
 pub use clock::{ahead_of_utc, now, waiting_time};
-pub use filesystem::{network_file_system, room, unwritten};
+pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
+pub use mark::{gate_mark, mark_as_agent, mark_as_gate};
 pub use parallel::for_each;
 pub use process::{
     Ancestry, Burden, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,
     descendants_of, end_descendants_except, environment_of, has_children, has_orphaned_holder,
-    is_in_group_of, is_program, is_runner, is_running_liza, lives, process, program, show_as_holder,
-    this_process, this_program,
+    is_in_group_of, is_program, is_runner, is_running_liza, leave_session, lives, process, program,
+    show_as_holder, this_process, this_program,
 };
+pub use procfs::this_pid;
 pub use random::secret;
 pub use spawn::{Child, HOLDER_PATIENCE, Program, Streams};

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
-use crate::board::Process;
+use crate::board::{Hidden, Mark, Process};
+
+use super::procfs::{self, this_pid};
 
 /// The command of liza that stands between a process and what it starts, so that nothing of that is left over.
 pub(super) const HOLD: &str = "__hold";
@@ -23,9 +25,10 @@ const HOLDER_NAME: &std::ffi::CStr = c"liza-hold";
 pub fn this_process() -> Process {
     static THIS: OnceLock<Process> = OnceLock::new();
     let read = || {
-        let pid = std::process::id();
+        let pid = this_pid();
         let started = Stat::of(pid).map_or(0, |stat| stat.started);
-        Process { pid, started, boot: super::clock::boot_id().to_owned(), namespace: namespaces_of("self") }
+        let namespace = procfs::checked().map(|proc| proc.namespaces.clone()).unwrap_or_default();
+        Process { pid, started, boot: super::clock::boot_id().to_owned(), namespace }
     };
     THIS.get_or_init(read).clone()
 }
@@ -36,6 +39,12 @@ pub fn show_as_holder() {
     {
         let _ = rustix::thread::set_name(HOLDER_NAME);
     }
+}
+
+/// Gives this process a session of its own, without a terminal: what is typed into a terminal by a program can then not
+/// reach the shell of the person who started it.
+pub fn leave_session() {
+    let _ = rustix::process::setsid();
 }
 
 /// Where a program is, as the search path of this process has it.
@@ -79,7 +88,7 @@ pub fn descendants() -> Vec<u32> {
 
 /// The same without those that descend from one of these, and without these.
 pub fn descendants_except(spared: &BTreeSet<u32>) -> Vec<u32> {
-    below(std::process::id(), spared)
+    below(this_pid(), spared)
 }
 
 /// The numbers of all living processes that descend from that one.
@@ -140,7 +149,7 @@ fn children_of(pid: u32) -> Option<BTreeSet<u32>> {
 
 /// The children of this process.
 pub fn children() -> BTreeSet<u32> {
-    let here = std::process::id();
+    let here = this_pid();
     children_of(here).unwrap_or_else(|| {
         parents().into_iter().filter(|(_, parent)| *parent == here).map(|(child, _)| child).collect()
     })
@@ -190,7 +199,7 @@ pub fn end_descendants_except(spared: &BTreeSet<u32>, patience: Duration) -> boo
         }
         kill(&stopped.into_iter().filter_map(pid_of).collect::<Vec<_>>());
         let left = has_children()
-            && (spared.is_empty() && children_of(std::process::id()).is_some()
+            && (spared.is_empty() && children_of(this_pid()).is_some()
                 || children().difference(spared).next().is_some());
         if !left || Instant::now() > deadline {
             return !left;
@@ -249,23 +258,31 @@ pub struct Ancestry {
     pub processes: Vec<Process>,
     /// The boards whose gates are held by one of them.
     pub gates_of: Vec<PathBuf>,
+    /// How many of them are nearer than the nearest `git`.
+    pub below_git: Option<usize>,
+    /// The mark of the runner this process came from, which no namespace hides.
+    pub mark: Option<Mark>,
 }
 
-/// Nothing, if the ancestors cannot be determined: there is no /proc, or it is hidden or replaced.
-pub fn ancestors() -> Option<Ancestry> {
-    if !proc_is_real() {
-        return None;
-    }
+/// Why they cannot be determined, where that is so.
+pub fn ancestors() -> Result<Ancestry, Hidden> {
+    procfs::checked()?;
     // A parent that ends while it is looked at leaves its child to another one: then the whole walk is made again.
-    (0..100).find_map(|_| walk_up())
+    (0..100).find_map(|_| walk_up()).ok_or(Hidden::Processes)
 }
 
 fn walk_up() -> Option<Ancestry> {
-    let mut found = Ancestry::default();
+    let mut found = Ancestry { mark: super::mark::own(), ..Ancestry::default() };
     let here = this_process();
     let mut child = Stat::of(here.pid)?;
     while child.parent != 0 {
-        let parent = Stat::of(child.parent)?;
+        let Some(parent) = Stat::of(child.parent) else {
+            // Where /proc hides the processes of other users, the way up ends at one of theirs.
+            if is_of_another_user(child.parent) && Stat::of(child.pid)?.parent == child.parent {
+                break;
+            }
+            return None;
+        };
         // Where the parent has ended meanwhile, its number may belong to a process that started after the child.
         if parent.started >= child.started && Stat::of(child.pid)?.parent != parent.pid {
             return None;
@@ -276,15 +293,25 @@ fn walk_up() -> Option<Ancestry> {
         if parent.is_holder {
             found.gates_of.extend(holds_gate_of(parent.pid));
         }
+        if parent.is_git && found.below_git.is_none() {
+            found.below_git = Some(found.processes.len());
+        }
         found.processes.push(Process { pid: parent.pid, started: parent.started, ..here.clone() });
         child = parent;
     }
     Some(found)
 }
 
-/// Whether that very process still runs. In doubt (another pid namespace) it counts as alive.
+fn is_of_another_user(pid: u32) -> bool {
+    pid_of(pid).is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
+}
+
+/// Whether that very process still runs. In doubt (another pid namespace, no /proc) it counts as alive.
 pub fn lives(process: &Process) -> bool {
     let here = this_process();
+    if cfg!(target_os = "linux") && procfs::checked().is_err() {
+        return true;
+    }
     if process.boot != here.boot {
         return false;
     }
@@ -370,18 +397,6 @@ pub fn is_in_group_of(pid: u32, other: u32) -> bool {
     group(pid).is_some() && group(pid) == group(other)
 }
 
-/// Whether what the kernel says of processes is what is read there: whoever has a mount namespace of his own can put
-/// anything in its place.
-fn proc_is_real() -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        let is_procfs = |path: &str| rustix::fs::statfs(path).is_ok_and(|found| found.f_type == 0x9fa0);
-        is_procfs("/proc") && is_procfs("/proc/self/stat")
-    }
-    #[cfg(not(target_os = "linux"))]
-    false
-}
-
 /// What the kernel says of a process in `/proc/PID/stat`. Names are bytes: a process may call itself anything.
 #[derive(Debug, Clone, Copy)]
 struct Stat {
@@ -395,12 +410,14 @@ struct Stat {
     ticks: u64,
     /// Whether it shows the name of a holder of a gate.
     is_holder: bool,
+    /// Whether it shows the name of git, which a program gets by being executed.
+    is_git: bool,
 }
 
 impl Stat {
     fn of(pid: u32) -> Option<Self> {
         let mut buffer = [0; 1024];
-        Self::parse(pid, read_proc(&format!("/proc/{pid}/stat"), &mut buffer)?)
+        Self::parse(pid, procfs::checked().ok()?.read(pid, "stat", &mut buffer).ok()?)
     }
 
     fn parse(pid: u32, stat: &[u8]) -> Option<Self> {
@@ -418,6 +435,7 @@ impl Stat {
         let group = u32::try_from(number()?).ok()?;
         let numbers: Vec<i64> = (5..=21).map_while(|_| number()).collect();
         let at = |field: usize| u64::try_from(*numbers.get(field - 5)?).ok();
+        let name = stat.get(open + 1..close)?;
         Some(Self {
             pid,
             state,
@@ -425,19 +443,14 @@ impl Stat {
             group,
             started: at(21)?,
             ticks: (13..=16).map_while(at).sum(),
-            is_holder: cfg!(target_os = "linux") && stat.get(open + 1..close)? == HOLDER_NAME.to_bytes(),
+            is_holder: cfg!(target_os = "linux") && name == HOLDER_NAME.to_bytes(),
+            is_git: name == b"git" || name.starts_with(b"git-"),
         })
     }
 
     fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
-}
-
-/// A small file of /proc, in one read.
-fn read_proc<'a>(path: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-    let length = std::io::Read::read(&mut std::fs::File::open(path).ok()?, buffer).ok()?;
-    buffer.get(..length)
 }
 
 /// The namespaces that decide what numbers and start times of processes mean: those of pids and of time. From another one

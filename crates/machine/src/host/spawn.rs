@@ -19,6 +19,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use crate::board::Process;
 
 use super::process::{HOLD, HOLD_GATE, descendants_of, pid_of, process, this_program};
+use super::procfs::this_pid;
 
 /// How long a holder may take to end what it holds.
 pub const HOLDER_PATIENCE: Duration = Duration::from_secs(10);
@@ -43,25 +44,28 @@ pub struct Program {
     streams: Streams,
     stdin: Option<Vec<u8>>,
     keeps_stdin: bool,
+    is_held: bool,
     for_gate: bool,
 }
 
 impl Program {
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         let command = Command::new(program);
-        Self { command, streams: Streams::Inherited, stdin: None, keeps_stdin: false, for_gate: false }
+        let streams = Streams::Inherited;
+        Self { command, streams, stdin: None, keeps_stdin: false, is_held: false, for_gate: false }
     }
 
     /// One that dies with this process. What it leaves when it ends by itself comes to this process, if that adopts orphans.
     pub fn held(program: impl AsRef<OsStr>) -> Self {
-        Self::new(this_program()).arg(HOLD).arg(std::process::id().to_string()).arg("--").arg(program)
+        let held = Self::new(this_program()).arg(HOLD).arg(this_pid().to_string()).arg("--").arg(program);
+        Self { is_held: true, ..held }
     }
 
     /// One that dies with this process, of which nothing outlives it, and nothing can act on this board.
     pub fn held_for_gate(board: &Path, program: impl AsRef<OsStr>) -> Self {
         let holder = Self::new(this_program()).args([HOLD, HOLD_GATE]).arg(board);
-        let held = holder.arg(std::process::id().to_string()).arg("--").arg(program);
-        Self { for_gate: true, ..held }
+        let held = holder.arg(this_pid().to_string()).arg("--").arg(program);
+        Self { is_held: true, for_gate: true, ..held }
     }
 
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
@@ -100,7 +104,10 @@ impl Program {
 
     /// Signals for this process's group, as by Ctrl-C, do not reach it; its own group can be ended as a whole.
     pub fn own_group(mut self) -> Self {
-        self.command.process_group(0);
+        // A holder makes itself a session, which is a group too; the leader of a group could not.
+        if !self.is_held {
+            self.command.process_group(0);
+        }
         self
     }
 
@@ -122,7 +129,7 @@ impl Program {
     }
 
     pub fn start(self) -> io::Result<Child> {
-        let Self { mut command, streams, stdin, keeps_stdin, for_gate } = self;
+        let Self { mut command, streams, stdin, keeps_stdin, for_gate, .. } = self;
         let mut together = None;
         match streams {
             Streams::Inherited => &mut command,
@@ -221,7 +228,10 @@ impl Child {
 
     /// Reaches everything it started in its group, also what it left in the background.
     pub fn signal_group(&self, signal: Signal) {
-        let _ = rustix::process::kill_process_group(self.pid, signal);
+        // A holder that has just been started has no group yet.
+        if rustix::process::kill_process_group(self.pid, signal) == Err(rustix::io::Errno::SRCH) {
+            self.signal(signal);
+        }
     }
 
     /// Ends it and its group, with all that it holds for a gate, and waits for it.

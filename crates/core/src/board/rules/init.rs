@@ -8,6 +8,8 @@ logged! {
         pub spec_ref: String,
         pub config: Config,
         pub integration_head: CommitId,
+        /// Names the settings of git that were there.
+        pub git_settings: Option<String>,
     }
 }
 
@@ -48,6 +50,7 @@ impl Board {
                 former_sprints: Vec::new(),
                 archived: 0,
                 graph_id: None,
+                git_settings: None,
                 extra: BTreeMap::new(),
             },
         }
@@ -78,6 +81,11 @@ impl Verb for Init {
         board.rest.config = self.config.clone();
         board.rest.sprint.timeline.started = call.now.wall;
         board.rest.integration.head = Some(self.integration_head.clone());
+        board.rest.git_settings = self.git_settings.clone().map(|settings| GitSettings {
+            settings,
+            by: call.by.id(),
+            time: call.now.wall,
+        });
         Initialised { goal: self.goal.clone(), integration_branch: self.config.integration_branch.clone() }
     }
 }

@@ -45,6 +45,10 @@ impl Verb for BeginMerge {
                 .detail("task", task.id.as_str()));
             }
         }
+        // Whoever wrote it does not land it; a person may, once another has approved.
+        if let Actor::Agent { id, .. } = &call.by {
+            not_an_implementer(task, call, id, "merge")?;
+        }
         approval_holds(task, call)?;
         if self.branch_head.is_none() || self.branch_head != task.review_commit {
             return Err(refusal!(

@@ -1,6 +1,7 @@
 //! One file per verb or family of verbs: what must hold, what changes, and what is answered.
 
 mod abandon;
+mod accept_git;
 mod add_tasks;
 mod adopt_edit;
 mod agents;
@@ -55,6 +56,7 @@ use super::state::Board;
 use super::verb::{AnyVerb, Listed, Needs};
 
 pub use abandon::*;
+pub use accept_git::*;
 pub use add_tasks::*;
 pub use adopt_edit::*;
 pub use agents::*;
@@ -222,4 +224,5 @@ transitions! {
     ArchiveTasks "archive_tasks",
     CompleteGoal "complete_goal",
     BlessGate "bless_gate",
+    AcceptGit "accept_git",
 }

@@ -143,6 +143,7 @@ fn settings_that_make_no_sense_are_refused() {
             spec_ref: "specs/vision.md".to_owned(),
             config,
             integration_head: commit(1),
+            git_settings: None,
         };
         assert_eq!(Bench::empty().refused("human", init), Code::Value);
     }
@@ -155,6 +156,7 @@ fn a_board_is_started_once_by_a_person_with_a_goal() {
         spec_ref: "specs/vision.md".to_owned(),
         config: crate::board::Config::new("integration"),
         integration_head: commit(1),
+        git_settings: None,
     };
     assert_eq!(Bench::empty().refused("human", init(" ")), Code::Incomplete);
     assert_eq!(Bench::empty().refused("coder-1", init("goal")), Code::HumanOnly);

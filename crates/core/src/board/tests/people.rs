@@ -149,7 +149,7 @@ fn whoever_runs_under_a_runner_is_its_agent() {
             ..registration("reviewer-8", &["code_reviewer"], "other")
         },
     );
-    let descent = |ancestors: Vec<Process>| Descent { ancestors, unseen: None, orphan: false, gate: false };
+    let descent = |ancestors: Vec<Process>| Descent { ancestors, ..Descent::default() };
     let under = |pids: &[u32], shown: Credentials| Credentials::Descendant {
         of: descent(pids.iter().map(|pid| process(*pid)).collect()),
         shown: Box::new(shown),

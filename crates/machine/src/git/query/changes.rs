@@ -108,7 +108,7 @@ impl Query {
         tree: &CommitId,
         path: &str,
     ) -> Result<Option<TreeEntry<'static>>, QueryError> {
-        let found = self.git.find_tree(oid(tree)?);
+        let found = self.objects.find_tree(oid(tree)?);
         let found = found.and_then(|tree| absent_is_none(tree.get_path(Path::new(path))));
         let entry = found.map_err(QueryError::read(format!("`{path}` in tree {tree}")))?;
         Ok(entry.filter(|entry| entry.kind() != Some(ObjectType::Tree)))

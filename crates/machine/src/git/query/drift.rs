@@ -24,7 +24,7 @@ impl Query {
         // No attribute has a say in what counts as a line.
         options.context_lines(0).interhunk_lines(0).force_text(true);
         let mut diff =
-            self.git.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(failed())?;
+            self.objects.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(failed())?;
         let mut renames = DiffFindOptions::new();
         renames.renames(true).rename_limit(RENAMES);
         diff.find_similar(Some(&mut renames)).map_err(failed())?;

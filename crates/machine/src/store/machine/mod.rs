@@ -29,6 +29,7 @@ pub(super) const LOCKS: [&str; 4] = [WORKTREES_LOCK, MERGE_LOCK, WATCH_LOCK, OVE
 /// Making a worktree of a large repository takes its time; others wait that long.
 const WORKTREE_PATIENCE: Duration = Duration::from_secs(300);
 const LARGEST_ASK: u64 = 4096;
+const LARGEST_GIT_SETTINGS: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -87,6 +88,24 @@ impl Machine {
         let dirs = self.directories().into_iter().chain([self.observations(), self.worktrees.clone()]);
         let dirs = dirs.map(|path| (path, "directory"));
         files.into_iter().chain(dirs).filter(is_odd).collect()
+    }
+}
+
+/// Settings of git that a person accepted.
+impl Machine {
+    fn git_settings_file(&self, name: &str) -> Option<PathBuf> {
+        let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        plain.then(|| self.home.join("git").join(format!("{name}.json")))
+    }
+
+    /// The record of this name; nothing, if it cannot be read.
+    pub fn git_settings(&self, name: &str) -> Option<Vec<u8>> {
+        read_whole(&self.git_settings_file(name)?, LARGEST_GIT_SETTINGS).ok().map(|(bytes, _)| bytes)
+    }
+
+    pub fn keep_git_settings(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        make_private_dir(&self.home.join("git"))?;
+        self.git_settings_file(name).map_or(Ok(()), |path| replace(&path, bytes))
     }
 }
 

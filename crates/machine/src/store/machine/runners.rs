@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::board::{AgentId, Process};
+use crate::board::{AgentId, Descent, Hidden, Process};
 use crate::host::Ancestry;
 use crate::store::StoreError;
 use crate::store::files::{make_private_dir, names_in, read_whole};
@@ -16,6 +16,8 @@ use super::Machine;
 /// How the locks of those begin who have gates or validations run.
 const JUDGING: &str = "gates-";
 const RUNNER: &str = "runner-";
+/// The pid namespace that the kernel starts with has this number on every machine.
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 const MOST_CHECKS: usize = 64;
 
 impl Machine {
@@ -86,11 +88,34 @@ impl Machine {
         place.parse().is_ok_and(|place| is_held(&self.gates_lock(place)))
     }
 
+    /// Where this process comes from, as far as that matters on this board.
+    pub fn descent(&self, shows_nothing: bool) -> Descent {
+        let ancestry = match crate::host::ancestors() {
+            Ok(ancestry) => ancestry,
+            Err(hidden) => return Descent { hidden: Some(hidden), ..Descent::default() },
+        };
+        let marked = |mark| crate::host::gate_mark(&self.home) == Some(mark);
+        Descent {
+            gate: ancestry.mark.is_some_and(marked) || self.is_of_gate(&ancestry, shows_nothing),
+            unseen: self.unseen_agent(),
+            orphan: self.is_orphan(&ancestry.processes),
+            hidden: self.has_hidden_locks().then_some(Hidden::Locks),
+            mark: ancestry.mark,
+            below_git: ancestry.below_git,
+            ancestors: ancestry.processes,
+        }
+    }
+
+    /// Whether the directory of locks is another one than on disk, as this process sees it.
+    fn has_hidden_locks(&self) -> bool {
+        // In the first pid namespace all ancestors are seen without them.
+        !crate::host::this_process().namespace.starts_with(FIRST_PID_NAMESPACE)
+            && crate::host::is_mounted_over(&self.home, "locks")
+    }
+
     /// Whether this process was started by a gate or a validation of this board: one of those it descends from holds such a
-    /// command, or has it run and got this process because the holder was killed. Where ancestors cannot be seen and gates
-    /// run, it may be.
-    pub fn is_of_gate(&self, ancestry: Option<&Ancestry>, shows_nothing: bool) -> bool {
-        let Some(above) = ancestry else { return shows_nothing && self.judging(|_| true) };
+    /// command, or has it run and got this process because the holder was killed.
+    fn is_of_gate(&self, above: &Ancestry, shows_nothing: bool) -> bool {
         // By the directory itself: with a mount in between it has other names.
         let identity = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         if !above.gates_of.is_empty() {
@@ -132,11 +157,11 @@ impl Machine {
     }
 
     /// An agent whose runner is at work and might be an ancestor of this process, but cannot be seen from here: it is in
-    /// another pid namespace, or the ancestors cannot be told at all.
-    pub fn unseen_agent(&self, ancestors_known: bool) -> Option<AgentId> {
+    /// another pid namespace, or says so.
+    fn unseen_agent(&self) -> Option<AgentId> {
         let here = crate::host::this_process();
         self.noted_locks(RUNNER).find_map(|(name, path, runner)| {
-            let hidden = runner.boot == here.boot && (!ancestors_known || runner.namespace != here.namespace);
+            let hidden = runner.boot != here.boot || runner.namespace != here.namespace;
             let agent = AgentId::new(name.strip_suffix(".lock")?).ok()?;
             (hidden && is_held(&path)).then_some(agent)
         })
@@ -148,12 +173,12 @@ impl Machine {
     }
 
     /// Whether this process came to a run without a runner in between: then an agent set it free whose runner is gone.
-    pub fn is_orphan(&self, ancestors: &[Process]) -> bool {
+    fn is_orphan(&self, ancestors: &[Process]) -> bool {
         let Some(run) = noted(&self.run_lock()) else { return false };
         let Some(at) = ancestors.iter().position(|ancestor| *ancestor == run) else { return false };
         // The runners it starts are its children, and act for a person until they have an identity; so does what it runs
         // itself, such as git and its hooks.
-        let child = if at == 0 { std::process::id() } else { ancestors[at - 1].pid };
+        let child = if at == 0 { crate::host::this_pid() } else { ancestors[at - 1].pid };
         let own_git = crate::host::is_program(child, "git")
             && (crate::host::is_in_group_of(child, run.pid) || !self.gates_run());
         !crate::host::is_runner(child) && !own_git

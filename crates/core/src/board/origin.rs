@@ -1,0 +1,110 @@
+//! Where a process comes from, as far as the kernel says it.
+
+use super::agent::Process;
+
+/// What is known about where a process comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Descent {
+    /// The nearest first.
+    pub ancestors: Vec<Process>,
+    /// How many of these are nearer than the nearest `git` among them: what git started is a hook, a filter or an alias.
+    pub below_git: Option<usize>,
+    /// An agent with a living runner that could be an ancestor and cannot be seen from here.
+    pub unseen: Option<super::AgentId>,
+    /// It was set free by an agent whose runner is gone.
+    pub orphan: bool,
+    /// It was started by a gate, a validation or a git command of liza's own: no agent and no person acts by it.
+    pub gate: bool,
+    /// What of its origin the kernel's words do not reach.
+    pub hidden: Option<Hidden>,
+    /// What it inherited from the command of an agent.
+    pub mark: Option<Mark>,
+}
+
+/// What a process hides, or is hidden from it. Such a process may change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hidden {
+    /// The processes it descends from.
+    Processes,
+    /// The name of this boot, or a clock that can be compared with that of others.
+    Clock,
+    /// The locks by which runners are known.
+    Locks,
+    /// All of it, as nothing more can be opened.
+    Unopened,
+}
+
+impl Hidden {
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Processes => "the kernel's /proc does not show which processes started this one",
+            Self::Clock => {
+                "this process has a clock of its own (a time namespace), or cannot read the boot's name"
+            }
+            Self::Unopened => "/proc could not be opened: too many files are open, or memory is short",
+            Self::Locks => "something is mounted over the locks of this board's runners",
+        }
+    }
+}
+
+/// Two numbers that all processes of an agent or a gate inherit and can only lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    pub locks: u64,
+    pub rttime: u64,
+}
+
+impl Mark {
+    /// Both are at least so large that they limit nothing, and together always the same. Those of a gate are lower, so that
+    /// a gate that an agent started can be marked as well.
+    const LEAST: u64 = 1 << 61;
+    const SPREAD: u64 = 1 << 60;
+    const LEAST_OF_GATE: u64 = 1 << 59;
+
+    /// Of what the agent of this runner started.
+    pub fn of(runner: &Process) -> Self {
+        let text = format!("{} {} {} {}", runner.pid, runner.started, runner.boot, runner.namespace);
+        Self::made_of(&text, Self::LEAST)
+    }
+
+    /// Of what a gate of the board in this directory started.
+    pub fn of_gate(device: u64, inode: u64) -> Self {
+        Self::made_of(&format!("gate {device} {inode}"), Self::LEAST_OF_GATE)
+    }
+
+    fn made_of(text: &str, least: u64) -> Self {
+        let hash = blake3::hash(text.as_bytes());
+        let number = hash.as_bytes().iter().take(8).fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
+        let number = number % Self::SPREAD;
+        Self { locks: least + number, rttime: least + Self::SPREAD - number }
+    }
+
+    /// Whether it is one, or was one before it was lowered.
+    pub fn is_plausible(self) -> bool {
+        self.locks <= Self::LEAST + Self::SPREAD && self.rttime <= Self::LEAST + Self::SPREAD
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mark_becomes_another_by_lowering() {
+        let process = |pid| Process { pid, started: 7, boot: "b".into(), namespace: "n".into() };
+        let gates = (1..100).map(|inode| Mark::of_gate(1, inode));
+        assert!(gates.clone().all(|mark| mark.locks < Mark::LEAST && mark.rttime < Mark::LEAST));
+        assert_all_apart(gates.collect());
+        assert_all_apart((1..200).map(|pid| Mark::of(&process(pid))).collect());
+    }
+
+    fn assert_all_apart(marks: Vec<Mark>) {
+        for (at, one) in marks.iter().enumerate() {
+            assert!(one.is_plausible());
+            for other in &marks[at + 1..] {
+                let lowers = |a: &Mark, b: &Mark| b.locks <= a.locks && b.rttime <= a.rttime;
+                assert!(!lowers(one, other) && !lowers(other, one), "{one:?} {other:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The door between liza and the git program: which settings a command of liza's own gets to see.
+//!
+//! A git command that reads or writes files would obey whatever stands in the configuration: filters, drivers, attributes.
+//! Agents can write there. So such a command is given another common directory (`GIT_COMMON_DIR`): one that liza makes for
+//! the life of its process, with the configuration and attributes a person accepted, and links to the repository's objects,
+//! refs and records of worktrees. What was set since is not there. `GIT_DIR` and `GIT_WORK_TREE` are named as well, so that a
+//! rewritten `.git` file or `commondir` leads nowhere.
+
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempDir;
+
+use super::checkouts::check_sound;
+use super::content::scratch_dir;
+use super::prelude::*;
+use super::settings::Settings;
+
+/// Gives the settings that were accepted; none on a board that knows of none.
+pub type Accepted = Box<dyn Fn() -> Option<Settings> + Send>;
+
+/// What liza knows of a repository it works on.
+struct Known {
+    repo: Repo,
+    board: PathBuf,
+    accepted: Accepted,
+    /// Checkouts that were found to be what they claim, with git's directory of each.
+    sound: Vec<(PathBuf, PathBuf)>,
+    /// Made when it is first needed; none where nothing was ever accepted.
+    door: Option<Option<Arc<Door>>>,
+}
+
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+fn known() -> MutexGuard<'static, Vec<Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on git commands in this repository see what was accepted, and what they start may not act on this board.
+pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) {
+    let mut all = known();
+    all.retain(|known| known.repo.common_dir != repo.common_dir);
+    all.push(Known { repo: repo.clone(), board: board.to_owned(), accepted, sound: Vec::new(), door: None });
+}
+
+/// Removes what was made for the git commands of this process.
+pub fn close() {
+    known().clear();
+}
+
+/// A checkout is made anew there: what was known of the former one does not count.
+pub(super) fn forget_checkout(dir: &Path) {
+    for known in known().iter_mut() {
+        known.sound.retain(|(sound, _)| sound != dir);
+    }
+}
+
+/// Removes what was made for the git commands in one repository.
+pub fn leave(root: &Path) {
+    known().retain(|known| known.repo.root != root);
+}
+
+/// Whether this hook of the user's may be run by liza: it was accepted, and is as it was.
+pub(super) fn may_run_hook(repo: &Repo, hook: &str) -> Option<PathBuf> {
+    let door = door_of(repo).ok()??;
+    door.settings.accepted_hook(repo, hook).then(|| door.board.clone())
+}
+
+/// Whether liza knows what was accepted for this repository.
+pub(super) fn is_guarded(repo: &Repo) -> bool {
+    matches!(door_of(repo), Ok(Some(_)))
+}
+
+/// Whether the history of a repository ends where its file `shallow` says: where liza guards it, only if a person accepted
+/// that file.
+pub(super) fn is_cut_off(repo: &Repo) -> bool {
+    repo.common_dir.join("shallow").exists()
+        && match door_of(repo) {
+            Ok(Some(door)) => door.settings.is_accepted(repo, "shallow"),
+            Ok(None) => true,
+            Err(_) => false,
+        }
+}
+
+fn door_of(repo: &Repo) -> Result<Option<Arc<Door>>, GitError> {
+    let mut all = known();
+    let Some(at) = all.iter_mut().find(|known| known.repo.common_dir == repo.common_dir) else {
+        return Ok(None);
+    };
+    if at.door.is_none() {
+        let settings = (at.accepted)();
+        let made = settings.map(|settings| Door::make(&at.repo, &at.board, settings)).transpose()?;
+        at.door = Some(made.map(Arc::new));
+    }
+    Ok(at.door.clone().flatten())
+}
+
+/// How a command in this directory finds its repository.
+#[derive(Debug)]
+pub(super) struct Way {
+    git_dir: PathBuf,
+    work_tree: PathBuf,
+    door: Option<Arc<Door>>,
+    common_dir: PathBuf,
+}
+
+/// Commands that deal with names only: no file is read or written by which git could start a program.
+const ABOUT_NAMES: [&str; 8] =
+    ["update-ref", "for-each-ref", "symbolic-ref", "worktree", "rev-parse", "config", "version", "hook"];
+
+/// The way to the repository of a checkout; none where liza guards none. A directory that claims to be another
+/// repository's is an error.
+pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
+    let Some((repo, git_dir)) = repository_of(dir)? else { return Ok(None) };
+    let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(&repo)? };
+    Ok(Some(Way { git_dir, work_tree: dir.to_owned(), door, common_dir: repo.common_dir.clone() }))
+}
+
+/// The guarded repository that a checkout belongs to, and git's directory of that checkout.
+pub(super) fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitError> {
+    let mut all = known();
+    if let Some(known) = all.iter().find(|known| known.repo.root == dir) {
+        return Ok(Some((known.repo.clone(), known.repo.common_dir.clone())));
+    }
+    let found_sound = |known: &Known| {
+        let (_, git_dir) = known.sound.iter().find(|(sound, _)| sound == dir)?;
+        Some((known.repo.clone(), git_dir.clone()))
+    };
+    if let Some(found) = all.iter().find_map(found_sound) {
+        return Ok(Some(found));
+    }
+    let Some(known) = all.iter_mut().find(|known| claims(dir, &known.repo)) else { return Ok(None) };
+    check_sound(&known.repo, dir).map_err(|fault| GitError::Misled { why: fault.to_string() })?;
+    let git_dir =
+        read_git_file(&dir.join(".git")).ok_or_else(|| GitError::NoCheckout { dir: dir.to_owned() })?;
+    known.sound.push((dir.to_owned(), git_dir.clone()));
+    Ok(Some((known.repo.clone(), git_dir)))
+}
+
+/// Whether a directory is, or lies where, a worktree of this repository should be.
+fn claims(dir: &Path, repo: &Repo) -> bool {
+    let leads_here = read_git_file(&dir.join(".git")).is_some_and(|to| to.starts_with(&repo.common_dir));
+    leads_here || (dir.starts_with(&repo.root) && dir.join(".git").symlink_metadata().is_ok())
+}
+
+impl Way {
+    pub fn env(&self) -> Vec<(&'static str, OsString)> {
+        let mut env = vec![("GIT_DIR", self.git_dir.clone().into_os_string())];
+        match &self.door {
+            None => {
+                // A command about names may make a worktree, which has its own.
+                if self.git_dir != self.common_dir {
+                    env.push(("GIT_WORK_TREE", self.work_tree.clone().into_os_string()));
+                    env.push(("GIT_COMMON_DIR", self.common_dir.clone().into_os_string()));
+                }
+            }
+            Some(door) => {
+                env.push(("GIT_WORK_TREE", self.work_tree.clone().into_os_string()));
+                env.push(("GIT_COMMON_DIR", door.shadow.path().as_os_str().to_owned()));
+                env.push(("GIT_CONFIG_NOSYSTEM", "1".into()));
+                env.push(("GIT_CONFIG_GLOBAL", "/dev/null".into()));
+            }
+        }
+        env
+    }
+
+    pub fn config(&self) -> Vec<OsString> {
+        let Some(door) = &self.door else { return Vec::new() };
+        let mut attributes = OsString::from("core.attributesFile=");
+        attributes.push(door.shadow.path().join(USER_ATTRIBUTES));
+        vec!["-c".into(), attributes]
+    }
+
+    /// The board that programs which git may start here must not act on; none if it starts none.
+    pub fn held_for(&self) -> Option<&Path> {
+        self.door.as_ref().filter(|door| door.settings.runs_programs()).map(|door| door.board.as_path())
+    }
+}
+
+const USER_ATTRIBUTES: &str = "user-attributes";
+
+/// The common directory that git commands of this process are given.
+#[derive(Debug)]
+struct Door {
+    shadow: TempDir,
+    settings: Settings,
+    board: PathBuf,
+}
+
+/// What of the repository is used as it is. Git makes none of it by itself in a command that has no name to write.
+const LINKED: [&str; 8] = ["objects", "refs", "logs", "worktrees", "modules", "reftable", "lfs", "HEAD"];
+
+impl Door {
+    fn make(repo: &Repo, board: &Path, settings: Settings) -> Result<Self, GitError> {
+        let shadow = scratch_dir()?;
+        let (dir, common) = (shadow.path(), &repo.common_dir);
+        let link =
+            |name: &str| symlink(common.join(name), dir.join(name)).map_err(GitError::io(&dir.join(name)));
+        let write =
+            |name: &str, text: &str| fs::write(dir.join(name), text).map_err(GitError::io(&dir.join(name)));
+        for name in LINKED.iter().filter(|name| common.join(name).symlink_metadata().is_ok()) {
+            link(name)?;
+        }
+        // It may come while this process lives.
+        link("packed-refs")?;
+        let info = dir.join("info");
+        fs::create_dir(&info).map_err(GitError::io(&info))?;
+        link("info/exclude")?;
+        if let Some(text) = settings.repository_attributes() {
+            write("info/attributes", text)?;
+        }
+        if let Some(text) = settings.user_attributes() {
+            write(USER_ATTRIBUTES, text)?;
+        }
+        if common.join("shallow").exists() && settings.is_accepted(repo, "shallow") {
+            link("shallow")?;
+        }
+        let now = Settings::current(repo);
+        write("config", &settings.config_file(&now))?;
+        Ok(Self { shadow, settings, board: board.to_owned() })
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether a checkout still shows the commit it was made of: a verdict is about that commit, and not about what else may
+//! stand in its place.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use git2::{ObjectType, Oid, TreeWalkMode, TreeWalkResult};
+
+use super::prelude::*;
+use super::query::{AccessError, EntryKind};
+
+struct Tracked {
+    path: Vec<u8>,
+    id: Oid,
+    kind: EntryKind,
+}
+
+/// Tracked files of a checkout that are not as in the commit. Those in `read` are read, others only if the index does not know
+/// them as they are: an agent can write an index, and the files under review count most.
+pub fn changed_files(
+    query: &Query,
+    checkout: &Path,
+    commit: &CommitId,
+    read: &BTreeSet<String>,
+) -> Result<Vec<String>, AccessError> {
+    let index =
+        read_git_file(&checkout.join(".git")).and_then(|dir| git2::Index::open(&dir.join("index")).ok());
+    let suspect: Vec<Tracked> = tracked(query, commit)?
+        .into_iter()
+        .filter(|file| {
+            let path = checkout.join(OsStr::from_bytes(&file.path));
+            let meta = path.symlink_metadata().ok();
+            let is_known = index.as_ref().is_some_and(|index| is_as_written(index, meta.as_ref(), file));
+            let counts = meta.is_some() && read.contains(&lossy(&file.path));
+            (!is_known || counts) && !meta.is_some_and(|meta| holds_committed(&path, &meta, file))
+        })
+        .collect();
+    Ok(differing(checkout, suspect)?)
+}
+
+fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError> {
+    let mut found = Vec::new();
+    let walked = query.tree_object(commit)?.walk(TreeWalkMode::PreOrder, |above, entry| {
+        if entry.kind() == Some(ObjectType::Blob) {
+            let path = [above.as_bytes(), entry.name_bytes()].concat();
+            found.push(Tracked { path, id: entry.id(), kind: EntryKind::of(entry.filemode()) });
+        }
+        TreeWalkResult::Ok
+    });
+    walked.map_err(QueryError::read(format!("the tree of {commit}")))?;
+    Ok(found)
+}
+
+/// Whether the file is the very one that git wrote and put into the index under this id. The kernel keeps the time of the
+/// last change, which no program sets.
+fn is_as_written(index: &git2::Index, meta: Option<&fs::Metadata>, file: &Tracked) -> bool {
+    let path = Path::new(OsStr::from_bytes(&file.path));
+    let Some(known) = index.get_path(path, 0) else { return false };
+    let Some(meta) = meta else {
+        // A sparse checkout leaves files out.
+        let flags = git2::IndexEntryExtendedFlag::from_bits_truncate(known.flags_extended);
+        return flags.contains(git2::IndexEntryExtendedFlag::SKIP_WORKTREE);
+    };
+    let same = |time: git2::IndexTime, seconds: i64, nanoseconds: i64| {
+        i64::from(time.seconds()) == i64::from(seconds as i32) && i64::from(time.nanoseconds()) == nanoseconds
+    };
+    known.id == file.id
+        && same(known.ctime, meta.ctime(), meta.ctime_nsec())
+        && same(known.mtime, meta.mtime(), meta.mtime_nsec())
+        && known.file_size == meta.len() as u32
+        && known.ino == meta.ino() as u32
+}
+
+/// Whether the bytes that stand there are the ones that were committed.
+fn holds_committed(path: &Path, meta: &fs::Metadata, file: &Tracked) -> bool {
+    let bytes = match file.kind {
+        EntryKind::Symlink => fs::read_link(path).map(|target| target.as_os_str().as_bytes().to_owned()),
+        _ if meta.is_file() && has_mode(meta, file) => fs::read(path),
+        _ => return false,
+    };
+    let hash = |bytes: Vec<u8>| Oid::hash_object(ObjectType::Blob, &bytes).ok();
+    bytes.ok().and_then(hash) == Some(file.id)
+}
+
+fn has_mode(meta: &fs::Metadata, file: &Tracked) -> bool {
+    (meta.permissions().mode() & 0o100 != 0) == (file.kind == EntryKind::Executable)
+}
+
+/// Those that git, with accepted filters and line endings, would not store as they are committed either.
+fn differing(checkout: &Path, suspect: Vec<Tracked>) -> Result<Vec<String>, GitError> {
+    let (mut differing, mut asked) = (Vec::new(), Vec::new());
+    for file in suspect {
+        let meta = checkout.join(OsStr::from_bytes(&file.path)).symlink_metadata();
+        let is_file = meta.is_ok_and(|meta| meta.is_file() && has_mode(&meta, &file));
+        let plain = !file.path.contains(&b'\n') && !file.path.starts_with(b"\"");
+        if is_file && plain { asked.push(file) } else { differing.push(lossy(&file.path)) }
+    }
+    if !asked.is_empty() {
+        let listed: Vec<u8> = asked.iter().flat_map(|file| [&file.path[..], b"\n"].concat()).collect();
+        let git = Git::reading(checkout, "hash-object").arg("--stdin-paths").stdin(listed);
+        let ids = git.run_line()?;
+        let mut ids = ids.lines();
+        for file in asked {
+            if ids.next() != Some(file.id.to_string().as_str()) {
+                differing.push(lossy(&file.path));
+            }
+        }
+    }
+    differing.sort();
+    Ok(differing)
+}

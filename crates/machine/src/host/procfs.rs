@@ -1,0 +1,118 @@
+//! What the kernel says in /proc, asked by system calls of this program itself.
+//!
+//! Who calls is decided by what is read here. So no function of the C library stands in between, which a caller can
+//! replace (`LD_PRELOAD`), names are bytes, and what is mounted over a part of /proc is not taken for the kernel's words.
+
+use std::sync::OnceLock;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::board::Hidden;
+
+/// The number of this process, as the kernel has it.
+pub fn this_pid() -> u32 {
+    rustix::process::getpid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// The time namespace that the kernel starts with has this number on every machine.
+#[cfg(target_os = "linux")]
+const FIRST_TIME_NAMESPACE: &str = "time:[4026531834]";
+#[cfg(target_os = "linux")]
+const PROC_MAGIC: i64 = 0x9fa0;
+
+/// /proc, opened once, if it is the kernel's and speaks of the pid namespace this process is in.
+pub(super) fn checked() -> Result<&'static Proc, Hidden> {
+    static PROC: OnceLock<Result<Proc, Hidden>> = OnceLock::new();
+    PROC.get_or_init(Proc::open).as_ref().map_err(|hidden| *hidden)
+}
+
+/// What names this boot; nothing, where that cannot be read from the kernel.
+pub(super) fn boot_id() -> Option<&'static str> {
+    checked().ok().map(|proc| proc.boot.as_str())
+}
+
+#[derive(Debug)]
+pub(super) struct Proc {
+    dir: OwnedFd,
+    boot: String,
+    /// The namespaces that decide what numbers and start times of processes mean.
+    pub namespaces: String,
+}
+
+#[cfg(target_os = "linux")]
+impl Proc {
+    fn open() -> Result<Self, Hidden> {
+        let dir = directory(CWD, "/proc", Hidden::Processes)?;
+        let mut buffer = [0; 64];
+        // In the /proc of another pid namespace this process has another number, or none.
+        let own = link(&dir, "self").ok_or(Hidden::Processes)?;
+        if own != this_pid().to_string() {
+            return Err(Hidden::Processes);
+        }
+        let random = directory(&dir, "sys/kernel/random", Hidden::Clock)?;
+        let boot =
+            read_in(&random, "boot_id", &mut buffer).map_err(|error| of_error(error, Hidden::Clock))?;
+        let boot = std::str::from_utf8(boot).ok().map(|text| text.trim().to_owned());
+        let boot = boot.filter(|boot| boot.len() == 36).ok_or(Hidden::Clock)?;
+        let pid = link(&dir, "self/ns/pid").ok_or(Hidden::Processes)?;
+        // Older kernels have no time namespaces.
+        let time = link(&dir, "self/ns/time");
+        if time.as_ref().is_some_and(|time| time != FIRST_TIME_NAMESPACE) {
+            return Err(Hidden::Clock);
+        }
+        let namespaces = pid + &time.map_or(String::new(), |time| format!(" {time}"));
+        Ok(Self { dir, boot, namespaces })
+    }
+
+    /// A small file of a process, in one read.
+    pub fn read<'b>(&self, pid: u32, name: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+        read_in(&self.dir, &format!("{pid}/{name}"), buffer)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Proc {
+    fn open() -> Result<Self, Hidden> {
+        Err(Hidden::Processes)
+    }
+
+    pub fn read<'b>(&self, _: u32, _: &str, _: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+        Err(Errno::NOENT)
+    }
+}
+
+/// A directory of the kernel's own.
+#[cfg(target_os = "linux")]
+fn directory(at: impl rustix::fd::AsFd, name: &str, hidden: Hidden) -> Result<OwnedFd, Hidden> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::openat(at, name, flags, Mode::empty()).map_err(|error| of_error(error, hidden))?;
+    let is_of_kernel = rustix::fs::fstatfs(&dir).is_ok_and(|found| found.f_type == PROC_MAGIC);
+    if is_of_kernel { Ok(dir) } else { Err(hidden) }
+}
+
+/// What an error says about what is hidden.
+#[cfg(target_os = "linux")]
+fn of_error(error: Errno, hidden: Hidden) -> Hidden {
+    if matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) { Hidden::Unopened } else { hidden }
+}
+
+#[cfg(target_os = "linux")]
+fn link(dir: &OwnedFd, name: &str) -> Option<String> {
+    rustix::fs::readlinkat(dir, name, Vec::new()).ok()?.into_string().ok()
+}
+
+/// A small file in a directory of the kernel's, unless something is mounted over it.
+#[cfg(target_os = "linux")]
+fn read_in<'b>(dir: &OwnedFd, name: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let beneath = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    let file = match rustix::fs::openat2(dir, name, flags, Mode::empty(), beneath) {
+        // An old kernel, or a container that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(dir, name, flags, Mode::empty())?,
+        other => other?,
+    };
+    let length = rustix::io::read(&file, &mut *buffer)?;
+    buffer.get(..length).ok_or(Errno::INVAL)
+}
