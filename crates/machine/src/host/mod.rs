@@ -6,7 +6,9 @@ mod clock;
 pub mod crash;
 mod filesystem;
 mod parallel;
+pub mod place;
 mod process;
+pub mod progress;
 mod random;
 mod spawn;
 
