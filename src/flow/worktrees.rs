@@ -399,7 +399,7 @@ pub(super) fn detached_checkout(
     if sound {
         return Ok(path);
     }
-    crate::store::files::make_private_dirs(dir)?;
+    ctx.machine.make_worktrees_dir(dir)?;
     ctx.worktrees().remove_to_trash(&path)?;
     ctx.worktrees().add_detached(&path, commit, owner)?;
     let _being_written = ctx.machine.lock_checkout(&path)?;
@@ -440,7 +440,7 @@ impl Context {
 
 /// Moves a worktree and git's record of it into the trash.
 pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
-    crate::store::files::make_private_dirs(ctx.machine.trash())?;
+    ctx.machine.make_trash()?;
     Ok(ctx.worktrees().remove_to_trash(path)?)
 }
 

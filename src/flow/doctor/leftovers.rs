@@ -14,7 +14,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         let files = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
-    dead.extend(dead_scratch());
+    dead.extend(dead_scratch(&ctx.repo.common_dir));
     if let Some(board) = scene.board() {
         dead.extend(oversight::of_the_dead(ctx, board).into_iter().filter(|path| is_old(path)));
     }
@@ -27,7 +27,8 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
             "it is removed: nobody has read it, and nobody will",
         )
         .mended_by(move |_| {
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            let above = path.parent().unwrap_or(&path);
+            let removed = host::place::Place::at(above, &path).and_then(|place| place.delete());
             removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))
         })
     });
@@ -50,12 +51,13 @@ fn is_dead_temporary(path: &Path) -> bool {
     pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(path)
 }
 
-/// Scratch directories for indexes and throw-away objects, in the machine's place for such.
-fn dead_scratch() -> Vec<PathBuf> {
+/// Scratch directories for indexes and throw-away objects, in the machine's place for such and below the git directory.
+fn dead_scratch(common_dir: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
-    entries
+    let dirs = [std::env::temp_dir(), common_dir.to_owned()];
+    dirs.iter()
+        .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
         .filter(|entry| {
             let name = entry.file_name();
             let pid = name

@@ -125,6 +125,11 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
         if fix && found.iter().any(|finding| finding.fixable) {
             found.iter_mut().for_each(|finding| finding.treat(ctx));
             scene = Scene::new(ctx);
+            // Only what a second look does not find any more is fixed.
+            if found.iter().any(|finding| finding.fixed) {
+                let left = look(&scene);
+                found.iter_mut().for_each(|finding| finding.verify(&left));
+            }
         }
         all.append(&mut found);
     }

@@ -125,7 +125,7 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
         .filter(|task| !task.status.is_terminal())
         .filter_map(|task| Some(ctx.root().join(&task.body().attempt()?.worktree)))
         .collect();
-    let merging = board.rest.intents.iter().any(|intent| host::lives(&intent.owner));
+    let merging = board.rest.intents.iter().any(|intent| ctx.machine.works_on_intents(&intent.owner));
     let mut found = Vec::new();
     for place in accounts::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);

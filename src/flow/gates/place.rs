@@ -47,7 +47,7 @@ impl<'a> Place<'a> {
     /// The first place that is free, brought to exactly this commit.
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
-        crate::store::files::make_private_dirs(&home)?;
+        ctx.machine.make_worktrees_dir(&home)?;
         crate::store::files::make_private_dirs(&ctx.machine.gates())?;
         let entries = private::entries(&ctx.repo, commit)?;
         check_kept(keep, &entries)?;
@@ -112,7 +112,7 @@ impl<'a> Place<'a> {
     fn make_anew(&self) -> Result<()> {
         let ctx = self.ctx;
         let one_at_a_time = ctx.machine.lock_worktrees()?;
-        crate::store::files::make_private_dirs(ctx.machine.trash())?;
+        ctx.machine.make_trash()?;
         self.with(|place| place.remove())?;
         ctx.check_disk()?;
         let worktrees = ctx.worktrees();

@@ -110,10 +110,14 @@ fn one_at_a_time(ctx: &Context) -> Result<SideLock> {
     ctx.store.refuse_other_version()?;
     ctx.check_disk()?;
     match ctx.machine.lock_merging(Duration::from_millis(200)) {
-        Err(StoreError::Busy { .. }) => {}
+        Err(StoreError::Busy { holder, .. }) => {
+            let most = MERGE_PATIENCE.as_secs();
+            ctx.narrate(format!(
+                "another process is merging; waiting for merge.lock, held by {holder}; gives up after {most} s"
+            ));
+        }
         other => return Ok(other?),
     }
-    ctx.narrate("somebody else is merging; waiting for that to end");
     let until = Instant::now() + MERGE_PATIENCE;
     loop {
         match ctx.machine.lock_merging(Duration::from_secs(1)) {

@@ -6,11 +6,10 @@ mod glance;
 
 use std::fs::File;
 
-use tempfile::TempDir;
-
 use super::commit::{NewCommit, Signature, commit_tree};
 use super::prelude::*;
 use super::query::{id_of, open_bare};
+use crate::host::place::Temporary;
 
 pub use glance::{Present, present};
 
@@ -267,7 +266,7 @@ enum Objects {
 /// A copy of a worktree's index to work on.
 struct Scratch<'a> {
     worktree: &'a Path,
-    dir: TempDir,
+    dir: Temporary,
     objects: Objects,
     real_objects: OsString,
 }
@@ -276,7 +275,7 @@ impl<'a> Scratch<'a> {
     fn new(worktree: &'a Path, objects: Objects) -> Result<Self, GitError> {
         let git_dir = git_dir(worktree)?;
         let common_dir = common_dir_of(&git_dir);
-        let dir = scratch_dir()?;
+        let dir = scratch_dir(&common_dir, worktree)?;
         let throwaway = dir.path().join("objects");
         fs::create_dir(&throwaway).map_err(GitError::io(&throwaway))?;
         let scratch = Self { worktree, dir, objects, real_objects: quoted(&common_dir.join("objects")) };
@@ -331,12 +330,21 @@ impl<'a> Scratch<'a> {
 /// How scratch directories of ours begin; the number of the process follows, by which a dead one's are known.
 pub const SCRATCH: &str = "liza-scratch-";
 
-/// A directory for things that nobody needs afterwards.
-pub(super) fn scratch_dir() -> Result<TempDir, GitError> {
-    tempfile::Builder::new()
-        .prefix(&format!("{SCRATCH}{}-", std::process::id()))
-        .tempdir()
-        .map_err(GitError::io(Path::new("temporary directory")))
+/// A directory for things that are not needed afterwards. A `TMPDIR` that lies in the repository or one of its worktrees,
+/// or is no directory, is not used: what is made there would count as a change.
+pub(super) fn scratch_dir(common_dir: &Path, checkout: &Path) -> Result<Temporary, GitError> {
+    let prefix = format!("{SCRATCH}{}-", std::process::id());
+    let chosen = std::env::temp_dir();
+    let inside = |dir: &Path| {
+        dir.starts_with(checkout) || common_dir.parent().is_some_and(|root| dir.starts_with(root))
+    };
+    if let Ok(real) = chosen.canonicalize()
+        && !inside(&real)
+        && let Ok(made) = Temporary::new(&real, &prefix)
+    {
+        return Ok(made);
+    }
+    Temporary::new(common_dir, &prefix).map_err(GitError::io(common_dir))
 }
 
 /// Copies the index so that git need not hash every file again. False when there is none.

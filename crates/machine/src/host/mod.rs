@@ -14,7 +14,7 @@ mod spawn;
 
 pub use clock::{now, waiting_time};
 pub use filesystem::{network_file_system, room, unwritten};
-pub use parallel::for_each;
+pub use parallel::{for_each, start_thread};
 pub use process::{
     Ancestry, Burden, adopt_orphans, ancestors, burden_of, children, descendants, descendants_except,
     descendants_of, end_descendants_except, environment_of, has_children, has_orphaned_holder,

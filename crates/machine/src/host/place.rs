@@ -96,7 +96,6 @@ impl Place {
             Some(Kind::Directory) => self.delete_directory(),
             Some(_) => gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::empty())),
         }
-        .map_err(|error| self.cannot("delete", error))
     }
 
     fn delete_directory(&self) -> io::Result<()> {
@@ -120,17 +119,75 @@ impl Place {
             Err(Errno::XDEV) => {
                 copy::copy(self, to).map_err(|error| {
                     let _ = to.delete();
-                    self.cannot("copy to the other file system", error)
+                    let to = to.path.display();
+                    io::Error::new(error.kind(), format!("cannot copy it to the file system of {to}: {error}"))
                 })?;
                 self.delete()?;
                 Ok(true)
             }
-            Err(error) => Err(self.cannot("move", error.into())),
+            Err(error) => Err(error.into()),
         }
     }
+}
 
-    fn cannot(&self, act: &str, error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("cannot {act} {}: {error}", self.path.display()))
+/// Makes the directories of `path` that are missing below `base`; only this user may enter them. A link on the way is an
+/// error.
+pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
+    let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
+    let mut here = base.to_owned();
+    for part in below.components() {
+        here.push(part);
+        let place = Place::at(base, &here)?;
+        match place.create_directory() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if place.kind()? != Some(Kind::Directory) {
+                    return Err(not_a_directory(Errno::NOTDIR, path, &place.name));
+                }
+            }
+            made => made?,
+        }
+    }
+    Ok(())
+}
+
+/// A directory of this process alone, deleted when this is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    base: PathBuf,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Temporary {
+    /// A new directory in `base` whose name begins with `prefix`.
+    pub fn new(base: &Path, prefix: &str) -> io::Result<Self> {
+        for _ in 0..64 {
+            let secret = super::secret().map_err(io::Error::other)?;
+            let path = base.join(format!("{prefix}{}", &secret[..12]));
+            match Place::at(base, &path)?.create_directory() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| Self { base: base.to_owned(), path, kept: false }),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "could not generate an unused name"))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory where it is, and gives its path.
+    pub fn keep(mut self) -> PathBuf {
+        self.kept = true;
+        self.path.clone()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = Place::at(&self.base, &self.path).and_then(|place| place.delete());
+        }
     }
 }
 

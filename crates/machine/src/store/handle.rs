@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::board::Stamp;
+use crate::host::place::Place;
 use crate::host::crash;
 
 use super::error::{IoContext, StoreError};
@@ -134,7 +135,9 @@ impl Store {
     pub fn set_aside(&self, lock: BoardLock, aside: &Path) -> Result<(), StoreError> {
         // Ignores itself and everything beside it: kept, and in nobody's `git status`.
         replace(&self.dir().join(".gitignore"), b"*\n")?;
-        std::fs::rename(self.dir(), aside).doing("rename", self.dir())?;
+        let beside = self.dir().parent().unwrap_or(self.dir());
+        let place = |path: &Path| Place::at(beside, path).doing("rename", path);
+        place(self.dir())?.move_to(&place(aside)?).doing("rename", self.dir())?;
         crash::point("uninstall.renamed");
         sync_parent(aside)?;
         drop(lock);

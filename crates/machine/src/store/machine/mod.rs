@@ -3,6 +3,8 @@
 
 mod runners;
 
+pub use runners::release_intents;
+
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -10,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::board::{AgentId, TaskId, Wall};
+use crate::host::place;
 
 use super::error::{IoContext, StoreError};
 use super::files::{
@@ -99,6 +102,17 @@ impl Machine {
 
     pub fn trash(&self) -> &Path {
         &self.trash
+    }
+
+    /// Makes `.worktrees`, or a directory in it. A link in its place is refused: what liza makes and deletes there would be
+    /// made and deleted elsewhere.
+    pub fn make_worktrees_dir(&self, dir: &Path) -> Result<(), StoreError> {
+        let root = self.worktrees.parent().unwrap_or(&self.worktrees);
+        place::make_directories(root, dir).doing("make the directory", dir)
+    }
+
+    pub fn make_trash(&self) -> Result<(), StoreError> {
+        place::make_directories(&self.home, &self.trash).doing("make the directory", &self.trash)
     }
 
     /// Worktrees are made and removed one at a time.
