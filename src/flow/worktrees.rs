@@ -455,7 +455,7 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path)?
+        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None)?
     {
         if !saved.left_out.is_empty() {
             let (path, left) = (place.path.display(), saved.left_out);

@@ -1,8 +1,44 @@
 //! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
 
 use super::{Finding, Scene};
+use crate::flow::accounts::GATES;
 use crate::flow::oversight;
 use crate::flow::prelude::*;
+
+/// Places of gates and removed things of which a part is left: whatever began to delete them could not end it.
+pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
+    let ctx = scene.ctx;
+    let gates = ctx.machine.worktrees().join(GATES);
+    let spoilt = crate::store::files::paths_in(&gates).into_iter().filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        !ctx.machine.gates_run_at(&name) && checkouts::check_sound(&ctx.repo, path).is_err()
+    });
+    let mut found: Vec<Finding> = spoilt
+        .map(|path| {
+            Finding::new(
+                "place.not_emptied",
+                format!("{} is what is left of a place for gates; it could not be emptied", path.display()),
+                "gates run in another place, and this one takes room",
+                "it is deleted: it holds only what gates and tests left",
+            )
+            .mended_by(move |ctx| {
+                let deleted = host::place::Place::at(ctx.root(), &path).and_then(|place| place.delete());
+                deleted.map(|()| None).map_err(|error| Failure::io("delete", &path, &error))
+            })
+        })
+        .collect();
+    let going = ctx.machine.unfinished_deletions()?;
+    found.extend(going.into_iter().map(|path| {
+        Finding::new(
+            "place.not_emptied",
+            format!("{} could not be deleted to its end", path.display()),
+            "it takes room",
+            "its deletion is finished: a person or a rule wanted it gone",
+        )
+        .mended_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
+    }));
+    Ok(found)
+}
 
 /// Temporary files of dead commands, in every place liza writes to.
 pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {

@@ -70,7 +70,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 25] = [
+const EXAMINATIONS: [Examination; 27] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the board", board::file),
@@ -81,9 +81,11 @@ const EXAMINATIONS: [Examination; 25] = [
     ("git's locks", locks::of_git),
     ("the git program and its settings", settings::git),
     ("work left half done", intents::left_half_done),
+    ("where git has worktrees on record", worktrees::moved),
     ("the worktrees of tasks", worktrees::of_tasks),
     ("what is below .worktrees", worktrees::of_nobody),
     ("refs in liza's name", refs::unaccounted),
+    ("places that could not be emptied", leftovers::not_emptied),
     ("temporary files", leftovers::temporary_files),
     ("switches", leftovers::switches),
     ("tokens", agents::tokens),

@@ -194,6 +194,20 @@ impl<'a> Worktrees<'a> {
         Ok(fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?)
     }
 
+    /// Lets record and worktree name each other again after the repository was moved. What is in the directory stays.
+    pub fn relink(&self, record: &Checkout, path: &Path) -> Result<(), WorktreeError> {
+        let dot_git = path.join(".git");
+        let place = self.place(&dot_git)?;
+        if !matches!(place.kind().map_err(GitError::io(&dot_git))?, None | Some(place::Kind::File)) {
+            return Err(WorktreeError::PathTaken { path: dot_git });
+        }
+        place.delete().map_err(GitError::io(&dot_git))?;
+        fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?;
+        let gitdir = record.admin_dir.join("gitdir");
+        let text = [dot_git.as_os_str().as_bytes(), b"\n"].concat();
+        Ok(fs::write(&gitdir, text).map_err(GitError::io(&gitdir))?)
+    }
+
     /// Moves one file or directory into the trash, as it is; gives where.
     pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
         let bin = self.bin_of(&path.file_name().unwrap_or_default().to_string_lossy(), path)?;

@@ -130,6 +130,35 @@ impl Place {
     }
 }
 
+/// The files below a directory of `base`, as paths from there; names that are not text and links are left out, and so is what
+/// comes after `most` entries.
+pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![base.join(dir)];
+    let mut seen = 0;
+    while let Some(path) = waiting.pop() {
+        let Ok(place) = Place::at(base, &path) else { continue };
+        let Ok(handle) = open_directory(&place.above, &place.name) else { continue };
+        for (name, kind) in entries(&handle).unwrap_or_default() {
+            seen += 1;
+            if seen > most {
+                return found;
+            }
+            let path = path.join(OsStr::from_bytes(name.as_bytes()));
+            match kind {
+                FileType::Directory => waiting.push(path),
+                FileType::RegularFile => {
+                    let below = path.strip_prefix(base).ok().and_then(Path::to_str);
+                    found.extend(below.map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Makes the directories of `path` that are missing below `base`; only this user may enter them. A link on the way is an
 /// error.
 pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {

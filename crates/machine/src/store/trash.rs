@@ -144,6 +144,13 @@ impl Machine {
         Place::at(self.home(), path).doing("reach", path)
     }
 
+    /// What is left of deletions that were begun and not finished.
+    pub fn unfinished_deletions(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let dir = self.trash();
+        let names = names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING));
+        Ok(names.map(|name| dir.join(name)).collect())
+    }
+
     /// Ends deletions that somebody began and did not finish.
     pub fn finish_deletions(&self) -> Result<(), StoreError> {
         let dir = self.trash();
