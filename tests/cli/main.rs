@@ -5,6 +5,7 @@
 
 mod archive;
 mod breaker;
+mod bounds;
 mod bundles;
 mod checklists;
 mod checkouts;
@@ -39,6 +40,7 @@ mod metrics;
 mod only_copies;
 mod other_versions;
 mod overseer_settings;
+mod places;
 mod plan_check;
 mod prompts;
 mod providers;
