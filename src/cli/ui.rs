@@ -63,7 +63,8 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
-        let data = serde_json::to_value(data).unwrap_or_default();
+        let data = serde_json::to_value(data)
+            .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
         Self { data, text: text.into(), colored: None, revision: None, exit: DONE }
     }
 

@@ -24,11 +24,10 @@ pub fn collect(
     let kept = kept.map(|change| change.path.as_str());
     let (dirty, ignored) = content::status_and_ignored(worktree, Filters::Run)?;
     let scope = board.task(task).map(|task| &task.body().scope);
-    let ignored = scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));
-    let mut dirty: Vec<String> = dirty
-        .into_iter()
-        .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
-        .collect();
+    let ignored =
+        scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));
+    let mut dirty: Vec<String> =
+        dirty.into_iter().map(|found| format!("{} ({})", found.path, dirty_word(found.kind))).collect();
     if let Some(branch) = attempt.map(|attempt| &attempt.branch)
         && query.head_of_branch(branch)?.as_ref() != Some(&head)
     {

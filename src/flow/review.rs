@@ -9,6 +9,7 @@ use super::prelude::*;
 pub struct Review {
     #[serde(flatten)]
     pub started: ReviewStarted,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub checkout: PathBuf,
 }
 

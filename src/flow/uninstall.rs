@@ -19,13 +19,17 @@ use crate::store::files;
 pub struct Report {
     pub dry_run: bool,
     /// Where everything that was in `.liza` is now; absent if there was no board.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub kept: Option<PathBuf>,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub worktrees: Vec<PathBuf>,
     /// Refs under which uncommitted work was saved.
     pub saved: Vec<String>,
     /// What is under `.worktrees` and not liza's.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub left: Vec<PathBuf>,
     /// Hooks that liza's block was taken out of.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub hooks: Vec<PathBuf>,
     /// Lines taken out of git's exclude file.
     pub excludes: Vec<String>,

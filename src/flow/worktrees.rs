@@ -35,6 +35,7 @@ impl Purpose {
 /// One worktree, and whether it may go.
 #[derive(Debug, Clone, Serialize)]
 pub struct Place {
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub purpose: Purpose,
     pub task: Option<TaskId>,
@@ -69,10 +70,12 @@ pub enum Whose {
 /// What became of one worktree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pruned {
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub task: Option<TaskId>,
     pub bytes: u64,
     /// Where it is now; absent in a dry run.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub trash: Option<PathBuf>,
     pub why: String,
     /// Refs under which what it held is kept beside its branch.

@@ -48,7 +48,8 @@ impl Notifier {
                 Err("`watch.notify` is too slow: some alerts are only in the log".to_owned())
             }
             Err(TrySendError::Disconnected(_)) => {
-                Err("`watch.notify` cannot be run: no thread can be started; alerts are only in the log".to_owned())
+                Err("`watch.notify` cannot be run: no thread can be started; alerts are only in the log"
+                    .to_owned())
             }
             Ok(()) => Ok(()),
         }

@@ -4,8 +4,8 @@
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
 mod archive;
-mod breaker;
 mod bounds;
+mod breaker;
 mod bundles;
 mod checklists;
 mod checkouts;

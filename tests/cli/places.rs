@@ -109,11 +109,15 @@ fn forty_thousand_nested_directories_stop_no_gate() {
     world.write("nest.py", &nesting(40_000));
     world.commit_all("a test that leaves directories");
     world.human(&["init", "A greeting program"]).ok();
-    configure(&world, json!([{ "name": "nest", "command": "python3 nest.py && test ! -e left && touch left" }]));
+    configure(
+        &world,
+        json!([{ "name": "nest", "command": "python3 nest.py && test ! -e left && touch left" }]),
+    );
     for _ in 0..2 {
-        assert_eq!(said(&world, "nest")["outcome"], "pass", "{}", said(&world, "nest"));
+        assert_eq!(said(&world, "nest")["status"], "pass", "{}", said(&world, "nest"));
     }
     assert_eq!(finding(&world, &[], "place.not_emptied"), None);
+    assert!(!world.path(".worktrees/.gates/1/d").exists(), "nothing is left of it");
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn gates_pass_over_place_that_cannot_be_emptied() {
         return;
     }
     let world = with_gates(json!([{ "name": "ok", "command": "true" }]));
-    assert_eq!(said(&world, "ok")["outcome"], "pass");
+    assert_eq!(said(&world, "ok")["status"], "pass");
     let ran = mounted(
         &world,
         r#"mkdir .worktrees/.gates/1/mounted
@@ -206,7 +210,7 @@ fn doctor_repairs_links_of_moved_repository() {
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "r-1"));
     world.submitted(&coder, "t0", "z.sh", "echo z\n");
     world.liza(&reviewer, &["review", "claim", "t0"]).ok();
-    world.task("t1", &["a.sh", "tests/"]);
+    world.task("t1", &["a.sh", "tests/test_t1.sh"]);
     let worktree = world.claim(&coder, "t1");
     world.checkpoint(&coder, "t1", &["a.sh", "tests/test_t1.sh"]);
     write(&worktree, "a.sh", "half\n");
@@ -319,7 +323,8 @@ fn argument_that_is_not_text_is_an_error() {
     assert_eq!(ran.exit, 2, "{ran:?}");
     assert!(!ran.stderr.contains("panicked") && ran.stderr.contains("hint"), "{ran:?}");
     // Also beside a good one, where the words of the command are noted under the lock.
-    let mut command = world.liza_command(&HUMAN, &world.root, &["--request-id", "r1", "note", "fine", "--board"]);
+    let mut command =
+        world.liza_command(&HUMAN, &world.root, &["--request-id", "r1", "note", "fine", "--board"]);
     let board = world.path(".liza");
     Ran::of(command.arg(Path::new(&board)).finish().expect("liza")).ok();
 }

@@ -1,6 +1,6 @@
-use crate::host::place::Temporary;
 use crate::cli::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
 use crate::cli::prelude::*;
+use crate::host::place::Temporary;
 
 /// Let a whole team work on a throw-away repository, and check that it did what it should
 ///
@@ -78,7 +78,7 @@ impl Execute for DemoArgs {
         text.push_str(&try_next(&stage.root, kept));
         let data = json!({
             "shown": all, "checks": checks, "seconds": seconds, "tasks": self.tasks, "coders": self.coders,
-            "repository": kept.then_some(&stage.root), "report": story.report().filter(|_| kept),
+            "repository": kept.then(|| stage.root.to_string_lossy()), "report": story.report().filter(|_| kept),
         });
         if !all {
             let _ = place.keep();

@@ -79,9 +79,9 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
         let history = std::thread::Builder::new().spawn_scoped(scope, test);
         let mut checks = seen(stage, story, &board)?;
         let history = match history {
-            Ok(running) => {
-                running.join().map_err(|_| Failure::new(ErrorCode::BugDemo, "the tests could not be run"))??
-            }
+            Ok(running) => running
+                .join()
+                .map_err(|_| Failure::new(ErrorCode::BugDemo, "the tests could not be run"))??,
             Err(_) => test()?,
         };
         checks.push(gate(stage, story, &board, &history)?);

@@ -53,10 +53,8 @@ fn moved_records(ctx: &Context) -> Result<Vec<(checkouts::Checkout, PathBuf)>> {
         let ours = record.locked.as_deref().is_some_and(Worktrees::is_own_lock) && !record.is_half_made();
         let Some(old) = record.path.clone().filter(|old| ours && !old.starts_with(home)) else { continue };
         let mut parts = old.components().rev();
-        let below: Vec<_> = parts
-            .by_ref()
-            .take_while(|part| part.as_os_str() != crate::store::WORKTREES)
-            .collect();
+        let below: Vec<_> =
+            parts.by_ref().take_while(|part| part.as_os_str() != crate::store::WORKTREES).collect();
         let now = home.join(below.into_iter().rev().collect::<PathBuf>());
         let is_there = now != home && now.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         if is_there && old.symlink_metadata().is_err() {
@@ -71,7 +69,11 @@ pub fn moved(scene: &Scene) -> Result<Vec<Finding>> {
         let old = record.path.clone().unwrap_or_default();
         Finding::new(
             "worktree.moved",
-            format!("the worktree {} is on record at {}: the repository was moved", now.display(), old.display()),
+            format!(
+                "the worktree {} is on record at {}: the repository was moved",
+                now.display(),
+                old.display()
+            ),
             "git does not find one from the other, so no work goes on there",
             "record and worktree name each other again; what is in the directory stays as it is",
         )

@@ -208,8 +208,12 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     /// What a gate leaves takes room until the next one comes, and that may be long.
     fn drop(&mut self) {
-        if self.used {
-            let _ = self.with(|place| place.clean(self.keep));
+        if self.used
+            && self.with(|place| place.clean(self.keep)).is_err()
+            && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
+        {
+            // Git cannot delete it, or there is no worktree any more; the next gates make it anew.
+            let _ = self.with(|place| place.remove());
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::store::files;
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
     pub hook: Hook,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub what: String,
 }

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
-use crate::host::place::Place;
 use super::{content::copy_with_time, locks, query::EntryKind};
+use crate::host::place::Place;
 
 /// Settings that decide what is checked out and what counts as changed are not left to the repository.
 pub(super) fn settled(git: Git) -> Git {

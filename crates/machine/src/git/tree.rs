@@ -3,8 +3,8 @@
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
-use crate::host::place::Place;
 use super::{content::scratch_dir, query::AccessError, query::EntryKind};
+use crate::host::place::Place;
 
 /// What is at a path of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -120,7 +120,10 @@ impl Place {
                 copy::copy(self, to).map_err(|error| {
                     let _ = to.delete();
                     let to = to.path.display();
-                    io::Error::new(error.kind(), format!("cannot copy it to the file system of {to}: {error}"))
+                    io::Error::new(
+                        error.kind(),
+                        format!("cannot copy it to the file system of {to}: {error}"),
+                    )
                 })?;
                 self.delete()?;
                 Ok(true)
@@ -367,8 +370,7 @@ impl<'a> Emptying<'a> {
         loop {
             self.moved += 1;
             let new = format!("{DEEPER}{}", self.moved);
-            let taken =
-                rustix::fs::statat(self.top, new.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            let taken = rustix::fs::statat(self.top, new.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok();
             if taken {
                 continue;
             }
@@ -399,7 +401,8 @@ impl<'a> Emptying<'a> {
         self.deleted += 1;
         if self.deleted.is_multiple_of(256) {
             let (path, deleted) = (self.path, self.deleted);
-            self.progress.tick(|| format!("deleting {}: {deleted} files and directories so far", path.display()));
+            self.progress
+                .tick(|| format!("deleting {}: {deleted} files and directories so far", path.display()));
         }
     }
 }

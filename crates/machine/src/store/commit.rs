@@ -478,7 +478,9 @@ fn check_size(former: u64, new: u64) -> Result<(), StoreError> {
     }
     let refusal = Refusal::new(
         Code::Limit,
-        format!("this change would make the board {new} bytes large; the limit is {most} (it is {former} now)"),
+        format!(
+            "this change would make the board {new} bytes large; the limit is {most} (it is {former} now)"
+        ),
     );
     Err(refusal.hint("make it smaller, or move finished tasks away with `liza archive`").into())
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::board::Stamp;
-use crate::host::place::Place;
 use crate::host::crash;
+use crate::host::place::Place;
 
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, make_private_dir, replace, sync_parent};

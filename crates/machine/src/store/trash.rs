@@ -27,9 +27,11 @@ const GOING: &str = ".going-";
 #[derive(Debug, Serialize)]
 pub struct Removed {
     pub name: String,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     /// Where it came from, as far as that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub origin: Option<PathBuf>,
     pub kind: Kind,
     pub bytes: u64,

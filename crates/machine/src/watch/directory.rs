@@ -81,7 +81,11 @@ impl DirectoryWatch {
 
     /// Calls `changed` from a thread of its own after every change, until the [`Notification`] is dropped. As with `new`,
     /// whoever looks at the files after this has returned misses nothing. Changes in quick succession may be told as one.
-    pub fn notify_to(dir: &Path, is_news: IsNews, changed: impl Fn() + Send + 'static) -> std::io::Result<Notification> {
+    pub fn notify_to(
+        dir: &Path,
+        is_news: IsNews,
+        changed: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Notification> {
         let mut watch = Self::new(dir, is_news);
         let ended = Arc::new(AtomicBool::new(false));
         let polling = watch.is_polling().map(str::to_owned);

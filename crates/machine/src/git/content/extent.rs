@@ -72,7 +72,8 @@ impl Scratch<'_> {
         for path in &paths[..paths.len().min(MOST_IGNORED)] {
             let bytes = self.worktree.join(path).symlink_metadata().map_or(0, |meta| meta.len());
             if bytes > LARGEST_SAVED {
-                left_out.push(format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved"));
+                left_out
+                    .push(format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved"));
             } else {
                 listed.extend(path.as_bytes());
                 listed.push(0);

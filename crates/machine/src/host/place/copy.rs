@@ -46,7 +46,10 @@ pub(super) fn copy(from: &Place, to: &Place) -> io::Result<()> {
         copied += 1;
         if copied.is_multiple_of(64) {
             progress.tick(|| {
-                format!("copying {} to another file system: {copied} files and directories so far", from.path.display())
+                format!(
+                    "copying {} to another file system: {copied} files and directories so far",
+                    from.path.display()
+                )
             });
         }
         if kind == FileType::Directory {
@@ -107,13 +110,7 @@ fn times(stat: &Stat) -> Timestamps {
 }
 
 /// Copies anything but a directory. Sockets and devices hold nothing that is worth keeping, and are left out.
-fn copy_one(
-    from: impl AsFd,
-    name: &OsStr,
-    to: impl AsFd,
-    new: &OsStr,
-    stat: &Stat,
-) -> io::Result<()> {
+fn copy_one(from: impl AsFd, name: &OsStr, to: impl AsFd, new: &OsStr, stat: &Stat) -> io::Result<()> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Symlink => {
             let target = rustix::fs::readlinkat(&from, name, Vec::new())?;

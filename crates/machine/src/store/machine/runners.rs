@@ -1,8 +1,8 @@
 //! Who runs agents and gates now: each runner, each run and each place of gates has a lock that the kernel gives back, and
 //! its holder says in it who it is.
 
-use std::os::unix::fs::MetadataExt;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
