@@ -122,6 +122,14 @@ fn wait_for_worktree_lock_names_holder() {
     waits(&world, ".liza/worktree.lock", &["worktree", "prune"], "worktree.lock");
 }
 
+#[test]
+fn wait_for_merge_lock_names_holder() {
+    let world = World::new();
+    let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "r-1"));
+    world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
+    waits(&world, ".liza/merge.lock", &["merge", "t1"], "merge.lock");
+}
+
 /// Where the user may have no further thread, every command ends with an answer or an error.
 #[test]
 fn missing_threads_are_no_panic() {

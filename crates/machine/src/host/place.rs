@@ -276,7 +276,7 @@ fn make_writable(above: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
             Mode::empty(),
         )?;
         let named = format!("/proc/self/fd/{}", handle.as_raw_fd());
-        return rustix::fs::chmod(named.as_str(), Mode::RWXU);
+        rustix::fs::chmod(named.as_str(), Mode::RWXU)
     }
     #[cfg(not(target_os = "linux"))]
     rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)

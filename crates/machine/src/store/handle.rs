@@ -27,18 +27,18 @@ pub struct Store {
     last_read: LastRead,
 }
 
+/// How long a lock is waited for: what `LIZA_LOCK_TIMEOUT` says, or else `usual`.
+pub fn patience_or(usual: Duration) -> Duration {
+    let told = std::env::var("LIZA_LOCK_TIMEOUT").ok().and_then(|text| text.parse::<f64>().ok());
+    let told = told.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    told.map_or(usual, |seconds| Duration::from_secs_f64(seconds.min(3600.0)))
+}
+
 impl Store {
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        let seconds = std::env::var("LIZA_LOCK_TIMEOUT")
-            .ok()
-            .and_then(|text| text.parse::<f64>().ok())
-            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
-            .map_or(Duration::from_secs(PATIENCE_SECONDS), |seconds| {
-                Duration::from_secs_f64(seconds.min(3600.0))
-            });
         Self {
             layout: Layout::new(dir),
-            patience: seconds,
+            patience: patience_or(Duration::from_secs(PATIENCE_SECONDS)),
             any_version: false,
             last_read: LastRead::default(),
         }

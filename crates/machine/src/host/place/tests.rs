@@ -68,7 +68,7 @@ fn directories_without_rights_are_deleted() {
     fs::create_dir_all(&deep).expect("a directory");
     fs::write(deep.join("file"), "x").expect("a file");
     for path in ["tree/a/b/c", "tree/a/b", "tree/a", "tree"] {
-        fs::set_permissions(dir.path().join(path), fs::Permissions::from_mode(0)).expect("rights");
+        fs::set_permissions(dir.path().join(path), fs::Permissions::from_mode(0o000)).expect("rights");
     }
     place(dir.path(), "tree").delete().expect("deleted");
     assert!(!dir.path().join("tree").exists());

@@ -19,6 +19,7 @@ use super::files::{
     FileIdentity, beside, is_odd, make_private_dir, names_in, paths_in, read_whole, replace,
     replace_disposable,
 };
+use super::handle::patience_or;
 use super::layout::WORKTREES;
 use super::lock::SideLock;
 
@@ -117,7 +118,7 @@ impl Machine {
 
     /// Worktrees are made and removed one at a time.
     pub fn lock_worktrees(&self) -> Result<SideLock, StoreError> {
-        self.lock_worktrees_within(WORKTREE_PATIENCE)
+        self.lock_worktrees_within(patience_or(WORKTREE_PATIENCE))
     }
 
     pub fn lock_worktrees_within(&self, patience: Duration) -> Result<SideLock, StoreError> {
@@ -127,7 +128,7 @@ impl Machine {
     /// Held while the files of a checkout for reading are written, as others may want the same checkout. It is the directory
     /// itself that is locked, so that nothing is left of it; none if there is no directory.
     pub fn lock_checkout(&self, path: &Path) -> Result<Option<SideLock>, StoreError> {
-        SideLock::of_directory(path, WORKTREE_PATIENCE)
+        SideLock::of_directory(path, patience_or(WORKTREE_PATIENCE))
     }
 
     pub fn is_checkout_locked(&self, path: &Path) -> bool {

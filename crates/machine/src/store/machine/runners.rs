@@ -2,6 +2,7 @@
 //! its holder says in it who it is.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -98,10 +99,10 @@ impl Machine {
     pub fn hold_intents(&self, owner: &Process) -> Result<(), StoreError> {
         let path = self.intent_lock(owner);
         let mut held = HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner);
-        if !held.contains_key(&path) {
+        if let Entry::Vacant(free) = held.entry(path) {
             make_private_dir(&self.locks_dir())?;
-            let lock = SideLock::acquire(&path, Duration::ZERO)?;
-            held.insert(path, lock);
+            let lock = SideLock::acquire(free.key(), Duration::ZERO)?;
+            free.insert(lock);
         }
         Ok(())
     }
