@@ -339,6 +339,81 @@ fn nothing_goes_around_the_identity_door() {
     }
 }
 
+/// The code of a file without its tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default()
+}
+
+/// What empties, moves or makes directory trees by their paths. `host::place` does it by handles instead.
+const AROUND_PLACE: [&str; 9] = [
+    "remove_dir_all",
+    "fs::remove_dir(",
+    "tempfile::tempdir",
+    "tempfile::Builder",
+    "TempDir",
+    "renameat",
+    "AtFlags::REMOVEDIR",
+    "mkdirat",
+    "unlinkat",
+];
+
+/// Where single files, never directories, are renamed.
+const RENAMES_FILES: [&str; 13] = [
+    "crates/machine/src/store/rebuild.rs",
+    "crates/machine/src/store/archive.rs",
+    "crates/machine/src/store/edits.rs",
+    "crates/machine/src/store/alerts.rs",
+    "crates/machine/src/store/switches.rs",
+    "crates/machine/src/store/files.rs",
+    "crates/machine/src/store/commit.rs",
+    "crates/machine/src/git/private.rs",
+    "src/flow/hooks/install.rs",
+    "src/supervise/output.rs",
+    "crates/machine/src/store/refound.rs",
+    "crates/machine/src/store/witness.rs",
+    "src/flow/gates/by_runner.rs",
+];
+
+#[test]
+fn directory_trees_go_through_the_place_door() {
+    let mut wrong = Vec::new();
+    for path in all_sources() {
+        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        if is_of_tests(&path) || name.starts_with("crates/machine/src/host/place") {
+            continue;
+        }
+        let text = read(&path);
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            let is_around = AROUND_PLACE.iter().any(|way| line.contains(way))
+                || (line.contains("fs::rename(") && !RENAMES_FILES.contains(&name.as_str()));
+            if is_around && !line.trim_start().starts_with("//") {
+                wrong.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use host::place:\n{}", wrong.join("\n"));
+}
+
+/// A thread that cannot be started is an error to handle; `thread::spawn` and `Scope::spawn` panic, and so does
+/// `env::args` or `env::vars` on what is not text.
+#[test]
+fn nothing_panics_on_threads_or_foreign_bytes() {
+    let panics = ["thread::spawn(", "scope.spawn(", "env::args()", "env::vars()"];
+    let mut wrong = Vec::new();
+    for path in all_sources() {
+        if is_of_tests(&path) {
+            continue;
+        }
+        let text = read(&path);
+        for (number, line) in without_tests(&text).lines().enumerate() {
+            if panics.iter().any(|call| line.contains(call)) {
+                wrong.push(format!("{}:{}: {}", path.display(), number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use host::start_thread, args_os, vars_os:\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn files_stay_small() {
     for path in all_sources() {

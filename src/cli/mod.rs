@@ -36,27 +36,38 @@ pub fn command_line() -> clap::Command {
 }
 
 pub fn run() -> ExitCode {
+    survive_large_files();
     let words: Vec<OsString> = std::env::args_os().collect();
     let cli = match named::parse(&words) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, words.iter().any(|word| word == "--json")),
     };
     let ui = Ui::new(cli.global.json, cli.global.quiet, cli.global.color);
+    crate::host::progress::narrate_with(move |line| ui.narrate(line));
     let outcome = cli.command.execute(&Invocation { global: cli.global, ui });
     crate::git::door::close();
-    match outcome {
+    let exit = match outcome {
         Ok(answer) => {
             ui.answer(&answer);
-            ExitCode::from(answer.exit)
+            answer.exit
         }
-        Err(failure) => ExitCode::from(ui.failure(&failure)),
-    }
+        Err(failure) => ui.failure(&failure),
+    };
+    crate::store::machine::release_intents();
+    ExitCode::from(ui::unprinted(exit))
+}
+
+/// A file that grows beyond what this process may write is an error to report; by default that signal ends it.
+fn survive_large_files() {
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        if let Err(why) = error.print() {
+            ui::note_unprinted(&why);
+        }
+        return ExitCode::from(ui::unprinted(ui::DONE));
     }
     let hint = usage_hint();
     if json {
@@ -81,7 +92,7 @@ fn usage_hint() -> String {
     let mut root = command_line();
     root.build();
     let (mut command, mut path) = (&root, "liza".to_owned());
-    for word in std::env::args().skip(1) {
+    for word in std::env::args_os().skip(1) {
         if let Some(inner) =
             command.find_subcommand(&word).filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
         {

@@ -1,5 +1,6 @@
 //! How a command is executed: on a board, or without one.
 
+use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 
 use serde::Serialize;
@@ -199,14 +200,16 @@ impl Session {
         }
         let mut hasher = blake3::Hasher::new();
         let mut skip = false;
-        for arg in std::env::args().skip(1) {
+        for arg in std::env::args_os().skip(1) {
+            let arg = arg.as_bytes();
             if skip {
                 skip = false;
-            } else if arg == "--request-id" {
+            } else if arg == b"--request-id" {
                 skip = true;
-            } else if !arg.starts_with("--request-id=") && arg != "--json" && arg != "-q" && arg != "--quiet"
+            } else if !arg.starts_with(b"--request-id=")
+                && ![&b"--json"[..], b"-q", b"--quiet"].contains(&arg)
             {
-                hasher.update(arg.as_bytes());
+                hasher.update(arg);
                 hasher.update(&[0]);
             }
         }

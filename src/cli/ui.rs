@@ -1,16 +1,38 @@
 //! The only place that prints. Standard output is the answer, standard error is narration.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::board::Class;
 use crate::flow::Failure;
 use crate::text::{shown, shown_line};
 use crate::wire::to_json_line;
 
 /// The exit code of a command that did what it was asked.
 pub const DONE: u8 = 0;
+
+/// Why an answer could not be printed, if one could not.
+static UNPRINTED: OnceLock<String> = OnceLock::new();
+
+/// Remembers that an answer is lost. A reader that went away wants no more of it, and is no error.
+pub fn note_unprinted(why: &std::io::Error) {
+    if why.kind() != ErrorKind::BrokenPipe {
+        let _ = UNPRINTED.set(why.to_string());
+    }
+}
+
+/// The exit code of a command once everything is printed: an answer that is lost is an error, though what was done stays done.
+pub fn unprinted(exit: u8) -> u8 {
+    let Some(why) = UNPRINTED.get().filter(|_| exit == DONE) else { return exit };
+    let text = format!(
+        "error: the answer could not be written to standard output: {why}\nhint: the command itself was carried out; `liza status` shows the board\n"
+    );
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    Class::Io.exit()
+}
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub enum ColorChoice {
@@ -41,7 +63,8 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
-        let data = serde_json::to_value(data).unwrap_or_default();
+        let data = serde_json::to_value(data)
+            .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
         Self { data, text: text.into(), colored: None, revision: None, exit: DONE }
     }
 
@@ -187,12 +210,16 @@ impl Ui {
     /// One line of a running command, such as `log -f`. False when nobody reads any more.
     pub fn stream(&self, line: &str) -> bool {
         let mut out = std::io::stdout().lock();
-        out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).is_ok()
+        let written =
+            out.write_all(line.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+        written.inspect_err(note_unprinted).is_ok()
     }
 
     fn out(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        if let Err(why) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            note_unprinted(&why);
+        }
     }
 
     fn err(&self, text: &str) {

@@ -142,7 +142,7 @@ impl Accounts {
 
 /// Every task in the archive whose file can be read. Those that cannot are named, not passed over.
 pub fn archive(ctx: &Context) -> Result<Vec<ArchivedTask>> {
-    const LARGEST: usize = 16 * 1024 * 1024;
+    const LARGEST: usize = crate::store::read::LARGEST_STATE as usize;
     let mut found = Vec::new();
     for file in ctx.store.archive_files()? {
         let (path, bytes) = file?;

@@ -10,6 +10,7 @@ pub struct Registration {
     #[serde(flatten)]
     pub agent: Registered,
     pub token: String,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub token_file: PathBuf,
 }
 

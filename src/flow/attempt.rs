@@ -6,7 +6,8 @@ use super::context::Context;
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
 use crate::board::intent::ClaimWork;
-use crate::board::task::{Attempt, Handout};
+use crate::board::paths::{PathPattern, RepoPath, inside};
+use crate::board::task::{Attempt, Handout, Scope};
 use crate::board::verb::AnyVerb;
 use crate::board::{Board, Call, Code, CommitId, Needs, TaskId, World, permitted};
 use crate::git::commit::Signature;
@@ -134,13 +135,41 @@ pub struct Kept {
     pub path: PathBuf,
 }
 
-/// Keeps what is not committed in a task's worktree under a ref of its own, if there is anything.
+/// Keeps what is not committed in a task's worktree under a ref of its own, if there is anything. Files of the task that git
+/// ignores count as well.
 pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Kept>, Failure> {
     let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
-    let Some(epoch) = board.task(task).map(|task| task.epoch) else { return Ok(None) };
-    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path)? else { return Ok(None) };
+    let Some(known) = board.task(task) else { return Ok(None) };
+    let epoch = known.epoch;
+    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, Some(&known.body().scope))? else {
+        return Ok(None);
+    };
     let refname = refs::keep(&ctx.repo, &format!("refs/liza/wip/{task}/{epoch}"), &saved.commit)?;
     Ok(Some(Kept { saved, refname, path }))
+}
+
+/// So much of an ignored directory is looked at.
+const MOST_LOOKED_AT: usize = 5_000;
+
+/// The files of a task that git ignores: `ignored` as git lists it, where it lies in the task's scope. Links are not followed.
+pub fn ignored_in_scope(worktree: &Path, ignored: &[String], scope: &Scope) -> Vec<String> {
+    let is_in = |path: &str| {
+        RepoPath::new(path).is_ok_and(|path| inside(&path, &scope.inside) && !inside(&path, &scope.outside))
+    };
+    let mut found = Vec::new();
+    for path in ignored {
+        if !path.ends_with('/') {
+            found.extend(is_in(path).then(|| path.clone()));
+            continue;
+        }
+        let Ok(dir) = PathPattern::new(path) else { continue };
+        if !scope.inside.iter().any(|pattern| pattern.overlaps(&dir).is_some()) {
+            continue;
+        }
+        let files = crate::host::place::files_below(worktree, Path::new(path), MOST_LOOKED_AT);
+        found.extend(files.into_iter().filter(|file| is_in(file)));
+    }
+    found
 }
 
 /// The content of a worktree as a commit that no ref leads to yet.
@@ -154,13 +183,23 @@ pub struct Saved {
 
 /// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
 /// keeps the commit under a ref.
-pub fn snapshot_worktree(ctx: &Context, task: &str, path: &Path) -> Result<Option<Saved>, Failure> {
-    let dirty = content::status(path, Filters::Run)?;
-    if dirty.is_empty() {
+///
+/// Files that git ignores are part of it where they lie in `scope`.
+pub fn snapshot_worktree(
+    ctx: &Context,
+    task: &str,
+    path: &Path,
+    scope: Option<&Scope>,
+) -> Result<Option<Saved>, Failure> {
+    let (dirty, ignored) = content::status_and_ignored(path, Filters::Run)?;
+    let ignored = scope.map_or(Vec::new(), |scope| ignored_in_scope(path, &ignored, scope));
+    if dirty.is_empty() && ignored.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
-    let kept = content::snapshot(&ctx.repo, path, &format!("Uncommitted work on {task}"), &who)?;
-    let files = dirty.into_iter().take(10).map(|found| found.path).collect();
+    let message = format!("Uncommitted work on {task}");
+    let kept = content::snapshot(&ctx.repo, path, &message, &who, &ignored)?;
+    let ignored = ignored.into_iter().map(|path| format!("{path} (ignored by git)"));
+    let files = dirty.into_iter().map(|found| found.path).chain(ignored).take(10).collect();
     Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))
 }

@@ -66,7 +66,7 @@ impl Ear {
         err: Option<ChildStderr>,
         wanted: &str,
         secrets: &[Secret],
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let (all, alone) = (Arc::default(), Arc::default());
         let (sender, ended) = mpsc::channel();
         let apart = err.is_some();
@@ -82,12 +82,12 @@ impl Ear {
             let into: Vec<Arc<Mutex<Captured>>> = into.into_iter().map(Arc::clone).collect();
             let redactor = Redactor::of(secrets);
             let (wanted, sender) = (wanted.as_bytes().to_vec(), sender.clone());
-            std::thread::spawn(move || {
+            crate::host::start_thread(move || {
                 hear(reader, &into, redactor, &wanted);
                 let _ = sender.send(());
-            });
+            })?;
         }
-        Self { all, out: alone, ended, streams: count }
+        Ok(Self { all, out: alone, ended, streams: count })
     }
 
     /// What was said, once nobody can say more, or `patience` is over.

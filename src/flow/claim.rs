@@ -169,7 +169,7 @@ fn make_worktree(
     } else {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         pin_former_attempt(ctx, board, task)?;
-        crate::store::files::make_private_dirs(ctx.machine.worktrees())?;
+        ctx.machine.make_worktrees_dir(ctx.machine.worktrees())?;
         let owner = format!("task {task} epoch {}", work.epoch);
         ctx.worktrees().add(&path, &work.branch, &work.start, &owner)?;
         drop(one_at_a_time);

@@ -62,7 +62,9 @@ impl Context {
         verb: V,
     ) -> Result<Committed<V::Outcome>, StoreError> {
         self.acts_for_somebody()?;
-        self.store.commit(&Credentials::Liza, verb, None, &host::now())
+        let what = verb.into();
+        self.hold_if_begun(&what)?;
+        self.commit_any_as_liza(what)?.typed()
     }
 
     pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
@@ -85,7 +87,7 @@ impl Context {
     fn commit_for(&self, what: Transition, request: Option<RequestKey>) -> Result<Committed<Applied>> {
         let committed = self.recovering(|| self.propose(&what, request.clone()))?;
         self.tell(&what, &committed);
-        if committed.board.rest.intents.iter().any(|intent| !host::lives(&intent.owner)) {
+        if committed.board.rest.intents.iter().any(|intent| !self.machine.works_on_intents(&intent.owner)) {
             // The caller's change is made; what is left over from others is tried again by the next command.
             if let Err(failure) = recover::recover(self) {
                 self.narrate(format!("what a dead process left half done could not be ended: {failure}"));
@@ -150,8 +152,21 @@ impl Context {
         request: Option<RequestKey>,
     ) -> Result<Committed<Applied>, StoreError> {
         self.acts_for_somebody()?;
+        self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
         self.store.commit_any(proposal, &host::now())
+    }
+
+    /// Whoever begins work with git, or takes it over, holds the lock that says so before the board does.
+    fn hold_if_begun(&self, what: &Transition) -> Result<(), StoreError> {
+        match what {
+            Transition::BeginClaim(BeginClaim { owner, .. })
+            | Transition::BeginMerge(BeginMerge { owner, .. })
+            | Transition::BeginApply(BeginApply { owner, .. })
+            | Transition::BeginMove(BeginMove { owner, .. })
+            | Transition::TakeOver(TakeOver { owner, .. }) => self.machine.hold_intents(owner),
+            _ => Ok(()),
+        }
     }
 
     /// A task that is not on the board may be one that finished and left it.

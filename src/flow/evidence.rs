@@ -3,8 +3,14 @@
 use super::prelude::*;
 use crate::git;
 
-/// Looks at the worktree of a task as it is now; the validation is not part of it.
-pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Evidence> {
+/// Looks at the worktree of a task as it is now; the validation is not part of it. Also gives the files of the task that git
+/// ignores, which nothing hands in.
+pub fn collect(
+    ctx: &Context,
+    board: &Board,
+    task: &TaskId,
+    worktree: &Path,
+) -> Result<(Evidence, Vec<String>)> {
     let query = ctx.query()?;
     let config = ctx.project_config()?;
     let head = content::head(worktree)?;
@@ -16,10 +22,12 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
     let changed = query.changed_paths(&merge_base, &head)?;
     let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
     let kept = kept.map(|change| change.path.as_str());
-    let mut dirty: Vec<String> = content::status(worktree, Filters::Run)?
-        .into_iter()
-        .map(|found| format!("{} ({})", found.path, dirty_word(found.kind)))
-        .collect();
+    let (dirty, ignored) = content::status_and_ignored(worktree, Filters::Run)?;
+    let scope = board.task(task).map(|task| &task.body().scope);
+    let ignored =
+        scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));
+    let mut dirty: Vec<String> =
+        dirty.into_iter().map(|found| format!("{} ({})", found.path, dirty_word(found.kind))).collect();
     if let Some(branch) = attempt.map(|attempt| &attempt.branch)
         && query.head_of_branch(branch)?.as_ref() != Some(&head)
     {
@@ -29,7 +37,7 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         dirty.push("a merge in progress".to_owned());
     }
     let files: Vec<String> = changed.iter().map(|change| change.path.clone()).collect();
-    Ok(Evidence {
+    let evidence = Evidence {
         touched: touched(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
@@ -42,7 +50,8 @@ pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> 
         dirty,
         validation: None,
         gates: None,
-    })
+    };
+    Ok((evidence, ignored))
 }
 
 /// What each agent that is kept to some paths changed of these files.

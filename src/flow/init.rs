@@ -35,6 +35,7 @@ pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 /// A board that was made, and what was made with it.
 #[derive(Debug, Serialize)]
 pub struct Made {
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub board: PathBuf,
     pub goal: String,
     pub spec: String,

@@ -7,8 +7,14 @@ use super::prelude::*;
 /// Ends every intent whose process is dead. Returns how many it ended. Runs no gate and makes no merge.
 pub fn recover(ctx: &Context) -> Result<usize> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
-    let dead: Vec<Intent> =
-        snapshot.board.rest.intents.iter().filter(|intent| !host::lives(&intent.owner)).cloned().collect();
+    let dead: Vec<Intent> = snapshot
+        .board
+        .rest
+        .intents
+        .iter()
+        .filter(|intent| !ctx.machine.works_on_intents(&intent.owner))
+        .cloned()
+        .collect();
     let mut ended = 0;
     for intent in dead {
         let owner = host::this_process();
@@ -32,6 +38,7 @@ pub fn recover(ctx: &Context) -> Result<usize> {
         match ctx.commit_any_as_liza(outcome.transition) {
             Ok(_) => {
                 ended += 1;
+                ctx.machine.forget_intents(&intent.owner);
                 ctx.narrate(outcome.told);
             }
             Err(StoreError::Refused(_)) => {}
@@ -44,7 +51,8 @@ pub fn recover(ctx: &Context) -> Result<usize> {
 /// Ends what a dead process left half done on this task, before anybody looks at its worktree.
 pub fn before(ctx: &Context, task: &TaskId) -> Result<()> {
     let snapshot = ctx.store.read(&Needs::Nothing)?;
-    let dead = snapshot.board.intent_of(task).is_some_and(|intent| !host::lives(&intent.owner));
+    let dead =
+        snapshot.board.intent_of(task).is_some_and(|intent| !ctx.machine.works_on_intents(&intent.owner));
     if dead && ctx.acts_for_somebody().is_ok() {
         recover(ctx)?;
     }

@@ -10,6 +10,7 @@ use crate::git::reviewed;
 pub struct Review {
     #[serde(flatten)]
     pub started: ReviewStarted,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub checkout: PathBuf,
 }
 

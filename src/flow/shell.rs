@@ -119,8 +119,13 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
     let streams = if job.apart { Streams::Apart } else { Streams::Together };
     let program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
     let mut child = program.own_group().streams(streams).start()?;
-    let ear = Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets);
-    Ok((child, ear))
+    match Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
+        Ok(ear) => Ok((child, ear)),
+        Err(error) => {
+            child.end();
+            Err(error)
+        }
+    }
 }
 
 fn wait(child: &mut Child, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {

@@ -36,7 +36,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
             _ => None,
         },
     };
-    let Some((first, path)) = found else { return Err(nothing_to_submit(ctx, task)) };
+    let Some(((first, _), path)) = found else { return Err(nothing_to_submit(ctx, task)) };
     let mut submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence: first.clone() };
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
@@ -70,7 +70,8 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     };
     crash::point("submit.gated");
     // Whatever the command did to the worktree counts, so it is looked at again.
-    submit.evidence = evidence::collect(ctx, &snapshot.board, task, &path)?;
+    let (evidence, ignored) = evidence::collect(ctx, &snapshot.board, task, &path)?;
+    submit.evidence = evidence;
     submit.evidence.gates = gates;
     if submit.evidence.head != first.head {
         return Err(failure!(Code::Commit, "the branch of `{task}` moved while its validation ran")
@@ -90,7 +91,14 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
     // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
     ctx.sync()?;
-    Ok(ctx.commit(submit)?.done())
+    let done = ctx.commit(submit)?.done();
+    if !ignored.is_empty() {
+        let (count, some) = (ignored.len(), ignored[..ignored.len().min(10)].join(", "));
+        ctx.narrate(format!(
+            "in scope but ignored by git, so not handed in ({count}): {some}; `git add -f` and a new commit would add them"
+        ));
+    }
+    Ok(done)
 }
 
 /// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 use crate::git::WorktreeError;
-use crate::store::trash::{Kind, ORIGIN, Removed, TREE};
+use crate::store::trash::{Kind, Removed, TREE};
 
 /// Moves a removed thing back to where it was, if that place is free. Gives the place.
 pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
@@ -22,10 +22,10 @@ pub fn restore(ctx: &Context, name: &str) -> Result<PathBuf> {
             if origin.symlink_metadata().is_ok() {
                 return Err(taken(&removed, &origin));
             }
-            fs::rename(removed.path.join(TREE), &origin)
-                .map_err(|error| Failure::io("move back", &removed.path, &error))?;
-            let _ = fs::remove_file(removed.path.join(ORIGIN));
-            let _ = fs::remove_dir(&removed.path);
+            if !origin.starts_with(ctx.root()) {
+                return Err(files_are(&removed, "it came from outside this repository"));
+            }
+            ctx.machine.take_out_of_trash(&removed, ctx.root(), &origin)?;
         }
         Kind::Files => return Err(files_are(&removed, "nothing in it can be put back as it was")),
     }

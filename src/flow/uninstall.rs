@@ -19,13 +19,17 @@ use crate::store::files;
 pub struct Report {
     pub dry_run: bool,
     /// Where everything that was in `.liza` is now; absent if there was no board.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub kept: Option<PathBuf>,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub worktrees: Vec<PathBuf>,
     /// Refs under which uncommitted work was saved.
     pub saved: Vec<String>,
     /// What is under `.worktrees` and not liza's.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub left: Vec<PathBuf>,
     /// Hooks that liza's block was taken out of.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub hooks: Vec<PathBuf>,
     /// Lines taken out of git's exclude file.
     pub excludes: Vec<String>,
@@ -79,7 +83,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
             [home.join(".review"), home.join(".merge"), home.join(super::accounts::GATES), home.clone()]
         {
             // Only where nothing is left in it.
-            let _ = fs::remove_dir(dir);
+            let _ = host::place::Place::at(ctx.root(), &dir).map(|place| place.remove_empty());
         }
         if report.left.is_empty() && home.symlink_metadata().is_ok() {
             // Empty, and yet it could not be taken away: said, so that nobody wonders.
@@ -105,7 +109,7 @@ pub fn uninstall(ctx: &Context, dry_run: bool) -> Result<Report> {
 /// Refuses while a process or a lease says that somebody is at work.
 fn nobody_works(ctx: &Context, board: &Board) -> Result<()> {
     let mut busy = Vec::new();
-    for intent in board.rest.intents.iter().filter(|intent| host::lives(&intent.owner)) {
+    for intent in board.rest.intents.iter().filter(|intent| ctx.machine.works_on_intents(&intent.owner)) {
         busy.push(format!("a {} by {} is under way", intent.work.verb(), intent.by));
     }
     if ctx.machine.gates_run() {

@@ -35,6 +35,7 @@ impl Purpose {
 /// One worktree, and whether it may go.
 #[derive(Debug, Clone, Serialize)]
 pub struct Place {
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub purpose: Purpose,
     pub task: Option<TaskId>,
@@ -69,10 +70,12 @@ pub enum Whose {
 /// What became of one worktree.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pruned {
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub task: Option<TaskId>,
     pub bytes: u64,
     /// Where it is now; absent in a dry run.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub trash: Option<PathBuf>,
     pub why: String,
     /// Refs under which what it held is kept beside its branch.
@@ -399,7 +402,7 @@ pub(super) fn detached_checkout(
     if sound {
         return Ok(path);
     }
-    crate::store::files::make_private_dirs(dir)?;
+    ctx.machine.make_worktrees_dir(dir)?;
     ctx.worktrees().remove_to_trash(&path)?;
     ctx.worktrees().add_detached(&path, commit, owner)?;
     let _being_written = ctx.machine.lock_checkout(&path)?;
@@ -440,7 +443,7 @@ impl Context {
 
 /// Moves a worktree and git's record of it into the trash.
 pub fn remove(ctx: &Context, path: &Path) -> Result<Option<PathBuf>> {
-    crate::store::files::make_private_dirs(ctx.machine.trash())?;
+    ctx.machine.make_trash()?;
     Ok(ctx.worktrees().remove_to_trash(path)?)
 }
 
@@ -455,7 +458,7 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path)?
+        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None)?
     {
         if !saved.left_out.is_empty() {
             let (path, left) = (place.path.display(), saved.left_out);

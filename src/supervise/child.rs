@@ -80,7 +80,7 @@ pub fn hold(
     let mut child = Program::new(program).args(args).start()?;
     child.on_exit(move || {
         let _ = tx.send(());
-    });
+    })?;
     let _ = rx.recv();
     let Some(status) = child.try_wait()? else {
         // It is not to end by itself: its starter died or said so.

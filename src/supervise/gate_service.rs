@@ -22,7 +22,8 @@ impl GateService {
         by_runner::forget(&machine, agent);
         let service = Self { stop: Some(stop), machine: machine.clone(), agent: agent.clone() };
         let agent = agent.clone();
-        std::thread::spawn(move || {
+        // Without it the agent's command says that the runner does not answer.
+        let _ = crate::host::start_thread(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 by_runner::serve(&machine, &agent, |task, gate| {
                     let program = Program::new(this_program()).args(["--json", "--board"]).arg(&board);

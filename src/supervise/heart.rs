@@ -35,10 +35,10 @@ impl Heart {
         alive: Process,
         booking: Booking,
         lost: impl Fn(String) + Send + 'static,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
         let every = parts.every;
-        let thread = std::thread::spawn(move || {
+        let thread = crate::host::start_thread(move || {
             let mut beat_at = Instant::now() + every;
             let mut pause = every.min(booking.every);
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(pause) {
@@ -63,8 +63,8 @@ impl Heart {
                 }
                 pause = beat_at.saturating_duration_since(Instant::now()).min(booking.every);
             }
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
+        })?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
 

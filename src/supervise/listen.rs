@@ -17,9 +17,10 @@ pub fn listen<W: Send + 'static>(
         let _ = signals_to.send(signal(number));
     })
     .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}")))?;
-    Ok(DirectoryWatch::notify_to(dir, Store::is_news, move || {
+    DirectoryWatch::notify_to(dir, Store::is_news, move || {
         let _ = changes_to.send(change());
-    }))
+    })
+    .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("the board cannot be watched: {error}")))
 }
 
 /// Said where changes can only be looked for.

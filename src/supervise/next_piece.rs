@@ -17,12 +17,16 @@ pub struct Piece {
 
 /// Reads one answer of the run. Another line than one of [`Piece`] is none.
 fn hear(tx: Sender<Wake>) {
-    std::thread::spawn(move || {
+    let none = tx.clone();
+    let reading = crate::host::start_thread(move || {
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
         let piece = read.ok().and_then(|_| serde_json::from_str(&line).ok());
         let _ = tx.send(Wake::Next(piece));
     });
+    if reading.is_err() {
+        let _ = none.send(Wake::Next(None));
+    }
 }
 
 impl Runner {

@@ -31,7 +31,8 @@ impl Notifier {
         let (jobs, queue) = sync_channel::<Job>(QUEUE);
         let (end, ended) = channel();
         let root: PathBuf = root.to_owned();
-        std::thread::spawn(move || {
+        // Without a thread the queue is closed, and `tell` says so.
+        let _ = crate::host::start_thread(move || {
             work(&queue, &root, &trouble);
             let _ = end.send(());
         });
@@ -46,7 +47,11 @@ impl Notifier {
             Err(TrySendError::Full(_)) => {
                 Err("`watch.notify` is too slow: some alerts are only in the log".to_owned())
             }
-            _ => Ok(()),
+            Err(TrySendError::Disconnected(_)) => {
+                Err("`watch.notify` cannot be run: no thread can be started; alerts are only in the log"
+                    .to_owned())
+            }
+            Ok(()) => Ok(()),
         }
     }
 

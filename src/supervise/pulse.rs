@@ -89,13 +89,13 @@ impl Pulse {
         oversight::forget(ctx, &agent);
         let forget = Box::new(move || oversight::forget(&own, &agent));
         let shared = Arc::clone(&over);
-        let thread = std::thread::spawn(move || {
+        let thread = crate::host::start_thread(move || {
             if let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(sitter.every) {
                 // Whoever cannot look goes without: the agent works all the same.
                 let _ = Eye::open(sitter, seen).map(|eye| eye.look_on(&stopped, &shared));
             }
         });
-        Self { sight, stop: Some(stop), thread: Some(thread), over, forget }
+        Self { sight, stop: Some(stop), thread: thread.ok(), over, forget }
     }
 }
 

@@ -11,6 +11,7 @@ use super::prelude::*;
 use super::pulse::{Pauses, Pulse, Sight, Sitter, Wake};
 use crate::board::Switch;
 use crate::flow::oversight;
+use crate::host::{Child, start_thread};
 use crate::provider::Invocation;
 use crate::store::files::FileIdentity;
 
@@ -144,6 +145,14 @@ impl Files {
     }
 }
 
+/// An agent that cannot be listened to, or whose lease cannot be renewed, is ended.
+fn heard<T>(thread: std::io::Result<T>, running: &mut Child) -> Result<T, Failure> {
+    thread.map_err(|error| {
+        running.end();
+        Failure::new(ErrorCode::IoAgent, format!("the agent cannot be supervised: {error}"))
+    })
+}
+
 pub fn run(
     frame: Frame<'_>,
     invocation: &Invocation,
@@ -165,25 +174,28 @@ pub fn run(
     if let Some(pipe) = running.stdout.take() {
         let (gauge, bounds, tx) = (gauge.clone(), frame.bounds.clone(), frame.tx.clone());
         let (secrets, reading) = (frame.secrets.clone(), reading.clone());
-        std::thread::spawn(move || {
+        let reader = start_thread(move || {
             let counter = gauge.counter();
             output::pump(pipe, &out, Some((gauge, bounds)), secrets, &counter, |why| {
                 let _ = tx.send(Wake::Limit(number, why));
             });
             drop(reading);
         });
+        heard(reader, &mut running)?;
     }
     if let Some(pipe) = running.stderr.take() {
         let (secrets, counter) = (frame.secrets.clone(), gauge.counter());
-        std::thread::spawn(move || {
+        let reader = start_thread(move || {
             output::pump(pipe, &err, None, secrets, &counter, |_| {});
             drop(reading);
         });
+        heard(reader, &mut running)?;
     }
     let tx = frame.tx.clone();
-    running.on_exit(move || {
+    let watched = running.on_exit(move || {
         let _ = tx.send(Wake::Exited(number));
     });
+    heard(watched, &mut running)?;
     let tx = frame.tx.clone();
     let regular = frame.heart.every;
     let every = if frame.bounds.are_capped() { book_every().min(regular) } else { regular };
@@ -191,6 +203,7 @@ pub fn run(
     let heart = Heart::start(frame.heart.clone(), running.process(), booking, move |why| {
         let _ = tx.send(Wake::Lost(number, why));
     });
+    let heart = heard(heart, &mut running)?;
     let pauses = Pauses::default();
     let pulse = frame.halting.config.enabled.then(|| {
         let Halting { agent, incarnation, config, .. } = frame.halting.clone();

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]
 
 mod archive;
+mod bounds;
 mod breaker;
 mod bundles;
 mod checklists;
@@ -40,6 +41,7 @@ mod metrics;
 mod only_copies;
 mod other_versions;
 mod overseer_settings;
+mod places;
 mod plan_check;
 mod prompts;
 mod providers;

@@ -1,5 +1,6 @@
 use crate::cli::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
 use crate::cli::prelude::*;
+use crate::host::place::Temporary;
 
 /// Let a whole team work on a throw-away repository, and check that it did what it should
 ///
@@ -42,7 +43,7 @@ impl Execute for DemoArgs {
             return Err(Failure::usage(format!("{} is there already", dir.display()))
                 .hint("name a folder that is not"));
         }
-        let place = tempfile::Builder::new().prefix("liza-demo-").tempdir().map_err(|error| {
+        let place = Temporary::new(&std::env::temp_dir(), "liza-demo-").map_err(|error| {
             Failure::new(ErrorCode::IoFailed, format!("no temporary folder could be made: {error}"))
         })?;
         let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
@@ -77,7 +78,7 @@ impl Execute for DemoArgs {
         text.push_str(&try_next(&stage.root, kept));
         let data = json!({
             "shown": all, "checks": checks, "seconds": seconds, "tasks": self.tasks, "coders": self.coders,
-            "repository": kept.then_some(&stage.root), "report": story.report().filter(|_| kept),
+            "repository": kept.then(|| stage.root.to_string_lossy()), "report": story.report().filter(|_| kept),
         });
         if !all {
             let _ = place.keep();
@@ -110,7 +111,7 @@ fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Sto
 }
 
 /// What went wrong with the team can be looked at: the folder stays.
-fn kept_for_looking(failure: Failure, place: tempfile::TempDir, kept: bool) -> Failure {
+fn kept_for_looking(failure: Failure, place: Temporary, kept: bool) -> Failure {
     if kept || failure.code.class() != Class::Bug {
         return failure;
     }

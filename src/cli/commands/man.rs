@@ -29,7 +29,7 @@ impl Execute for ManArgs {
         let mut written = Vec::new();
         write_pages(&root, dir, &mut written)?;
         let text = format!("{} pages written to {}", written.len(), dir.display());
-        Ok(Answer::new(json!({ "dir": dir, "pages": written }), text))
+        Ok(Answer::new(json!({ "dir": dir.to_string_lossy(), "pages": written }), text))
     }
 }
 

@@ -54,7 +54,7 @@ impl OnBoard for StatusArgs {
                 "archived": board.rest.archived, "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
                 "intents": board.rest.intents.iter().map(|intent| json!({
                     "id": intent.id, "verb": intent.work.verb(), "task": intent.task, "by": intent.by, "pid": intent.owner.pid,
-                    "since": intent.time, "alive": crate::host::lives(&intent.owner),
+                    "since": intent.time, "alive": session.ctx.machine.works_on_intents(&intent.owner),
                 })).collect::<Vec<_>>(),
                 "breaker": board.rest.circuit_breaker.open().map(|trip| json!({
                     "id": trip.id, "pattern": trip.pattern, "response": trip.response, "summary": trip.summary,

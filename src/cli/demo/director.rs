@@ -125,7 +125,11 @@ impl Run {
             .start()
             .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("liza cannot be run: {error}")))?;
         if let Some(pipe) = child.stdout.take() {
-            std::thread::spawn(move || listen(pipe, &tx));
+            let listening = crate::host::start_thread(move || listen(pipe, &tx));
+            listening.map_err(|error| {
+                child.end();
+                Failure::new(ErrorCode::IoFailed, format!("liza cannot be listened to: {error}"))
+            })?;
         }
         Ok(Self { child })
     }

@@ -44,7 +44,9 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     let files = files_of(bundle);
     let mut entry = BundleEntry { task: task.clone(), epoch: ctx.epoch_of(task) };
     let mut snapshot = ctx.read(&Needs::Everything)?;
-    if snapshot.board.intent_of(task).is_some_and(|intent| !host::lives(&intent.owner)) && recover(ctx)? > 0 {
+    if snapshot.board.intent_of(task).is_some_and(|intent| !ctx.machine.works_on_intents(&intent.owner))
+        && recover(ctx)? > 0
+    {
         snapshot = ctx.read(&Needs::Everything)?;
     }
     ctx.integration_in_place(&snapshot.board)?;

@@ -13,6 +13,7 @@ use crate::wire::bundle::{self, Bundle, ENDING, ExpectedChecks, LARGEST, Metadat
 pub struct Made {
     pub task: Option<TaskId>,
     pub bundle: String,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub files: Vec<String>,
     pub base_commit: Option<CommitId>,

@@ -34,6 +34,7 @@ pub struct Verdict {
     pub next: Option<String>,
     /// Where the file is; itself it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: Option<PathBuf>,
 }
 

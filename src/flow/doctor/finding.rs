@@ -48,6 +48,22 @@ impl Finding {
         self
     }
 
+    /// Takes back that it is fixed where a second look finds the same, or cannot look.
+    pub(super) fn verify(&mut self, left: &Result<Vec<Finding>>) {
+        if !self.fixed {
+            return;
+        }
+        let why = match left {
+            Ok(left) if left.iter().any(|finding| finding.code == self.code && finding.what == self.what) => {
+                "it is still so".to_owned()
+            }
+            Ok(_) => return,
+            Err(failure) => format!("the result could not be looked at: {}", failure.message),
+        };
+        self.fixed = false;
+        self.remedy.push_str(&format!(" (tried, but {why})"));
+    }
+
     /// A mend that fails leaves the finding standing and says why.
     pub(super) fn treat(&mut self, ctx: &Context) {
         let Some(mend) = self.mend.take() else { return };

@@ -6,7 +6,7 @@ use crate::flow::recover;
 
 pub fn left_half_done(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
-    let dead = board.rest.intents.iter().filter(|intent| !host::lives(&intent.owner));
+    let dead = board.rest.intents.iter().filter(|intent| !scene.ctx.machine.works_on_intents(&intent.owner));
     let found = dead.map(|intent| {
         let id = intent.id;
         let task = intent.task.as_ref().map_or(String::new(), |task| format!(" of {task}"));

@@ -1,8 +1,44 @@
 //! What a killed command may leave behind: files it was about to rename into place, and scratch directories.
 
 use super::{Finding, Scene};
+use crate::flow::accounts::GATES;
 use crate::flow::oversight;
 use crate::flow::prelude::*;
+
+/// Places of gates and removed things of which a part is left: whatever began to delete them could not end it.
+pub fn not_emptied(scene: &Scene) -> Result<Vec<Finding>> {
+    let ctx = scene.ctx;
+    let gates = ctx.machine.worktrees().join(GATES);
+    let spoilt = crate::store::files::paths_in(&gates).into_iter().filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        !ctx.machine.gates_run_at(&name) && checkouts::check_sound(&ctx.repo, path).is_err()
+    });
+    let mut found: Vec<Finding> = spoilt
+        .map(|path| {
+            Finding::new(
+                "place.not_emptied",
+                format!("{} is what is left of a place for gates; it could not be emptied", path.display()),
+                "gates run in another place, and this one takes room",
+                "it is deleted: it holds only what gates and tests left",
+            )
+            .mended_by(move |ctx| {
+                let deleted = host::place::Place::at(ctx.root(), &path).and_then(|place| place.delete());
+                deleted.map(|()| None).map_err(|error| Failure::io("delete", &path, &error))
+            })
+        })
+        .collect();
+    let going = ctx.machine.unfinished_deletions()?;
+    found.extend(going.into_iter().map(|path| {
+        Finding::new(
+            "place.not_emptied",
+            format!("{} could not be deleted to its end", path.display()),
+            "it takes room",
+            "its deletion is finished: a person or a rule wanted it gone",
+        )
+        .mended_by(|ctx| Ok(ctx.machine.finish_deletions().map(|()| None)?))
+    }));
+    Ok(found)
+}
 
 /// Temporary files of dead commands, in every place liza writes to.
 pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
@@ -14,7 +50,7 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         let files = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
-    dead.extend(dead_scratch());
+    dead.extend(dead_scratch(&ctx.repo.common_dir));
     if let Some(board) = scene.board() {
         dead.extend(oversight::of_the_dead(ctx, board).into_iter().filter(|path| is_old(path)));
     }
@@ -27,7 +63,8 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
             "it is removed: nobody has read it, and nobody will",
         )
         .mended_by(move |_| {
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            let above = path.parent().unwrap_or(&path);
+            let removed = host::place::Place::at(above, &path).and_then(|place| place.delete());
             removed.map(|()| None).map_err(|error| Failure::io("remove", &path, &error))
         })
     });
@@ -50,12 +87,13 @@ fn is_dead_temporary(path: &Path) -> bool {
     pid.is_some_and(|pid| !crate::host::is_running_liza(pid)) && is_old(path)
 }
 
-/// Scratch directories for indexes and throw-away objects, in the machine's place for such.
-fn dead_scratch() -> Vec<PathBuf> {
+/// Scratch directories for indexes and throw-away objects, in the machine's place for such and below the git directory.
+fn dead_scratch(common_dir: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
-    entries
+    let dirs = [std::env::temp_dir(), common_dir.to_owned()];
+    dirs.iter()
+        .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
         .filter(|entry| {
             let name = entry.file_name();
             let pid = name

@@ -15,8 +15,9 @@ const WHY: &str = "git waits for nobody: whatever needs that lock fails until it
 /// Locks of git on what is ours.
 pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
     let ctx = scene.ctx;
-    let under_way =
-        scene.board().is_some_and(|board| board.rest.intents.iter().any(|intent| host::lives(&intent.owner)));
+    let under_way = scene.board().is_some_and(|board| {
+        board.rest.intents.iter().any(|intent| scene.ctx.machine.works_on_intents(&intent.owner))
+    });
     let mut found = Vec::new();
     for lock in standing(scene)? {
         if lock.age.is_some_and(|age| age < ORDINARY) {

@@ -71,7 +71,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 30] = [
+const EXAMINATIONS: [Examination; 32] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
@@ -86,9 +86,11 @@ const EXAMINATIONS: [Examination; 30] = [
     ("refs that lead to other refs", refs::not_plain),
     ("refs to missing objects", refs::broken),
     ("work left half done", intents::left_half_done),
+    ("where git has worktrees on record", worktrees::moved),
     ("the worktrees of tasks", worktrees::of_tasks),
     ("what is below .worktrees", worktrees::of_nobody),
     ("refs in liza's name", refs::unaccounted),
+    ("places that could not be emptied", leftovers::not_emptied),
     ("temporary files", leftovers::temporary_files),
     ("switches", leftovers::switches),
     ("tokens", agents::tokens),
@@ -142,6 +144,11 @@ pub fn examine(ctx: &Context, fix: bool) -> Result<Vec<Finding>> {
         if fix && found.iter().any(|finding| finding.fixable) {
             found.iter_mut().for_each(|finding| finding.treat(ctx));
             scene = Scene::new(ctx);
+            // Only what a second look does not find any more is fixed.
+            if found.iter().any(|finding| finding.fixed) {
+                let left = look(&scene);
+                found.iter_mut().for_each(|finding| finding.verify(&left));
+            }
         }
         all.append(&mut found);
     }

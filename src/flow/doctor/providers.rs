@@ -19,6 +19,7 @@ pub struct Listed {
     pub name: String,
     pub program: String,
     /// Where it is, if it is.
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub installed: Option<PathBuf>,
     /// Whether liza.yaml gives it work.
     pub used: bool,

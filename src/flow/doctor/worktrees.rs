@@ -44,14 +44,61 @@ pub fn half_made(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
+/// Worktrees that git has on record where they were before the repository was moved or renamed: the record bears liza's mark,
+/// nothing is at the old place, and the directory is at the same place below `.worktrees`.
+fn moved_records(ctx: &Context) -> Result<Vec<(checkouts::Checkout, PathBuf)>> {
+    let home = ctx.machine.worktrees();
+    let mut found = Vec::new();
+    for record in checkouts::list(&ctx.repo)? {
+        let ours = record.locked.as_deref().is_some_and(Worktrees::is_own_lock) && !record.is_half_made();
+        let Some(old) = record.path.clone().filter(|old| ours && !old.starts_with(home)) else { continue };
+        let mut parts = old.components().rev();
+        let below: Vec<_> =
+            parts.by_ref().take_while(|part| part.as_os_str() != crate::store::WORKTREES).collect();
+        let now = home.join(below.into_iter().rev().collect::<PathBuf>());
+        let is_there = now != home && now.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        if is_there && old.symlink_metadata().is_err() {
+            found.push((record, now));
+        }
+    }
+    Ok(found)
+}
+
+pub fn moved(scene: &Scene) -> Result<Vec<Finding>> {
+    let found = moved_records(scene.ctx)?.into_iter().map(|(record, now)| {
+        let old = record.path.clone().unwrap_or_default();
+        Finding::new(
+            "worktree.moved",
+            format!(
+                "the worktree {} is on record at {}: the repository was moved",
+                now.display(),
+                old.display()
+            ),
+            "git does not find one from the other, so no work goes on there",
+            "record and worktree name each other again; what is in the directory stays as it is",
+        )
+        .mended_by(move |ctx| {
+            with_worktrees(ctx, |worktrees| Ok(worktrees.relink(&record, &now)?))?;
+            checkouts::check_sound(&ctx.repo, &now)
+                .map(|()| None)
+                .map_err(|fault| Failure::new(ErrorCode::GitWorktree, fault.to_string()))
+        })
+    });
+    Ok(found.collect())
+}
+
 /// Tasks whose worktree is gone or unusable.
 pub fn of_tasks(scene: &Scene) -> Result<Vec<Finding>> {
     let Some(board) = scene.board() else { return Ok(Vec::new()) };
     let ctx = scene.ctx;
     let mut found = Vec::new();
+    let moved = moved_records(ctx)?;
     for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
         let Some(attempt) = task.body().attempt() else { continue };
         let path = ctx.root().join(&attempt.worktree);
+        if moved.iter().any(|(_, now)| *now == path) {
+            continue;
+        }
         let Err(fault) = checkouts::check_sound(&ctx.repo, &path) else { continue };
         let what = format!("the worktree of {}: {fault}", task.id);
         if let Some(finding) = lost_git_file(ctx, &path, &what)? {
@@ -125,7 +172,7 @@ pub fn of_nobody(scene: &Scene) -> Result<Vec<Finding>> {
         .filter(|task| !task.status.is_terminal())
         .filter_map(|task| Some(ctx.root().join(&task.body().attempt()?.worktree)))
         .collect();
-    let merging = board.rest.intents.iter().any(|intent| host::lives(&intent.owner));
+    let merging = board.rest.intents.iter().any(|intent| ctx.machine.works_on_intents(&intent.owner));
     let mut found = Vec::new();
     for place in accounts::places(ctx)? {
         let half_made = place.record.as_ref().is_some_and(checkouts::Checkout::is_half_made);

@@ -10,6 +10,7 @@ use super::ask::Shared;
 use super::attention::Attention;
 use super::record::GateRecord;
 use crate::flow::prelude::*;
+use crate::host::place::Place;
 use crate::store::Machine;
 use crate::store::files::{make_private_dirs, paths_in, replace_disposable};
 
@@ -150,7 +151,9 @@ pub fn serve(machine: &Machine, agent: &AgentId, run: impl Fn(&TaskId, &str) -> 
 
 /// Requests of a session that is over are nobody's.
 pub fn forget(machine: &Machine, agent: &AgentId) {
-    let _ = fs::remove_dir_all(machine.gate_requests(agent));
+    if let Ok(place) = Place::at(machine.home(), &machine.gate_requests(agent)) {
+        let _ = place.delete();
+    }
 }
 
 fn answered(printed: &[u8]) -> Result<Box<GateRecord>, String> {

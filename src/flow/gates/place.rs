@@ -11,6 +11,10 @@ use crate::store::lock::SideLock;
 
 /// More gates at the same time than this are a mistake of somebody's.
 const MOST: usize = 64;
+/// So many places that cannot be emptied are passed over.
+const MOST_SPOILT: usize = 8;
+/// The detail that names such a place.
+const NOT_EMPTIED: &str = "not_emptied";
 /// How long what a killed process started here may take to end.
 const ORPHAN_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -47,10 +51,11 @@ impl<'a> Place<'a> {
     /// The first place that is free, brought to exactly this commit.
     pub fn take(ctx: &'a Context, commit: &'a CommitId, keep: &'a [String]) -> Result<Self> {
         let home = ctx.machine.worktrees().join(GATES);
-        crate::store::files::make_private_dirs(&home)?;
+        ctx.machine.make_worktrees_dir(&home)?;
         crate::store::files::make_private_dirs(&ctx.machine.gates())?;
-        let entries = private::entries(&ctx.repo, commit)?;
+        let mut entries = private::entries(&ctx.repo, commit)?;
         check_kept(keep, &entries)?;
+        let mut spoilt = 0;
         for number in 1..=MOST {
             let held = match ctx.machine.take_gate_place(number) {
                 Ok(held) => held,
@@ -71,8 +76,16 @@ impl<'a> Place<'a> {
                 settings: Settings::default(),
                 used: false,
             };
-            place.settle()?;
-            return Ok(place);
+            match place.settle() {
+                Ok(()) => return Ok(place),
+                // What a test left there concerns this place alone: the next one is as good.
+                Err(failure) if failure.details.contains_key(NOT_EMPTIED) && spoilt < MOST_SPOILT => {
+                    ctx.narrate(format!("{}; the gates run in another place", failure.message));
+                    spoilt += 1;
+                    entries = std::mem::take(&mut place.entries);
+                }
+                Err(failure) => return Err(failure),
+            }
         }
         Err(failure!(ErrorCode::BusyGates, "gates run in {MOST} places at once; there is no further one")
             .hint("wait for some of them to end"))
@@ -112,8 +125,13 @@ impl<'a> Place<'a> {
     fn make_anew(&self) -> Result<()> {
         let ctx = self.ctx;
         let one_at_a_time = ctx.machine.lock_worktrees()?;
-        crate::store::files::make_private_dirs(ctx.machine.trash())?;
-        self.with(|place| place.remove())?;
+        ctx.machine.make_trash()?;
+        self.with(|place| place.remove()).map_err(|error: GitError| {
+            let path = self.path.display().to_string();
+            failure!(ErrorCode::GitWorktree, "a place for gates cannot be emptied: {error}")
+                .hint("`liza doctor` names it; take what is in the way out, then run `liza doctor --fix`")
+                .detail(NOT_EMPTIED, path)
+        })?;
         ctx.check_disk()?;
         let worktrees = ctx.worktrees();
         let owner = format!("gates {}", self.number);
@@ -190,8 +208,12 @@ impl<'a> Place<'a> {
 impl Drop for Place<'_> {
     /// What a gate leaves takes room until the next one comes, and that may be long.
     fn drop(&mut self) {
-        if self.used {
-            let _ = self.with(|place| place.clean(self.keep));
+        if self.used
+            && self.with(|place| place.clean(self.keep)).is_err()
+            && let Ok(_one_at_a_time) = self.ctx.machine.lock_worktrees()
+        {
+            // Git cannot delete it, or there is no worktree any more; the next gates make it anew.
+            let _ = self.with(|place| place.remove());
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::store::files;
 #[derive(Debug, Clone, Serialize)]
 pub struct Done {
     pub hook: Hook,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub what: String,
 }
@@ -168,9 +169,11 @@ pub fn uninstall(ctx: &Context) -> Result<Vec<Done>> {
                 done.push(Done { hook, path: dir.join(hook.name()), what });
             }
         }
-        let _ = fs::remove_dir(dir.join(ALIASES));
         // Only what is empty goes; `init` of git makes it with samples.
-        let _ = fs::remove_dir(&dir);
+        for empty in [dir.join(ALIASES), dir.clone()] {
+            let above = empty.parent().unwrap_or(&empty);
+            let _ = host::place::Place::at(above, &empty).map(|place| place.remove_empty());
+        }
     }
     ctx.machine.want_no_hooks()?;
     super::super::git_settings::accept_hooks(ctx)?;

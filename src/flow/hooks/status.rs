@@ -8,6 +8,7 @@ use crate::flow::prelude::*;
 pub struct HookStatus {
     pub hook: Hook,
     pub active: bool,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     pub detail: String,
 }
@@ -18,6 +19,7 @@ pub struct HooksStatus {
     pub active: bool,
     /// A person asked for them.
     pub wanted: bool,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub directory: PathBuf,
     /// Who owns the place, if it is not ours to write in.
     pub manager: Option<&'static str>,

@@ -20,6 +20,7 @@ use super::commit::Begin;
 use crate::flow::prelude::*;
 use crate::git::merge::resolve_tree;
 use crate::git::{Class, ConflictFile, Query, classify};
+use crate::host::progress::Progress;
 use crate::policy::schedule::{merge_order, needed_for_reviews};
 use crate::store::lock::SideLock;
 pub use judged::red_head;
@@ -111,15 +112,26 @@ pub fn merge_first(
 fn one_at_a_time(ctx: &Context) -> Result<SideLock> {
     ctx.store.refuse_other_version()?;
     ctx.check_disk()?;
-    match ctx.machine.lock_merging(Duration::from_millis(200)) {
-        Err(StoreError::Busy { .. }) => {}
+    let patience = crate::store::patience_or(MERGE_PATIENCE);
+    match ctx.machine.lock_merging(patience.min(Duration::from_millis(200))) {
+        Err(StoreError::Busy { holder, .. }) => {
+            let most = patience.as_secs();
+            ctx.narrate(format!(
+                "another process is merging; waiting for merge.lock, held by {holder}; gives up after {most} s"
+            ));
+        }
         other => return Ok(other?),
     }
-    ctx.narrate("somebody else is merging; waiting for that to end");
-    let until = Instant::now() + MERGE_PATIENCE;
+    let until = Instant::now() + patience;
+    let mut progress = Progress::default();
     loop {
-        match ctx.machine.lock_merging(Duration::from_secs(1)) {
-            Err(StoreError::Busy { .. }) if Instant::now() < until => {}
+        match ctx.machine.lock_merging(Duration::from_millis(500)) {
+            Err(StoreError::Busy { holder, .. }) if Instant::now() < until => {
+                progress.tick(|| format!("waiting for merge.lock, held by {holder}"));
+            }
+            Err(StoreError::Busy { what, holder, .. }) => {
+                return Err(StoreError::Busy { what, holder, waited_seconds: patience.as_secs() }.into());
+            }
             other => return Ok(other?),
         }
         if let Some(switch) = ctx.store.switches()?.global().filter(|set| set.kind == SwitchKind::Abort) {

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::host::start_thread;
 use crate::policy::run::Start;
 
 use super::super::event::ChildAnswer;
@@ -68,6 +69,11 @@ pub struct Flight {
     pub settings: Option<FileIdentity>,
 }
 
+/// A runner that cannot be listened to is ended.
+fn ended_without<T>(child: &mut Child, thread: std::io::Result<T>) -> std::io::Result<()> {
+    thread.map(|_| ()).inspect_err(|_| child.end())
+}
+
 impl Flight {
     pub fn take_off(
         runner: Program,
@@ -82,24 +88,30 @@ impl Flight {
         let (heard, all_heard) = channel::<()>();
         if let Some(pipe) = child.stdout.take() {
             let (agent, tx, over, heard) = (start.agent.clone(), tx.clone(), over.clone(), heard.clone());
-            std::thread::spawn(move || {
-                listen_to(pipe, &agent, &tx, &over);
-                drop(heard);
-            });
+            ended_without(
+                &mut child,
+                start_thread(move || {
+                    listen_to(pipe, &agent, &tx, &over);
+                    drop(heard);
+                }),
+            )?;
         }
         if let Some(pipe) = child.stderr.take() {
             let file = new_log(&log);
-            std::thread::spawn(move || {
-                keep(pipe, file);
-                drop(heard);
-            });
+            ended_without(
+                &mut child,
+                start_thread(move || {
+                    keep(pipe, file);
+                    drop(heard);
+                }),
+            )?;
         }
         let (agent, tx) = (start.agent.clone(), tx.clone());
         child.on_exit(move || {
             let _ = all_heard.recv_timeout(LAST_WORDS);
             over.store(true, Ordering::Relaxed);
             let _ = tx.send(Wake::Exited(agent));
-        });
+        })?;
         Ok(Self {
             child,
             log,

@@ -174,7 +174,7 @@ impl<'de> Deserialize<'de> for Flat {
 
 /// A task from a flat map, such as an archived one.
 pub fn read_task(bytes: &[u8]) -> Result<Task, ForeignError> {
-    read_foreign::<Flat>(bytes, Limits::of_bytes(16 * 1024 * 1024)).map(|flat| flat.0)
+    read_foreign::<Flat>(bytes, Limits::of_bytes(96 * 1024 * 1024)).map(|flat| flat.0)
 }
 
 /// A note as a person types it: just the text, or some of its fields.

@@ -34,6 +34,8 @@ impl Checkout {
 pub enum WorktreeFault {
     #[error("`{}` does not exist", path.display())]
     Missing { path: PathBuf },
+    #[error("`{}` is a link or a file, not the directory that liza made", path.display())]
+    NoDirectory { path: PathBuf },
     #[error("`{}` has lost its `.git` file", path.display())]
     NoGitFile { path: PathBuf },
     #[error("`{}` is a repository of its own, not a worktree", path.display())]
@@ -113,24 +115,27 @@ fn is_on(git_dir: &Path, branch: &str) -> bool {
     })
 }
 
-/// The records whose worktree is, or was, at this path.
+/// The records whose worktree is, or was, at this path. A link there is not followed: the record of the worktree that it leads
+/// to is that of another place.
 pub(super) fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
-    let real = real_or_same(path);
-    let is_there = |at: &Path| at == path || real_or_same(at) == real;
+    let real = real_place(path);
+    let is_there = |at: &Path| at == path || real_place(at) == real;
     let mut found = list(repo)?;
     found.retain(|checkout| checkout.path.as_deref().is_some_and(is_there));
     Ok(found)
 }
 
-/// The real path, also where only the directory above still exists.
-fn real_or_same(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
+/// The same name in the real directory above it.
+fn real_place(path: &Path) -> PathBuf {
     match (path.parent().and_then(|parent| parent.canonicalize().ok()), path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
         _ => path.to_owned(),
     }
+}
+
+/// The real path, also where only the directory above still exists.
+fn real_or_same(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| real_place(path))
 }
 
 /// Checks that a directory is a linked worktree of this repository and that git's record says the same.
@@ -138,8 +143,10 @@ fn real_or_same(path: &Path) -> PathBuf {
 /// Git would answer for the main checkout from a worktree that lost its `.git` file; ask here before trusting it.
 pub fn check_sound(repo: &Repo, path: &Path) -> Result<(), WorktreeFault> {
     let own = || path.to_owned();
-    if !path.is_dir() {
-        return Err(WorktreeFault::Missing { path: own() });
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_dir() => {}
+        Ok(_) => return Err(WorktreeFault::NoDirectory { path: own() }),
+        Err(_) => return Err(WorktreeFault::Missing { path: own() }),
     }
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
@@ -158,7 +165,7 @@ pub fn check_sound(repo: &Repo, path: &Path) -> Result<(), WorktreeFault> {
         return Err(WorktreeFault::NoRecord { path: own(), admin_dir });
     }
     match record.path {
-        Some(recorded) if real_or_same(&recorded) == real_or_same(path) => Ok(()),
+        Some(recorded) if real_place(&recorded) == real_place(path) => Ok(()),
         _ => Err(WorktreeFault::NotRecordedHere { path: own() }),
     }
 }

@@ -2,16 +2,17 @@
 //!
 //! Nothing here touches the worktree's own index or takes its lock; an agent may be committing at the same moment.
 
+mod extent;
 mod glance;
 
 use std::fs::File;
 
-use tempfile::TempDir;
-
 use super::commit::{NewCommit, Signature, commit_tree};
 use super::prelude::*;
 use super::query::{id_of, open_bare};
+use crate::host::place::Temporary;
 
+pub use extent::LARGEST_SAVED;
 pub use glance::{Present, present};
 
 /// Identifies everything in a worktree that could be work: two equal ones mean nothing was done in between.
@@ -93,21 +94,33 @@ pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
 /// Reads what the worktree holds, without leaving anything behind in the repository.
 pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
-    succeeded("add", scratch.add_everything(&[])?)?;
+    let large = scratch.large_files()?;
+    succeeded("add", scratch.add_everything(&[], &large)?)?;
+    scratch.add_stand_ins(&large)?;
     Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
 }
 
 /// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.
 ///
-/// A file git cannot read does not stop the rest from being saved. The caller pins the commit under a ref.
-pub fn snapshot(repo: &Repo, worktree: &Path, message: &str, who: &Signature) -> Result<Snapshot, GitError> {
+/// A file git cannot read, or one above [`LARGEST_SAVED`], does not stop the rest from being saved. `ignored` files are saved as
+/// well. The caller pins the commit under a ref.
+pub fn snapshot(
+    repo: &Repo,
+    worktree: &Path,
+    message: &str,
+    who: &Signature,
+    ignored: &[String],
+) -> Result<Snapshot, GitError> {
     let scratch = Scratch::new(worktree, Objects::Kept)?;
-    let output = scratch.add_everything(&["--ignore-errors"])?;
+    let large = scratch.large_files()?;
+    let output = scratch.add_everything(&["--ignore-errors"], &large)?;
     let mut left_out = match output.status.code() {
         Some(0) => Vec::new(),
         Some(1) => vec![String::from_utf8_lossy(&output.stderr).trim().to_owned()],
         _ => return Err(failed("add", &output)),
     };
+    left_out.extend(large.iter().map(extent::too_large));
+    left_out.extend(scratch.add_ignored(ignored)?);
     let (tree, head) = (scratch.write_tree()?, head(worktree)?);
     left_out.extend(repositories_inside(worktree, &head, &tree)?.into_iter().map(|path| {
         format!("`{path}` is a repository of its own, and its files are not saved with this one")
@@ -161,10 +174,27 @@ fn repositories_inside(
 /// The paths that keep this worktree from being clean, untracked but not ignored files included, and those that
 /// somebody told git not to look at (`assume-unchanged`, `skip-worktree`).
 pub fn status(worktree: &Path, filters: Filters) -> Result<Vec<DirtyPath>, GitError> {
+    Ok(look(worktree, filters, false)?.0)
+}
+
+/// The same, and what git ignores there: files by name, directories that are ignored as a whole with a slash at their end.
+pub fn status_and_ignored(
+    worktree: &Path,
+    filters: Filters,
+) -> Result<(Vec<DirtyPath>, Vec<String>), GitError> {
+    look(worktree, filters, true)
+}
+
+fn look(
+    worktree: &Path,
+    filters: Filters,
+    and_ignored: bool,
+) -> Result<(Vec<DirtyPath>, Vec<String>), GitError> {
     let skipped = if filters == Filters::Skip { filters_of(worktree)? } else { Vec::new() };
     let looked = |git: Git| {
         let git = git.without(skipped).args(["--porcelain=v2", "-z", "--no-renames"]);
-        git.args(["--untracked-files=all", "--ignore-submodules=none"]).run()
+        let git = git.args(["--untracked-files=all", "--ignore-submodules=none"]);
+        if and_ignored { git.arg("--ignored=matching") } else { git }.run()
     };
     let index = git_dir(worktree).ok().map(|dir| dir.join("index"));
     let bytes = if hidden(worktree, index.as_deref(), || Git::reading(worktree, "ls-files"))?.is_empty() {
@@ -172,7 +202,10 @@ pub fn status(worktree: &Path, filters: Filters) -> Result<Vec<DirtyPath>, GitEr
     } else {
         looked(Scratch::new(worktree, Objects::Throwaway)?.git("status"))?
     };
-    records(&bytes).map(dirty_path).collect()
+    let (ignored, dirty): (Vec<&[u8]>, Vec<&[u8]>) =
+        records(&bytes).partition(|record| record.starts_with(b"! "));
+    let dirty: Result<_, _> = dirty.into_iter().map(dirty_path).collect();
+    Ok((dirty?, ignored.into_iter().map(|record| lossy(&record[2..])).collect()))
 }
 
 /// Every setting that makes a filter run or makes its absence an error.
@@ -277,7 +310,7 @@ enum Objects {
 /// A copy of a worktree's index to work on.
 struct Scratch<'a> {
     worktree: &'a Path,
-    dir: TempDir,
+    dir: Temporary,
     objects: Objects,
     real_objects: OsString,
 }
@@ -286,7 +319,7 @@ impl<'a> Scratch<'a> {
     fn new(worktree: &'a Path, objects: Objects) -> Result<Self, GitError> {
         let git_dir = git_dir(worktree)?;
         let common_dir = common_dir_of(&git_dir);
-        let dir = scratch_dir()?;
+        let dir = scratch_dir(&common_dir, worktree)?;
         let throwaway = dir.path().join("objects");
         fs::create_dir(&throwaway).map_err(GitError::io(&throwaway))?;
         let scratch = Self { worktree, dir, objects, real_objects: quoted(&common_dir.join("objects")) };
@@ -329,8 +362,13 @@ impl<'a> Scratch<'a> {
         }
     }
 
-    fn add_everything(&self, options: &[&str]) -> Result<std::process::Output, GitError> {
-        self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]).output()
+    fn add_everything(
+        &self,
+        options: &[&str],
+        but: &[extent::Large],
+    ) -> Result<std::process::Output, GitError> {
+        let git = self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]);
+        git.args(but.iter().map(extent::Large::excluded)).output()
     }
 
     fn write_tree(&self) -> Result<CommitId, GitError> {
@@ -341,12 +379,21 @@ impl<'a> Scratch<'a> {
 /// How scratch directories of ours begin; the number of the process follows, by which a dead one's are known.
 pub const SCRATCH: &str = "liza-scratch-";
 
-/// A directory for things that nobody needs afterwards.
-pub(super) fn scratch_dir() -> Result<TempDir, GitError> {
-    tempfile::Builder::new()
-        .prefix(&format!("{SCRATCH}{}-", std::process::id()))
-        .tempdir()
-        .map_err(GitError::io(Path::new("temporary directory")))
+/// A directory for things that are not needed afterwards. A `TMPDIR` that lies in the repository or one of its worktrees,
+/// or is no directory, is not used: what is made there would count as a change.
+pub(super) fn scratch_dir(common_dir: &Path, checkout: &Path) -> Result<Temporary, GitError> {
+    let prefix = format!("{SCRATCH}{}-", std::process::id());
+    let chosen = std::env::temp_dir();
+    let inside = |dir: &Path| {
+        dir.starts_with(checkout) || common_dir.parent().is_some_and(|root| dir.starts_with(root))
+    };
+    if let Ok(real) = chosen.canonicalize()
+        && !inside(&real)
+        && let Ok(made) = Temporary::new(&real, &prefix)
+    {
+        return Ok(made);
+    }
+    Temporary::new(common_dir, &prefix).map_err(GitError::io(common_dir))
 }
 
 /// Copies the index so that git need not hash every file again. False when there is none.

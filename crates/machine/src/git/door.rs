@@ -9,7 +9,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tempfile::TempDir;
+use crate::host::place::Temporary;
 
 use super::checkouts::check_sound;
 use super::content::scratch_dir;
@@ -182,7 +182,7 @@ const USER_ATTRIBUTES: &str = "user-attributes";
 /// The common directory that git commands of this process are given.
 #[derive(Debug)]
 struct Door {
-    shadow: TempDir,
+    shadow: Temporary,
     settings: Settings,
     board: PathBuf,
 }
@@ -192,7 +192,7 @@ const LINKED: [&str; 8] = ["objects", "refs", "logs", "worktrees", "modules", "r
 
 impl Door {
     fn make(repo: &Repo, board: &Path, settings: Settings) -> Result<Self, GitError> {
-        let shadow = scratch_dir()?;
+        let shadow = scratch_dir(&repo.common_dir, &repo.root)?;
         let (dir, common) = (shadow.path(), &repo.common_dir);
         let link =
             |name: &str| symlink(common.join(name), dir.join(name)).map_err(GitError::io(&dir.join(name)));

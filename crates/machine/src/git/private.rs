@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::{content::copy_with_time, locks, query::EntryKind};
+use crate::host::place::Place;
 
 /// Settings that decide what is checked out and what counts as changed are not left to the repository.
 pub(super) fn settled(git: Git) -> Git {
@@ -125,9 +126,9 @@ impl Private<'_> {
         let records = checkouts::recorded_at(self.repo, self.path)?;
         // Without this file it is no worktree any more, so that one half deleted is never used again.
         remove_if_there(&self.path.join(".git")).ok();
-        delete(self.path)?;
+        delete(&self.repo.root, self.path)?;
         for record in records {
-            delete(&record.admin_dir)?;
+            delete(&self.repo.common_dir, &record.admin_dir)?;
         }
         remove_if_there(self.index)?;
         remove_if_there(&self.index.with_extension("lock"))
@@ -154,24 +155,8 @@ fn remove_if_there(path: &Path) -> Result<(), GitError> {
 }
 
 /// Deletes a file or a directory with all that is in it, directories that nobody may write to included.
-fn delete(path: &Path) -> Result<(), GitError> {
-    let gone = || GitError::if_there(path, fs::remove_dir_all(path)).map(|_| ());
-    match path.symlink_metadata() {
-        Err(_) => return Ok(()),
-        Ok(meta) if !meta.is_dir() => return remove_if_there(path),
-        Ok(_) => {}
-    }
-    if gone().is_ok() {
-        return Ok(());
-    }
-    let mut waiting = vec![path.to_owned()];
-    while let Some(dir) = waiting.pop() {
-        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
-        let below = fs::read_dir(&dir).into_iter().flatten().flatten();
-        let dirs = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(dirs.map(|entry| entry.path()));
-    }
-    gone()
+fn delete(base: &Path, path: &Path) -> Result<(), GitError> {
+    GitError::if_there(path, Place::at(base, path).and_then(|place| place.delete())).map(|_| ())
 }
 
 /// Whether a path relative to `root` stays inside of it once links are followed, as far as it is there.

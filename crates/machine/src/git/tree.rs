@@ -4,6 +4,7 @@ use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
 use super::{content::scratch_dir, query::AccessError, query::EntryKind};
+use crate::host::place::Place;
 
 /// What is at a path of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +145,7 @@ pub(super) fn with_entries(
     base: &CommitId,
     batches: impl IntoIterator<Item = Vec<u8>>,
 ) -> Result<CommitId, GitError> {
-    let scratch = scratch_dir()?;
+    let scratch = scratch_dir(&repo.common_dir, &repo.root)?;
     let index = scratch.path().join("index");
     let git = |subcommand| {
         let git = Git::reading(&repo.root, subcommand).durable();
@@ -252,8 +253,13 @@ fn remove(worktree: &Path, path: &str) -> Result<(), GitError> {
     let file = worktree.join(path);
     std::fs::remove_file(&file).map_err(GitError::io(&file))?;
     let above = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
-    let _ = above.map(|dir| std::fs::remove_dir(worktree.join(dir))).find(Result::is_err);
+    let _ = above.map(|dir| remove_empty(worktree, dir)).find(|removed| !removed);
     Ok(())
+}
+
+/// Removes an empty directory of a worktree; no link on the way to it is followed.
+fn remove_empty(worktree: &Path, dir: &Path) -> bool {
+    Place::at(worktree, &worktree.join(dir)).is_ok_and(|place| place.remove_empty())
 }
 
 /// Whether a file can be written there without taking anything else away.
@@ -263,7 +269,7 @@ fn is_free(worktree: &Path, path: &str) -> bool {
     let mut ways = ends.map(|end| &path[..end]);
     ways.all(is_way)
         && match worktree.join(path).symlink_metadata() {
-            Ok(meta) if meta.is_dir() => std::fs::remove_dir(worktree.join(path)).is_ok(),
+            Ok(meta) if meta.is_dir() => remove_empty(worktree, Path::new(path)),
             Ok(meta) => meta.is_file(),
             Err(_) => true,
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::refs::{self, Expected, RefError};
+use crate::host::place::{self, Place};
 
 /// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
 const LOCK_MARK: &str = "liza: ";
@@ -136,7 +137,7 @@ impl<'a> Worktrees<'a> {
         let records = checkouts::list(self.repo)?.into_iter();
         for record in records.filter(|record| record.is_half_made() && self.is_ours(record)) {
             let kept_at = self.bin(&record.name)?.join("record");
-            rename(&record.admin_dir, &kept_at)?;
+            self.move_to(&record.admin_dir, &kept_at)?;
             healed.push(kept_at);
         }
         Ok(healed)
@@ -170,11 +171,11 @@ impl<'a> Worktrees<'a> {
         let kind = kind.filter(|_| below_home).map_or(String::new(), |kind| format!("{kind}-"));
         let bin = self.bin_of(&format!("{kind}{name}"), path)?;
         if present {
-            rename(path, &bin.join(TREE))?;
+            self.move_to(path, &bin.join(TREE))?;
         }
         for (index, record) in records.iter().enumerate() {
             let kept_as = if index == 0 { "record".to_owned() } else { format!("record.{index}") };
-            rename(&record.admin_dir, &bin.join(kept_as))?;
+            self.move_to(&record.admin_dir, &bin.join(kept_as))?;
         }
         Ok(Some(bin))
     }
@@ -196,10 +197,24 @@ impl<'a> Worktrees<'a> {
         Ok(fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?)
     }
 
+    /// Lets record and worktree name each other again after the repository was moved. What is in the directory stays.
+    pub fn relink(&self, record: &Checkout, path: &Path) -> Result<(), WorktreeError> {
+        let dot_git = path.join(".git");
+        let place = self.place(&dot_git)?;
+        if !matches!(place.kind().map_err(GitError::io(&dot_git))?, None | Some(place::Kind::File)) {
+            return Err(WorktreeError::PathTaken { path: dot_git });
+        }
+        place.delete().map_err(GitError::io(&dot_git))?;
+        fs::write(&dot_git, checkouts::git_file_of(record)).map_err(GitError::io(&dot_git))?;
+        let gitdir = record.admin_dir.join("gitdir");
+        let text = [dot_git.as_os_str().as_bytes(), b"\n"].concat();
+        Ok(fs::write(&gitdir, text).map_err(GitError::io(&gitdir))?)
+    }
+
     /// Moves one file or directory into the trash, as it is; gives where.
     pub fn discard(&self, path: &Path) -> Result<PathBuf, GitError> {
         let bin = self.bin_of(&path.file_name().unwrap_or_default().to_string_lossy(), path)?;
-        rename(path, &bin.join(TREE))?;
+        self.move_to(path, &bin.join(TREE))?;
         Ok(bin)
     }
 
@@ -224,14 +239,14 @@ impl<'a> Worktrees<'a> {
         }
         if present {
             if let Some(above) = to.parent() {
-                fs::create_dir_all(above).map_err(GitError::io(above))?;
+                place::make_directories(&self.repo.root, above).map_err(GitError::io(above))?;
             }
-            rename(&tree, to)?;
+            self.move_to(&tree, to)?;
         }
-        rename(&record, &admin)?;
+        self.move_to(&record, &admin)?;
         self.git().arg("repair").end_of_options().arg(to).run()?;
         let _ = fs::remove_file(bin.join(ORIGIN));
-        let _ = fs::remove_dir(bin);
+        let _ = self.place(bin).map(|bin| bin.remove_empty());
         checkouts::check_sound(self.repo, to).map_err(|fault| not_restorable(fault.to_string()))
     }
 
@@ -253,10 +268,10 @@ impl<'a> Worktrees<'a> {
 
     /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
     fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
-        fs::create_dir_all(self.trash).map_err(GitError::io(self.trash))?;
+        place::make_directories(self.trash_base(), self.trash).map_err(GitError::io(self.trash))?;
         let mut bin = self.trash.join(name);
         let mut number = 0_u64;
-        while let Err(error) = fs::create_dir(&bin) {
+        while let Err(error) = self.place(&bin)?.create_directory() {
             if error.kind() != io::ErrorKind::AlreadyExists {
                 return Err(GitError::io(&bin)(error));
             }
@@ -264,6 +279,26 @@ impl<'a> Worktrees<'a> {
             bin = self.trash.join(format!("{name}~{number}"));
         }
         Ok(bin)
+    }
+
+    fn trash_base(&self) -> &Path {
+        self.trash.parent().unwrap_or(self.trash)
+    }
+
+    /// A path as a place below one of the directories that are this repository's or this board's.
+    fn place(&self, path: &Path) -> Result<Place, GitError> {
+        let bases = [self.repo.common_dir.as_path(), self.trash_base(), self.repo.root.as_path()];
+        let base = bases.into_iter().find(|base| path.starts_with(base)).unwrap_or(&self.repo.root);
+        Place::at(base, path).map_err(GitError::io(path))
+    }
+
+    /// Moves a file or directory; that it is gone already is fine, another process was faster.
+    fn move_to(&self, from: &Path, to: &Path) -> Result<(), GitError> {
+        let (place, target) = match self.place(from) {
+            Err(GitError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+            place => (place?, self.place(to)?),
+        };
+        place.move_to(&target).map(|_| ()).map_err(GitError::io(from))
     }
 
     /// The same, with a note of where it was for whoever wants it back.
@@ -287,24 +322,19 @@ fn not_restorable(why: impl Into<String>) -> WorktreeError {
     WorktreeError::NotRestorable { why: why.into() }
 }
 
-/// Renames; that the source is gone already is fine, somebody was faster.
-fn rename(from: &Path, to: &Path) -> Result<(), GitError> {
-    GitError::if_there(from, fs::rename(from, to)).map(|_| ())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Fixture, commit_in, write_in};
     use super::*;
 
-    struct Place {
+    struct Scene {
         fixture: Fixture,
         repo: Repo,
         home: PathBuf,
         trash: PathBuf,
     }
 
-    impl Place {
+    impl Scene {
         fn new() -> Self {
             let fixture = Fixture::new();
             let (repo, home) = (fixture.repo(), fixture.root.join(".worktrees"));
@@ -326,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_worktree_is_made_locked_on_its_branch() {
-        let place = Place::new();
+        let place = Scene::new();
         let head = place.fixture.head();
         let path = place.home.join("t 1é");
         place.worktrees().add(&path, "task/t1", &head, "coder-1\nx").unwrap();
@@ -347,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_named() {
-        let place = Place::new();
+        let place = Scene::new();
         let base = place.fixture.head();
         let elsewhere = place.fixture.branch("task/t1", &base, &[("a", "b")]);
         let error = place.worktrees().add(&place.home.join("t1"), "task/t1", &base, "c").unwrap_err();
@@ -370,7 +400,7 @@ mod tests {
 
     #[test]
     fn removal_keeps_everything_and_can_be_repeated() {
-        let place = Place::new();
+        let place = Scene::new();
         let path = place.home.join("t1");
         place.make(&path, "task/t1");
         write_in(&path, "precious", "work");
@@ -389,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_lost_git_file_is_written_again_and_nothing_else() {
-        let place = Place::new();
+        let place = Scene::new();
         let path = place.home.join("t1");
         place.make(&path, "task/t1");
         write_in(&path, "precious", "work");
@@ -405,7 +435,7 @@ mod tests {
 
     #[test]
     fn removal_finishes_what_a_crash_left() {
-        let place = Place::new();
+        let place = Scene::new();
         let head = place.fixture.head();
         let (one, two) = (place.home.join("one"), place.home.join("two"));
         place.worktrees().add(&one, "one", &head, "c").unwrap();
@@ -419,7 +449,7 @@ mod tests {
 
     #[test]
     fn half_made_records_of_ours_are_healed_and_only_ours() {
-        let place = Place::new();
+        let place = Scene::new();
         let head = place.fixture.head();
         let records = place.repo.common_dir.join("worktrees");
         let broken = |name: &str, gitdir: &str, locked: Option<&str>| {
@@ -445,7 +475,7 @@ mod tests {
 
     #[test]
     fn adding_heals_what_would_stop_it() {
-        let place = Place::new();
+        let place = Scene::new();
         let head = place.fixture.head();
         let first = place.home.join("t1");
         place.worktrees().add(&first, "task/t1", &head, "c").unwrap();
@@ -458,7 +488,7 @@ mod tests {
 
     #[test]
     fn the_users_checkout_is_not_touched() {
-        let place = Place::new();
+        let place = Scene::new();
         place.fixture.write("base.txt", "dirty\n");
         let index = fs::read(place.repo.common_dir.join("index")).unwrap();
         let path = place.home.join("t1");

@@ -5,6 +5,15 @@ use std::sync::{Mutex, PoisonError};
 /// More threads than this gain nothing: what is done waits for the disk and for other programs.
 const MOST_THREADS: usize = 8;
 
+/// Starts a thread. One that the machine cannot have any more is an error to handle, never a panic.
+pub fn start_thread<T: Send + 'static>(
+    act: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<T>> {
+    std::thread::Builder::new()
+        .spawn(act)
+        .map_err(|error| std::io::Error::new(error.kind(), format!("no thread can be started: {error}")))
+}
+
 /// Does something to every item, several at a time, in no particular order. This thread takes part, so that all is done even
 /// where no further thread can be started.
 pub fn for_each<T: Send>(items: &mut [T], act: impl Fn(&mut T) + Sync) {

@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::board::Process;
 
+use super::parallel::start_thread;
 use super::process::{HOLD, HOLD_GATE, descendants_of, pid_of, process, this_program};
 use super::procfs::this_pid;
 
@@ -153,11 +154,14 @@ impl Program {
         // A thread feeds it while we read: with both pipes full neither side would ever go on.
         let kept = if keeps_stdin { child.stdin.take() } else { None };
         let feeder = child.stdin.take().zip(stdin).map(|(mut pipe, bytes)| {
-            std::thread::spawn(move || {
+            start_thread(move || {
                 // It may stop reading early; its exit status then says why.
                 let _ = pipe.write_all(&bytes);
             })
         });
+        let feeder = feeder.transpose().inspect_err(|_| {
+            let _ = child.kill().and_then(|()| child.wait());
+        })?;
         let stdout = together.map(|pipe| ChildStdout::from(OwnedFd::from(pipe))).or(child.stdout.take());
         let stderr = child.stderr.take();
         Ok(Child { child, pid, feeder, for_gate, stdin: kept, stdout, stderr })
@@ -193,13 +197,16 @@ impl Child {
 
     /// Calls back when it has ended: the end of its words proves nothing, as others may hold the pipe. It is not reaped by
     /// that: until `wait` nobody else can get its number.
-    pub fn on_exit(&self, tell: impl FnOnce() + Send + 'static) {
+    ///
+    /// Where no thread can be started for that, the program is ended: its end would never be noticed.
+    pub fn on_exit(&mut self, tell: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let pid = self.pid;
-        std::thread::spawn(move || {
+        let started = start_thread(move || {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
             tell();
         });
+        started.map(|_| ()).inspect_err(|_| self.end())
     }
 
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {

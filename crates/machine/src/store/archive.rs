@@ -17,7 +17,8 @@ use super::error::{IoContext, StoreError};
 use super::files::{beside, make_private_dir, names_in, read_whole, replace, sync_all_files, write_unsynced};
 use super::handle::Store;
 
-const LARGEST_TASK: u64 = 16 * 1024 * 1024;
+/// Whatever stands on a board can be archived and read again.
+const LARGEST_TASK: u64 = super::read::LARGEST_STATE;
 /// More than any plan replaces in a row; a damaged archive is not walked beyond it.
 const MOST_ASKED: usize = 10_000;
 /// From so many on, one sync of the whole file system is cheaper than one a file.

@@ -26,7 +26,7 @@ use crate::board::rules::RecordViolation;
 use crate::board::state::JournalMark;
 use crate::board::verb::Verb;
 use crate::board::{
-    Actor, Applied, Board, Call, Credentials, Refusal, Stamp, Switches, Transition, World, apply,
+    Actor, Applied, Board, Call, Code, Credentials, Refusal, Stamp, Switches, Transition, World, apply,
     bodies_needed, permitted, violations,
 };
 use crate::host::crash;
@@ -39,13 +39,15 @@ use super::files::{FileIdentity, beside, check_private, write_new, write_new_pie
 use super::handle::Store;
 use super::lock::BoardLock;
 use super::log_file::LogFile;
-use super::read::{Found, invalid};
+use super::read::{Found, invalid, largest_state};
 
 /// How many former boards are kept, as long as they are small.
 pub const IMAGES_KEPT: u64 = 64;
 /// How much they may take together; the last few are kept whatever they take.
 const IMAGE_BYTES: u64 = 64 * 1024 * 1024;
 const IMAGES_AT_LEAST: u64 = 4;
+/// A change that adds no more than this is bookkeeping, for which a full board has a reserve.
+const BOOKKEEPING: u64 = 4 * 1024;
 
 /// What somebody wants to happen.
 pub struct Proposal<'a> {
@@ -295,6 +297,8 @@ impl Store {
         let revision = board.revision;
         board.journal = JournalMark { length: board.journal.length + line.len() as u64, hash };
         let state = content.under(revision, &board.journal).map_err(cannot_write)?;
+        let size = state.pieces().map(|piece| piece.len() as u64).sum();
+        check_size(locked.decoded.text().len() as u64, size)?;
         // 5. Whoever removed the lock file let others in: their records must not be written over.
         self.check_unchanged(locked, &self.layout().state())?;
         locked.log.append(&line)?;
@@ -480,6 +484,23 @@ pub(super) fn put_back(revision: u64, above: u64) -> StoreError {
             "`liza doctor --fix` restores revision {above} from its copy below .git and keeps what stands there"
         ),
     }
+}
+
+/// A board that readers would refuse is not written. Bookkeeping has a reserve: what was begun can be ended, and a board that
+/// does not grow can always be written.
+fn check_size(former: u64, new: u64) -> Result<(), StoreError> {
+    let limit = largest_state();
+    let most = if new.saturating_sub(former) > BOOKKEEPING { limit - limit / 8 } else { limit };
+    if new <= most || new <= former {
+        return Ok(());
+    }
+    let refusal = Refusal::new(
+        Code::Limit,
+        format!(
+            "this change would make the board {new} bytes large; the limit is {most} (it is {former} now)"
+        ),
+    );
+    Err(refusal.hint("make it smaller, or move finished tasks away with `liza archive`").into())
 }
 
 pub(super) fn cannot_write(error: crate::wire::EmitError) -> StoreError {

@@ -13,8 +13,8 @@ pub enum StoreError {
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// The lock was not to be had in time.
-    #[error("the board is locked by {holder}")]
-    Busy { holder: String, waited_seconds: u64 },
+    #[error("{what} is locked by {holder}")]
+    Busy { what: String, holder: String, waited_seconds: u64 },
     /// There is no board here.
     #[error("there is no board in {0}")]
     Missing(PathBuf),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::board::Stamp;
 use crate::host::crash;
+use crate::host::place::Place;
 
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, make_private_dir, replace, sync_parent};
@@ -29,18 +30,18 @@ pub struct Store {
     pub(super) witness: Option<Witness>,
 }
 
+/// How long a lock is waited for: what `LIZA_LOCK_TIMEOUT` says, or else `usual`.
+pub fn patience_or(usual: Duration) -> Duration {
+    let told = std::env::var("LIZA_LOCK_TIMEOUT").ok().and_then(|text| text.parse::<f64>().ok());
+    let told = told.filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
+    told.map_or(usual, |seconds| Duration::from_secs_f64(seconds.min(3600.0)))
+}
+
 impl Store {
     pub fn new(dir: impl Into<PathBuf>) -> Self {
-        let seconds = std::env::var("LIZA_LOCK_TIMEOUT")
-            .ok()
-            .and_then(|text| text.parse::<f64>().ok())
-            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
-            .map_or(Duration::from_secs(PATIENCE_SECONDS), |seconds| {
-                Duration::from_secs_f64(seconds.min(3600.0))
-            });
         Self {
             layout: Layout::new(dir),
-            patience: seconds,
+            patience: patience_or(Duration::from_secs(PATIENCE_SECONDS)),
             any_version: false,
             last_read: LastRead::default(),
             witness: None,
@@ -152,7 +153,9 @@ impl Store {
     pub fn set_aside(&self, lock: BoardLock, aside: &Path) -> Result<(), StoreError> {
         // Ignores itself and everything beside it: kept, and in nobody's `git status`.
         replace(&self.dir().join(".gitignore"), b"*\n")?;
-        std::fs::rename(self.dir(), aside).doing("rename", self.dir())?;
+        let beside = self.dir().parent().unwrap_or(self.dir());
+        let place = |path: &Path| Place::at(beside, path).doing("rename", path);
+        place(self.dir())?.move_to(&place(aside)?).doing("rename", self.dir())?;
         crash::point("uninstall.renamed");
         sync_parent(aside)?;
         drop(lock);

@@ -9,15 +9,20 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use crate::host::progress::{Progress, SILENCE};
 
 use super::error::{IoContext, StoreError};
 use super::files::read_at_most;
 
 /// The text has this length always, so that it is written over in place and never cut.
 const NOTE_LENGTH: usize = 512;
+
+/// How often a lock is looked at where no thread can wait for it.
+const POLL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LockNote {
@@ -104,7 +109,7 @@ impl BoardLock {
             }
             let former = bytes_in(path);
             let revision = former.as_deref().map(LockNote::of_bytes).unwrap_or_default().revision;
-            let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+            let command = this_command();
             let note = LockNote { revision, pid: std::process::id(), command, since: since.to_owned() };
             let lock = Self { file, path: path.to_owned(), note, former };
             lock.write_note();
@@ -149,6 +154,12 @@ impl BoardLock {
     }
 }
 
+/// The first words of this command; what is not UTF-8 in them is replaced.
+fn this_command() -> String {
+    let words = std::env::args_os().skip(1).take(3);
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
 fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, StoreError> {
     loop {
         match file.try_lock() {
@@ -156,7 +167,7 @@ fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, Stor
             Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => continue,
             Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
             Err(TryLockError::WouldBlock) if patience.is_zero() => {
-                return Err(StoreError::Busy { holder: holder_of(path), waited_seconds: 0 });
+                return Err(busy(path, 0));
             }
             Err(TryLockError::WouldBlock) => break,
         }
@@ -164,18 +175,58 @@ fn lock_within(file: File, path: &Path, patience: Duration) -> Result<File, Stor
     // A blocking wait in a thread of its own: the kernel wakes us at once, where polling would lose time. When the
     // wait is given up the process ends soon, and the thread with it.
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    let waiting = file.try_clone().doing("lock", path)?;
+    let blocking = crate::host::start_thread(move || {
         let locked = loop {
-            match file.lock() {
+            match waiting.lock() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 other => break other,
             }
         };
-        let _ = sender.send(locked.map(|()| file));
+        let _ = sender.send(locked);
     });
-    match receiver.recv_timeout(patience) {
-        Ok(locked) => locked.doing("lock", path),
-        Err(_) => Err(StoreError::Busy { holder: holder_of(path), waited_seconds: patience.as_secs() }),
+    let began = Instant::now();
+    let mut progress = Progress::default();
+    while began.elapsed() < patience {
+        let left = patience.saturating_sub(began.elapsed()).min(SILENCE);
+        let locked = match &blocking {
+            Ok(_) => receiver.recv_timeout(left).ok(),
+            // No thread can be had: look from time to time.
+            Err(_) => {
+                std::thread::sleep(left.min(POLL));
+                match file.try_lock() {
+                    Ok(()) => Some(Ok(())),
+                    Err(TryLockError::WouldBlock) => None,
+                    Err(TryLockError::Error(source)) => Some(Err(source)),
+                }
+            }
+        };
+        if let Some(locked) = locked {
+            return locked.map(|()| file).doing("lock", path);
+        }
+        progress.tick(|| {
+            let (what, holder, most) = (purpose_of(path), holder_of(path), patience.as_secs());
+            format!("waiting for {what}, held by {holder}; gives up after {most} s")
+        });
+    }
+    Err(busy(path, patience.as_secs()))
+}
+
+fn busy(path: &Path, waited_seconds: u64) -> StoreError {
+    let what = match path.file_name().map(|name| name.to_string_lossy()) {
+        Some(name) if name != "state.yaml.lock" => name.into_owned(),
+        _ => "the board".to_owned(),
+    };
+    StoreError::Busy { what, holder: holder_of(path), waited_seconds }
+}
+
+/// What a lock is for, in words.
+fn purpose_of(path: &Path) -> String {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("state.yaml.lock") => "the board's lock".to_owned(),
+        Some("worktree.lock") => "the right to make and remove worktrees (worktree.lock)".to_owned(),
+        Some("merge.lock") => "the right to merge (merge.lock)".to_owned(),
+        _ => format!("the lock {}", path.display()),
     }
 }
 
@@ -262,10 +313,10 @@ impl SideLock {
             Ok(()) => {}
             Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Busy { holder: holder_of(path), waited_seconds: 0 });
+                return Err(busy(path, 0));
             }
         }
-        let command = std::env::args().skip(1).take(3).collect::<Vec<_>>().join(" ");
+        let command = this_command();
         let note = LockNote { revision: 0, pid: std::process::id(), command, since: since.to_owned() };
         let _ = file.write_all_at(&note.text(), 0);
         Ok(Self { file })

@@ -27,7 +27,7 @@ mod witness;
 
 pub use commit::{Committed, Proposal};
 pub use error::{IoContext, StoreError};
-pub use handle::Store;
+pub use handle::{Store, patience_or};
 pub use layout::{DIRECTORY, WORKTREES};
 pub use machine::Machine;
 pub use read::Snapshot;

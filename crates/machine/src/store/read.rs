@@ -18,6 +18,15 @@ use super::other_version;
 /// Larger than any board that works; a file above it is not read at all.
 pub const LARGEST_STATE: u64 = 96 * 1024 * 1024;
 
+/// The most that is written, and so the most that is ever read again. A debug build may be given less by a test.
+pub(super) fn largest_state() -> u64 {
+    #[cfg(debug_assertions)]
+    if let Some(told) = std::env::var("LIZA_TEST_LARGEST_STATE").ok().and_then(|text| text.parse().ok()) {
+        return told;
+    }
+    LARGEST_STATE
+}
+
 /// How the warning begins that a reader gets of an edited file.
 pub const EDITED_BY_HAND: &str = "state.yaml was edited by hand";
 
@@ -114,7 +123,7 @@ impl Store {
             return Ok((Found::Good(Box::new(decoded)), identity));
         }
         let now = file_clock();
-        let (bytes, identity) = match read_whole(&path, LARGEST_STATE) {
+        let (bytes, identity) = match read_whole(&path, largest_state()) {
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(self.state_missing()),
             Err(error) if not_a_board_file(&error) => {

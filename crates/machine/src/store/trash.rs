@@ -2,16 +2,17 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::board::Wall;
 use crate::host::crash;
+use crate::host::place::{self, Place};
 
 use super::error::{IoContext, StoreError};
-use super::files::{make_private_dirs, names_in};
+use super::files::names_in;
 use super::machine::Machine;
 
 /// The file in a removed thing's directory that says where it came from.
@@ -26,9 +27,11 @@ const GOING: &str = ".going-";
 #[derive(Debug, Serialize)]
 pub struct Removed {
     pub name: String,
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub path: PathBuf,
     /// Where it came from, as far as that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::text::serialize_path")]
     pub origin: Option<PathBuf>,
     pub kind: Kind,
     pub bytes: u64,
@@ -97,11 +100,11 @@ impl Machine {
     /// Moves files into the trash, with word of where they were. Gives where they are now.
     pub fn put_into_trash(&self, path: &Path, name: &str) -> Result<PathBuf, StoreError> {
         let trash = self.trash();
-        make_private_dirs(trash)?;
+        place::make_directories(self.home(), trash).doing("make the directory", trash)?;
         let mut number = 0_u64;
         let bin = loop {
             let bin = trash.join(if number == 0 { name.to_owned() } else { format!("{name}~{number}") });
-            match fs::create_dir(&bin) {
+            match self.place(&bin)?.create_directory() {
                 Ok(()) => break bin,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error).doing("make the directory", &bin),
@@ -109,7 +112,8 @@ impl Machine {
         };
         let origin = bin.join(ORIGIN);
         fs::write(&origin, format!("{}\n", path.display())).doing("write", &origin)?;
-        fs::rename(path, bin.join(TREE)).doing("move to the trash", path)?;
+        let (from, to) = (self.place(path)?, self.place(&bin.join(TREE))?);
+        from.move_to(&to).doing("move to the trash", path)?;
         Ok(bin)
     }
 
@@ -117,50 +121,47 @@ impl Machine {
     /// half that looks whole.
     pub fn delete_removed(&self, removed: &Removed) -> Result<(), StoreError> {
         let going = self.trash().join(format!("{GOING}{}", removed.name));
-        if fs::symlink_metadata(&going).is_ok() {
-            delete(&going)?;
-        }
-        match fs::rename(&removed.path, &going) {
-            // Somebody took it out meanwhile, or deleted it.
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            other => other.doing("delete", &removed.path)?,
+        let place = self.place(&going)?;
+        place.delete().doing("delete", &going)?;
+        // Another process took it out meanwhile, or deleted it.
+        if !self.place(&removed.path)?.move_to(&place).doing("delete", &removed.path)? {
+            return Ok(());
         }
         crash::point("trash.going");
-        delete(&going)
+        place.delete().doing("delete", &going)
+    }
+
+    /// Puts files from the trash back to where they were below `base`; the place must be free.
+    pub fn take_out_of_trash(&self, removed: &Removed, base: &Path, origin: &Path) -> Result<(), StoreError> {
+        let tree = removed.path.join(TREE);
+        let to = Place::at(base, origin).doing("move back to", origin)?;
+        self.place(&tree)?.move_to(&to).doing("move back", &tree)?;
+        let _ = fs::remove_file(removed.path.join(ORIGIN));
+        self.place(&removed.path)?.remove_empty();
+        Ok(())
+    }
+
+    /// A path of this machine's part of the board, as a place.
+    fn place(&self, path: &Path) -> Result<Place, StoreError> {
+        Place::at(self.home(), path).doing("reach", path)
+    }
+
+    /// What is left of deletions that were begun and not finished.
+    pub fn unfinished_deletions(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let dir = self.trash();
+        let names = names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING));
+        Ok(names.map(|name| dir.join(name)).collect())
     }
 
     /// Ends deletions that somebody began and did not finish.
     pub fn finish_deletions(&self) -> Result<(), StoreError> {
         let dir = self.trash();
         for name in names_in(dir).doing("read", dir)?.into_iter().filter(|name| name.starts_with(GOING)) {
-            delete(&dir.join(name))?;
+            let going = dir.join(name);
+            self.place(&going)?.delete().doing("delete", &going)?;
         }
         Ok(())
     }
-}
-
-/// Removes a directory or file; directories that were made read-only are opened first.
-fn delete(path: &Path) -> Result<(), StoreError> {
-    let meta = match fs::symlink_metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error).doing("delete", path),
-    };
-    if !meta.is_dir() {
-        return fs::remove_file(path).doing("delete", path);
-    }
-    if fs::remove_dir_all(path).is_ok() {
-        return Ok(());
-    }
-    for entry in walkdir::WalkDir::new(path).follow_links(false).into_iter().filter_entry(|entry| {
-        if entry.file_type().is_dir() {
-            let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
-        }
-        true
-    }) {
-        drop(entry);
-    }
-    fs::remove_dir_all(path).doing("delete", path)
 }
 
 /// What a file or directory takes up on disk, links not followed.

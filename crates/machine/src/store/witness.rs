@@ -17,6 +17,8 @@ use crate::board::{Board, Stamp};
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 use crate::wire::state::{Decoded, hash};
 
+use crate::host::place::Place;
+
 use super::error::{IoContext, StoreError};
 use super::files::{beside, make_private_dir, names_in, read_whole, replace};
 use super::handle::Store;
@@ -330,13 +332,17 @@ impl Store {
         let Some(dir) = self.witness.as_ref().map(|witness| &witness.dir).filter(|dir| dir.is_dir()) else {
             return Ok(None);
         };
+        let base = dir.parent().unwrap_or(dir);
+        let moved = |base_of_target: &Path, to: &Path| -> io::Result<()> {
+            Place::at(base, dir)?.move_to(&Place::at(base_of_target, to)?).map(|_| ())
+        };
         let inside = self.dir().join("copies");
-        if self.exists() && fs::rename(dir, &inside).is_ok() {
+        if self.exists() && moved(self.dir(), &inside).is_ok() {
             return Ok(Some(inside));
         }
         let stamp = now.wall.to_string().replace([':', '-'], "");
         let aside = dir.with_file_name(format!("liza-uninstalled-{stamp}"));
-        fs::rename(dir, &aside).doing("rename", dir)?;
+        moved(base, &aside).doing("rename", dir)?;
         Ok(Some(aside))
     }
 }

@@ -81,19 +81,23 @@ impl DirectoryWatch {
 
     /// Calls `changed` from a thread of its own after every change, until the [`Notification`] is dropped. As with `new`,
     /// whoever looks at the files after this has returned misses nothing. Changes in quick succession may be told as one.
-    pub fn notify_to(dir: &Path, is_news: IsNews, changed: impl Fn() + Send + 'static) -> Notification {
+    pub fn notify_to(
+        dir: &Path,
+        is_news: IsNews,
+        changed: impl Fn() + Send + 'static,
+    ) -> std::io::Result<Notification> {
         let mut watch = Self::new(dir, is_news);
         let ended = Arc::new(AtomicBool::new(false));
         let polling = watch.is_polling().map(str::to_owned);
         let notification = Notification { ended: Arc::clone(&ended), polling };
-        std::thread::spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 if watch.wait(SLOW_POLL) == Woke::Changed && !ended.load(Ordering::Relaxed) {
                     changed();
                 }
             }
-        });
-        notification
+        })?;
+        Ok(notification)
     }
 }
 
@@ -256,7 +260,8 @@ mod tests {
         let (sender, receiver) = channel();
         let notification = DirectoryWatch::notify_to(dir.path(), is_news, move || {
             let _ = sender.send(());
-        });
+        })
+        .expect("a thread");
         assert_eq!(notification.is_polling(), None);
         put(dir.path(), "state", "1");
         receiver.recv_timeout(PATIENCE).expect("told");

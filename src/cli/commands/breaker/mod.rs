@@ -42,7 +42,7 @@ impl Execute for BreakerArgs {
 fn as_json(session: &Session, board: &Board, trip: &Trip) -> Value {
     let mut data = serde_json::to_value(trip).unwrap_or_default();
     let report = breaker::report_path(&session.ctx, &trip.id);
-    data["report"] = json!(report.is_file().then_some(report));
+    data["report"] = json!(report.is_file().then(|| report.to_string_lossy()));
     data["decisions"] = json!(decisions(trip, board));
     data
 }

@@ -58,7 +58,8 @@ impl Execute for RunArgs {
 fn bound() {
     let told = std::env::var(TIMEOUT).ok().and_then(|text| text.parse().ok());
     let seconds = told.filter(|seconds| (1..100).contains(seconds)).unwrap_or(DEFAULT_TIMEOUT);
-    std::thread::spawn(move || {
+    // Where no thread can be had, git's own patience is the bound.
+    let _ = crate::host::start_thread(move || {
         std::thread::sleep(Duration::from_secs(seconds));
         std::process::exit(124);
     });

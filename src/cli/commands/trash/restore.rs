@@ -17,6 +17,6 @@ impl OnBoard for RestoreArgs {
         session.people_only("take things out of the trash")?;
         let place = restore(&session.ctx, &self.name)?;
         let text = format!("{} is back in {}", self.name, place.display());
-        Ok(Answer::new(json!({ "name": self.name, "path": place }), text))
+        Ok(Answer::new(json!({ "name": self.name, "path": place.to_string_lossy() }), text))
     }
 }

@@ -13,6 +13,9 @@ pub fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
         .hint("`liza archive` moves processed ones away"))
 }
 
+/// Bytes that the unprocessed notes of a board may have together.
+const MOST_NOTE_BYTES: usize = 4 * 1024 * 1024;
+
 logged! {
     pub struct AddNote {
         pub text: String,
@@ -27,6 +30,15 @@ impl Verb for AddNote {
     fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
         text_given("the note", &self.text)?;
         room_for("notes", board.rest.human_notes.len())?;
+        let bytes: usize = board.rest.human_notes.iter().map(|note| note.text.len()).sum();
+        if bytes + self.text.len() > MOST_NOTE_BYTES {
+            let more = self.text.len();
+            return Err(refusal!(
+                Code::Limit,
+                "the notes on the board have {bytes} bytes; with {more} more they pass the limit of {MOST_NOTE_BYTES}"
+            )
+            .hint("`liza archive` moves processed ones away"));
+        }
         self.task.as_ref().map_or(Ok(()), |id| find(board, id).map(|_| ()))
     }
 

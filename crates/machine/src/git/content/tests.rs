@@ -133,18 +133,18 @@ fn a_snapshot_saves_everything_and_touches_nothing() {
     write_in(&path, "base.txt", "changed\n");
     let (head_before, before) = (head(&path).unwrap(), status(&path, Filters::Run).unwrap());
     let who = Identity::fallback().at(1_700_000_000);
-    let saved = snapshot(&fixture.repo(), &path, "wip", &who).unwrap();
+    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap();
     assert_eq!(saved.left_out, "");
     assert_eq!(fixture.git(&["show", &format!("{}:new", saved.commit)]), "unsaved");
     assert_eq!(fixture.id(&format!("{}^", saved.commit)), head_before);
     assert_eq!(head(&path).unwrap(), head_before);
     assert_eq!(status(&path, Filters::Run).unwrap(), before);
-    assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who).unwrap(), saved, "again is the same");
+    assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap(), saved, "again is the same");
 
     // A nested repository without a commit cannot be added; the rest is saved all the same.
     fs::create_dir(path.join("nested")).unwrap();
     Fixture::git_in(&path.join("nested"), &["init", "-q"]);
-    let saved = snapshot(&fixture.repo(), &path, "wip", &who).unwrap();
+    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap();
     assert!(saved.left_out.contains("nested"), "{saved:?}");
     assert_eq!(fixture.git(&["show", &format!("{}:new", saved.commit)]), "unsaved");
     assert!(matches!(fingerprint(&path), Err(GitError::Failed { .. })));

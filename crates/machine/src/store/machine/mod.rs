@@ -3,6 +3,8 @@
 
 mod runners;
 
+pub use runners::release_intents;
+
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -10,12 +12,14 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use crate::board::{AgentId, TaskId, Wall};
+use crate::host::place;
 
 use super::error::{IoContext, StoreError};
 use super::files::{
     FileIdentity, beside, is_odd, make_private_dir, names_in, paths_in, read_whole, replace,
     replace_disposable,
 };
+use super::handle::patience_or;
 use super::layout::WORKTREES;
 use super::lock::SideLock;
 
@@ -120,9 +124,20 @@ impl Machine {
         &self.trash
     }
 
+    /// Makes `.worktrees`, or a directory in it. A link in its place is refused: what liza makes and deletes there would be
+    /// made and deleted elsewhere.
+    pub fn make_worktrees_dir(&self, dir: &Path) -> Result<(), StoreError> {
+        let root = self.worktrees.parent().unwrap_or(&self.worktrees);
+        place::make_directories(root, dir).doing("make the directory", dir)
+    }
+
+    pub fn make_trash(&self) -> Result<(), StoreError> {
+        place::make_directories(&self.home, &self.trash).doing("make the directory", &self.trash)
+    }
+
     /// Worktrees are made and removed one at a time.
     pub fn lock_worktrees(&self) -> Result<SideLock, StoreError> {
-        self.lock_worktrees_within(WORKTREE_PATIENCE)
+        self.lock_worktrees_within(patience_or(WORKTREE_PATIENCE))
     }
 
     pub fn lock_worktrees_within(&self, patience: Duration) -> Result<SideLock, StoreError> {
@@ -132,7 +147,7 @@ impl Machine {
     /// Held while the files of a checkout for reading are written, as others may want the same checkout. It is the directory
     /// itself that is locked, so that nothing is left of it; none if there is no directory.
     pub fn lock_checkout(&self, path: &Path) -> Result<Option<SideLock>, StoreError> {
-        SideLock::of_directory(path, WORKTREE_PATIENCE)
+        SideLock::of_directory(path, patience_or(WORKTREE_PATIENCE))
     }
 
     pub fn is_checkout_locked(&self, path: &Path) -> bool {

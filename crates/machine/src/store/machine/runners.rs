@@ -1,8 +1,11 @@
 //! Who runs agents and gates now: each runner, each run and each place of gates has a lock that the kernel gives back, and
 //! its holder says in it who it is.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::board::{AgentId, Descent, Hidden, Process};
@@ -19,6 +22,16 @@ const RUNNER: &str = "runner-";
 /// The pid namespace that the kernel starts with has this number on every machine.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 const MOST_CHECKS: usize = 64;
+
+/// The locks under which this process works on intents, by their files.
+static HELD_INTENTS: Mutex<BTreeMap<PathBuf, SideLock>> = Mutex::new(BTreeMap::new());
+
+/// Removes the lock files of this process, which ends now.
+pub fn release_intents() {
+    for path in HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner).keys() {
+        let _ = std::fs::remove_file(path);
+    }
+}
 
 impl Machine {
     pub(super) fn locks_dir(&self) -> PathBuf {
@@ -76,6 +89,43 @@ impl Machine {
             Err(StoreError::Busy { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn intent_lock(&self, owner: &Process) -> PathBuf {
+        let namespace: String = owner.namespace.chars().filter(char::is_ascii_alphanumeric).collect();
+        self.locks_dir().join(format!("intent-{namespace}-{}-{}.lock", owner.pid, owner.started))
+    }
+
+    /// Says to all others, for as long as this process lives, that it works on what it has begun: by a lock that the kernel
+    /// releases with the process, also where its number means nothing, in another pid namespace.
+    pub fn hold_intents(&self, owner: &Process) -> Result<(), StoreError> {
+        let path = self.intent_lock(owner);
+        let mut held = HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Vacant(free) = held.entry(path) {
+            make_private_dir(&self.locks_dir())?;
+            let lock = SideLock::acquire(free.key(), Duration::ZERO)?;
+            free.insert(lock);
+        }
+        Ok(())
+    }
+
+    /// Whether a process still works on what it has begun.
+    pub fn works_on_intents(&self, owner: &Process) -> bool {
+        let here = crate::host::this_process();
+        if *owner == here {
+            return true;
+        }
+        match SideLock::acquire_existing(&self.intent_lock(owner)) {
+            Ok(_) => false,
+            Err(StoreError::Busy { .. }) => true,
+            // It held no lock, or someone removed the file: in this namespace the process table tells.
+            Err(_) => owner.namespace == here.namespace && crate::host::lives(owner),
+        }
+    }
+
+    /// Removes the lock file of a process that has ended.
+    pub fn forget_intents(&self, owner: &Process) {
+        let _ = std::fs::remove_file(self.intent_lock(owner));
     }
 
     /// Whether gates run anywhere on this board.

@@ -1,0 +1,95 @@
+//! Bounds of what is read from a worktree: a file above them is named instead of hashed, which would take minutes.
+
+use super::Scratch;
+use crate::git::prelude::*;
+
+/// Larger files are neither hashed nor saved; hosts of repositories do not take them either.
+pub const LARGEST_SAVED: u64 = 100 * 1024 * 1024;
+/// So many ignored files are saved.
+const MOST_IGNORED: usize = 1_000;
+
+/// A changed or new file that is too large to be read.
+pub(super) struct Large {
+    path: OsString,
+    bytes: u64,
+    /// When it was last written, in nanoseconds.
+    written: i128,
+}
+
+impl Large {
+    /// The pathspec that leaves it out.
+    pub fn excluded(&self) -> OsString {
+        let mut spec = OsString::from(":(top,exclude,literal)");
+        spec.push(&self.path);
+        spec
+    }
+}
+
+pub(super) fn too_large(large: &Large) -> String {
+    let (path, bytes) = (large.path.to_string_lossy(), large.bytes);
+    format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved")
+}
+
+impl Scratch<'_> {
+    /// Changed and new files that are too large to be read.
+    pub(super) fn large_files(&self) -> Result<Vec<Large>, GitError> {
+        let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
+        let listed = git.run()?;
+        let large = records(&listed).filter_map(|path| {
+            use std::os::unix::fs::MetadataExt;
+            let path = OsStr::from_bytes(path);
+            let meta = self.worktree.join(path).symlink_metadata().ok()?;
+            let written = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
+            (meta.is_file() && meta.len() > LARGEST_SAVED).then(|| Large {
+                path: path.to_owned(),
+                bytes: meta.len(),
+                written,
+            })
+        });
+        Ok(large.collect())
+    }
+
+    /// Puts size and time of large files where their content would be, so that a change of them is still seen.
+    pub(super) fn add_stand_ins(&self, large: &[Large]) -> Result<(), GitError> {
+        let mut entries = Vec::new();
+        for one in large {
+            let text = format!("large {} {}", one.bytes, one.written);
+            let git = self.git("hash-object").args(["-w", "--stdin"]).stdin(text.into_bytes());
+            entries.extend(format!("100644 {}\t", git.run_line()?).into_bytes());
+            entries.extend(one.path.as_bytes());
+            entries.push(0);
+        }
+        if !entries.is_empty() {
+            self.git("update-index").args(["-z", "--index-info"]).stdin(entries).run()?;
+        }
+        Ok(())
+    }
+
+    /// Adds files that git ignores; says what was left out.
+    pub(super) fn add_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let mut left_out = Vec::new();
+        let mut listed = Vec::new();
+        for path in &paths[..paths.len().min(MOST_IGNORED)] {
+            let bytes = self.worktree.join(path).symlink_metadata().map_or(0, |meta| meta.len());
+            if bytes > LARGEST_SAVED {
+                left_out
+                    .push(format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved"));
+            } else {
+                listed.extend(path.as_bytes());
+                listed.push(0);
+            }
+        }
+        if paths.len() > MOST_IGNORED {
+            left_out.push(format!("{} more ignored files", paths.len() - MOST_IGNORED));
+        }
+        if !listed.is_empty() {
+            let git = self.git("add").env("GIT_LITERAL_PATHSPECS", "1").stdin(listed);
+            let git = git.args(["-f", "--sparse", "--ignore-errors"]);
+            let output = git.args(["--pathspec-from-file=-", "--pathspec-file-nul"]).output()?;
+            if !output.status.success() {
+                left_out.push(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+            }
+        }
+        Ok(left_out)
+    }
+}

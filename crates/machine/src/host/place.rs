@@ -1,0 +1,464 @@
+//! The place door: every directory tree that liza empties, moves or deletes goes through here.
+//!
+//! A place is a name in an open directory, never a path that is resolved again: the directories above it are opened one by one
+//! from a base that liza knows, and no link on the way is followed. Trees may have any depth; nothing here recurses or builds
+//! paths. Work that takes long says so after a second, and the signals that end a process end it here too.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use super::progress::Progress;
+
+mod copy;
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// How the name of a directory begins that was moved up to be deleted.
+const DEEPER: &str = ".liza-going-";
+
+/// A name in an open directory. What has that name may not exist.
+#[derive(Debug)]
+pub struct Place {
+    above: OwnedFd,
+    name: OsString,
+    /// For messages only.
+    path: PathBuf,
+}
+
+/// What has the name of a place; links are not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Directory,
+    File,
+    Link,
+    Other,
+}
+
+impl Place {
+    /// The place at `path`, which lies below `base`. `base` is a directory that liza or a person chose and may itself be
+    /// reached through links; what is between the two must be directories.
+    pub fn at(base: &Path, path: &Path) -> io::Result<Self> {
+        let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
+        let mut names = Vec::new();
+        for part in below.components() {
+            match part {
+                Component::Normal(name) => names.push(name),
+                _ => return Err(outside(base, path)),
+            }
+        }
+        let name = names.pop().ok_or_else(|| outside(base, path))?.to_owned();
+        let mut above = rustix::fs::open(base, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        for name in names {
+            above = open_directory(&above, name).map_err(|error| not_a_directory(error, path, name))?;
+        }
+        Ok(Self { above, name, path: path.to_owned() })
+    }
+
+    /// What is there; none if nothing is.
+    pub fn kind(&self) -> io::Result<Option<Kind>> {
+        match self.stat() {
+            Ok(stat) => Ok(Some(match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => Kind::Directory,
+                FileType::RegularFile => Kind::File,
+                FileType::Symlink => Kind::Link,
+                _ => Kind::Other,
+            })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn stat(&self) -> rustix::io::Result<Stat> {
+        rustix::fs::statat(&self.above, &self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Makes a directory there that only this user may enter; the place must be free.
+    pub fn create_directory(&self) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.above, &self.name, Mode::RWXU)?)
+    }
+
+    /// Removes an empty directory; false if it is not empty, not there or no directory.
+    pub fn remove_empty(&self) -> bool {
+        rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR).is_ok()
+    }
+
+    /// Deletes what is there: a file or link itself, a directory with all that is in it. Nothing being there is fine.
+    pub fn delete(&self) -> io::Result<()> {
+        match self.kind()? {
+            None => Ok(()),
+            Some(Kind::Directory) => self.delete_directory(),
+            Some(_) => gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::empty())),
+        }
+    }
+
+    fn delete_directory(&self) -> io::Result<()> {
+        if rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR).is_ok() {
+            return Ok(());
+        }
+        let top = match open_to_delete(&self.above, &self.name) {
+            Err(Errno::NOENT) => return Ok(()),
+            opened => opened?,
+        };
+        Emptying::of(&top, &self.path).run()?;
+        gone(rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR))
+    }
+
+    /// Moves what is there to another place, which must be free. Across file systems it is copied, then deleted here; a copy
+    /// that fails is deleted again and nothing is changed here. False if nothing is there.
+    pub fn move_to(&self, to: &Place) -> io::Result<bool> {
+        match rename_free(self, to) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) if matches!(self.stat(), Err(Errno::NOENT)) => Ok(false),
+            Err(Errno::XDEV) => {
+                copy::copy(self, to).map_err(|error| {
+                    let _ = to.delete();
+                    let to = to.path.display();
+                    io::Error::new(
+                        error.kind(),
+                        format!("cannot copy it to the file system of {to}: {error}"),
+                    )
+                })?;
+                self.delete()?;
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The files below a directory of `base`, as paths from there; names that are not text and links are left out, and so is what
+/// comes after `most` entries.
+pub fn files_below(base: &Path, dir: &Path, most: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![base.join(dir)];
+    let mut seen = 0;
+    while let Some(path) = waiting.pop() {
+        let Ok(place) = Place::at(base, &path) else { continue };
+        let Ok(handle) = open_directory(&place.above, &place.name) else { continue };
+        for (name, kind) in entries(&handle).unwrap_or_default() {
+            seen += 1;
+            if seen > most {
+                return found;
+            }
+            let path = path.join(OsStr::from_bytes(name.as_bytes()));
+            match kind {
+                FileType::Directory => waiting.push(path),
+                FileType::RegularFile => {
+                    let below = path.strip_prefix(base).ok().and_then(Path::to_str);
+                    found.extend(below.map(str::to_owned));
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Makes the directories of `path` that are missing below `base`; only this user may enter them. A link on the way is an
+/// error.
+pub fn make_directories(base: &Path, path: &Path) -> io::Result<()> {
+    let below = path.strip_prefix(base).map_err(|_| outside(base, path))?;
+    let mut here = base.to_owned();
+    for part in below.components() {
+        here.push(part);
+        let place = Place::at(base, &here)?;
+        match place.create_directory() {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if place.kind()? != Some(Kind::Directory) {
+                    return Err(not_a_directory(Errno::NOTDIR, path, &place.name));
+                }
+            }
+            made => made?,
+        }
+    }
+    Ok(())
+}
+
+/// A directory of this process alone, deleted when this is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    base: PathBuf,
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Temporary {
+    /// A new directory in `base` whose name begins with `prefix`.
+    pub fn new(base: &Path, prefix: &str) -> io::Result<Self> {
+        for _ in 0..64 {
+            let secret = super::secret().map_err(io::Error::other)?;
+            let path = base.join(format!("{prefix}{}", &secret[..12]));
+            match Place::at(base, &path)?.create_directory() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| Self { base: base.to_owned(), path, kept: false }),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, "could not generate an unused name"))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory where it is, and gives its path.
+    pub fn keep(mut self) -> PathBuf {
+        self.kept = true;
+        self.path.clone()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = Place::at(&self.base, &self.path).and_then(|place| place.delete());
+        }
+    }
+}
+
+/// `renameat2` that replaces nothing; where the kernel or file system cannot do that, a look comes first.
+fn rename_free(from: &Place, to: &Place) -> rustix::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    match rustix::fs::renameat_with(&from.above, &from.name, &to.above, &to.name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => {}
+        done => return done,
+    }
+    if to.stat().is_ok() {
+        return Err(Errno::EXIST);
+    }
+    rustix::fs::renameat(&from.above, &from.name, &to.above, &to.name)
+}
+
+/// Opens a directory by its name in another one; a link or mount point is an error.
+fn open_directory(above: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(above, name, DIRECTORY, Mode::empty())
+}
+
+/// The same for deletion: it does not go into another file system, and makes a directory readable that is not.
+fn open_to_delete(above: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+    let open = || {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::ResolveFlags;
+            let within = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+            match rustix::fs::openat2(above.as_fd(), name, DIRECTORY, Mode::empty(), within) {
+                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
+                opened => return opened,
+            }
+        }
+        open_directory(above.as_fd(), name)
+    };
+    match open() {
+        Err(Errno::ACCESS) => {
+            make_writable(above.as_fd(), name)?;
+            open()
+        }
+        opened => opened,
+    }
+}
+
+/// Gives the owner all rights to a directory, without following a link: through a handle that the kernel names.
+fn make_writable(above: impl AsFd, name: &OsStr) -> rustix::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let handle = rustix::fs::openat(
+            above,
+            name,
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let named = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        rustix::fs::chmod(named.as_str(), Mode::RWXU)
+    }
+    #[cfg(not(target_os = "linux"))]
+    rustix::fs::chmodat(above, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
+}
+
+/// Empties a directory of any depth with three open handles: a directory inside a directory is first moved up to the top,
+/// so that no stack and no path is needed.
+struct Emptying<'a> {
+    top: &'a OwnedFd,
+    path: &'a Path,
+    progress: Progress,
+    deleted: u64,
+    moved: u64,
+}
+
+impl<'a> Emptying<'a> {
+    fn of(top: &'a OwnedFd, path: &'a Path) -> Self {
+        Self { top, path, progress: Progress::default(), deleted: 0, moved: 0 }
+    }
+
+    fn run(mut self) -> io::Result<()> {
+        let mut was_denied = false;
+        loop {
+            let names = entries(self.top)?;
+            if names.is_empty() {
+                return Ok(());
+            }
+            let before = self.deleted;
+            for (name, kind) in names {
+                match self.remove_from_top(&name, kind) {
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !was_denied => {
+                        was_denied = true;
+                        rustix::fs::fchmod(self.top, Mode::RWXU)?;
+                        self.remove_from_top(&name, kind)?;
+                    }
+                    removed => removed?,
+                }
+            }
+            // A process that goes on writing there must not keep this one for ever.
+            if self.deleted == before {
+                return Err(io::Error::other("it does not become empty"));
+            }
+        }
+    }
+
+    fn remove_from_top(&mut self, name: &CString, kind: FileType) -> io::Result<()> {
+        let name = OsStr::from_bytes(name.as_bytes());
+        if kind != FileType::Directory {
+            return self.unlink(self.top.as_fd(), name);
+        }
+        if rustix::fs::unlinkat(self.top, name, AtFlags::REMOVEDIR).is_ok() {
+            self.count();
+            return Ok(());
+        }
+        let inside = match open_to_delete(self.top, name) {
+            Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::XDEV) => return Err(mounted(name)),
+            opened => opened?,
+        };
+        self.empty_one(&inside)?;
+        match rustix::fs::unlinkat(self.top, name, AtFlags::REMOVEDIR) {
+            // Filled again meanwhile: the next pass sees to it.
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            Err(Errno::BUSY) => return Err(mounted(name)),
+            removed => gone(removed)?,
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Deletes what is directly in a directory, and moves what has something in it to the top.
+    fn empty_one(&mut self, inside: &OwnedFd) -> io::Result<()> {
+        let _ = rustix::fs::fchmod(inside, Mode::RWXU);
+        for (name, kind) in entries(inside)? {
+            let name = OsStr::from_bytes(name.as_bytes());
+            if kind != FileType::Directory {
+                self.unlink(inside.as_fd(), name)?;
+                continue;
+            }
+            if rustix::fs::unlinkat(inside, name, AtFlags::REMOVEDIR).is_ok() {
+                self.count();
+                continue;
+            }
+            self.move_up(inside, name)?;
+        }
+        Ok(())
+    }
+
+    fn move_up(&mut self, inside: &OwnedFd, name: &OsStr) -> io::Result<()> {
+        let mut was_denied = false;
+        loop {
+            self.moved += 1;
+            let new = format!("{DEEPER}{}", self.moved);
+            let taken = rustix::fs::statat(self.top, new.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            if taken {
+                continue;
+            }
+            match rustix::fs::renameat(inside, name, self.top, new.as_str()) {
+                Err(Errno::ACCESS | Errno::PERM) if !was_denied => {
+                    was_denied = true;
+                    // Its own `..` changes, for which it must be writable.
+                    make_writable(inside, name)?;
+                }
+                Err(Errno::XDEV | Errno::BUSY) => return Err(mounted(name)),
+                renamed => return gone(renamed),
+            }
+        }
+    }
+
+    fn unlink(&mut self, above: impl AsFd, name: &OsStr) -> io::Result<()> {
+        match rustix::fs::unlinkat(above, name, AtFlags::empty()) {
+            Err(Errno::BUSY) => return Err(mounted(name)),
+            // It became a directory meanwhile: the next pass sees to it.
+            Err(Errno::ISDIR) => {}
+            removed => gone(removed)?,
+        }
+        self.count();
+        Ok(())
+    }
+
+    fn count(&mut self) {
+        self.deleted += 1;
+        if self.deleted.is_multiple_of(256) {
+            let (path, deleted) = (self.path, self.deleted);
+            self.progress
+                .tick(|| format!("deleting {}: {deleted} files and directories so far", path.display()));
+        }
+    }
+}
+
+/// The names in a directory with their kinds, read whole.
+fn entries(dir: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => {
+                let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                FileType::from_raw_mode(stat.st_mode)
+            }
+            known => known,
+        };
+        found.push((name.to_owned(), kind));
+    }
+    Ok(found)
+}
+
+/// What was to be removed is gone: another process was faster, or this one did it.
+fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(Errno::NOENT) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn mounted(name: &OsStr) -> io::Error {
+    let name = name.to_string_lossy();
+    io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        format!("another file system is mounted in it, at `{name}`; unmount that first"),
+    )
+}
+
+fn outside(base: &Path, path: &Path) -> io::Error {
+    let (base, path) = (base.display(), path.display());
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{path} does not lie below {base}"))
+}
+
+fn not_a_directory(error: Errno, path: &Path, name: &OsStr) -> io::Error {
+    match error {
+        Errno::LOOP | Errno::NOTDIR => {
+            let (path, name) = (path.display(), name.to_string_lossy());
+            let text = format!("`{name}` in {path} is a link or a file, not the directory that liza made");
+            io::Error::new(io::ErrorKind::NotADirectory, text)
+        }
+        other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

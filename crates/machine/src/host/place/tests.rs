@@ -1,0 +1,124 @@
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use super::*;
+
+fn place(base: &Path, name: &str) -> Place {
+    Place::at(base, &base.join(name)).expect("a place")
+}
+
+/// `count` directories, each in the one before; the last holds a file. Made with handles: no path is that long.
+fn nested(top: &Path, count: usize) {
+    fs::create_dir(top).expect("a directory");
+    let mut here = rustix::fs::open(top, DIRECTORY, Mode::empty()).expect("a handle");
+    for _ in 0..count {
+        rustix::fs::mkdirat(&here, "d", Mode::RWXU).expect("a directory");
+        here = open_directory(&here, OsStr::new("d")).expect("a handle");
+    }
+    let flags = OFlags::CREATE | OFlags::WRONLY;
+    rustix::fs::openat(&here, "last", flags, Mode::RUSR | Mode::WUSR).expect("a file");
+}
+
+#[test]
+fn nested_directories_are_deleted_at_any_depth() {
+    let dir = tempfile::tempdir().expect("a directory");
+    nested(&dir.path().join("deep"), 3_000);
+    place(dir.path(), "deep").delete().expect("deleted");
+    assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 0);
+}
+
+#[test]
+fn nested_directories_are_copied_at_any_depth() {
+    let dir = tempfile::tempdir().expect("a directory");
+    nested(&dir.path().join("deep"), 3_000);
+    let (from, to) = (place(dir.path(), "deep"), place(dir.path(), "copy"));
+    copy::copy(&from, &to).expect("copied");
+    let mut here = rustix::fs::open(dir.path().join("copy"), DIRECTORY, Mode::empty()).expect("a handle");
+    for _ in 0..3_000 {
+        here = open_directory(&here, OsStr::new("d")).expect("a handle");
+    }
+    assert_eq!(entries(&here).expect("entries")[0].0.as_bytes(), b"last");
+    drop(here);
+    from.delete().expect("deleted");
+    to.delete().expect("deleted");
+}
+
+#[test]
+fn links_are_deleted_and_never_followed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let kept = dir.path().join("kept");
+    fs::create_dir_all(kept.join("inside")).expect("a directory");
+    fs::create_dir_all(dir.path().join("tree/sub")).expect("a directory");
+    symlink(&kept, dir.path().join("tree/sub/link")).expect("a link");
+    symlink(&kept, dir.path().join("link")).expect("a link");
+    place(dir.path(), "tree").delete().expect("deleted");
+    place(dir.path(), "link").delete().expect("deleted");
+    assert!(kept.join("inside").is_dir());
+    symlink(&kept, dir.path().join("above")).expect("a link");
+    let refused = Place::at(dir.path(), &dir.path().join("above/inside")).expect_err("a link on the way");
+    assert!(refused.to_string().contains("is a link or a file"), "{refused}");
+    Place::at(&kept, &dir.path().join("above")).expect_err("not below");
+    Place::at(dir.path(), &dir.path().join("kept/../kept")).expect_err("no plain path");
+}
+
+#[test]
+fn directories_without_rights_are_deleted() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let deep = dir.path().join("tree/a/b/c");
+    fs::create_dir_all(&deep).expect("a directory");
+    fs::write(deep.join("file"), "x").expect("a file");
+    for path in ["tree/a/b/c", "tree/a/b", "tree/a", "tree"] {
+        fs::set_permissions(dir.path().join(path), fs::Permissions::from_mode(0o000)).expect("rights");
+    }
+    place(dir.path(), "tree").delete().expect("deleted");
+    assert!(!dir.path().join("tree").exists());
+}
+
+#[test]
+fn a_copy_keeps_links_rights_times_and_holes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let tree = dir.path().join("tree");
+    fs::create_dir_all(tree.join("sub")).expect("a directory");
+    fs::write(tree.join("sub/run"), "echo\n").expect("a file");
+    fs::set_permissions(tree.join("sub/run"), fs::Permissions::from_mode(0o750)).expect("rights");
+    symlink("nowhere", tree.join("link")).expect("a link");
+    let sparse = fs::File::create(tree.join("sparse")).expect("a file");
+    sparse.set_len(20 << 30).expect("a hole");
+    copy::copy(&place(dir.path(), "tree"), &place(dir.path(), "copy")).expect("copied");
+    let copy = dir.path().join("copy");
+    assert_eq!(fs::read(copy.join("sub/run")).expect("a file"), b"echo\n");
+    let (then, now) = (tree.join("sub/run"), copy.join("sub/run"));
+    let (then, now) = (then.metadata().expect("there"), now.metadata().expect("there"));
+    assert_eq!((then.mode(), then.mtime_nsec()), (now.mode(), now.mtime_nsec()));
+    assert_eq!(fs::read_link(copy.join("link")).expect("a link"), Path::new("nowhere"));
+    let hole = copy.join("sparse").metadata().expect("there");
+    assert!(hole.len() == 20 << 30 && hole.blocks() < 1024, "{} blocks", hole.blocks());
+}
+
+#[test]
+fn a_move_replaces_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::create_dir(dir.path().join("one")).expect("a directory");
+    fs::create_dir(dir.path().join("two")).expect("a directory");
+    place(dir.path(), "one").move_to(&place(dir.path(), "two")).expect_err("taken");
+    assert!(place(dir.path(), "one").move_to(&place(dir.path(), "three")).expect("moved"));
+    assert!(!place(dir.path(), "one").move_to(&place(dir.path(), "four")).expect("nothing there"));
+}
+
+/// Needs two file systems: the temporary directory and memory.
+#[test]
+fn a_move_to_another_file_system_copies() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let device = |path: &Path| path.metadata().expect("there").dev();
+    if device(dir.path()) == device(memory.path()) {
+        return;
+    }
+    fs::create_dir_all(dir.path().join("tree/sub")).expect("a directory");
+    fs::write(dir.path().join("tree/sub/file"), "text").expect("a file");
+    assert!(place(dir.path(), "tree").move_to(&place(memory.path(), "tree")).expect("moved"));
+    assert_eq!(fs::read(memory.path().join("tree/sub/file")).expect("a file"), b"text");
+    assert!(!dir.path().join("tree").exists());
+}

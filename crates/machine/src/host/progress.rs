@@ -1,0 +1,50 @@
+//! Saying what takes long: a wait or a long piece of disk work speaks after a second, then every ten.
+//!
+//! The command line says once where such lines go; rooms below it have no other way to a person.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How long liza may be silent.
+pub const SILENCE: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_secs(10);
+
+type Narrator = Box<dyn Fn(&str) + Send + Sync>;
+
+static NARRATOR: OnceLock<Narrator> = OnceLock::new();
+
+/// Where lines about progress go, for the whole process. The first call counts.
+pub fn narrate_with(narrator: impl Fn(&str) + Send + Sync + 'static) {
+    let _ = NARRATOR.set(Box::new(narrator));
+}
+
+/// One line for the person or agent that waits.
+pub fn narrate(line: &str) {
+    if let Some(narrator) = NARRATOR.get() {
+        narrator(line);
+    }
+}
+
+/// A piece of work that speaks when it takes long.
+#[derive(Debug)]
+pub struct Progress {
+    started: Instant,
+    next: Duration,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self { started: Instant::now(), next: SILENCE }
+    }
+}
+
+impl Progress {
+    /// Says what is going on if it is time to.
+    pub fn tick(&mut self, what: impl FnOnce() -> String) {
+        let elapsed = self.started.elapsed();
+        if elapsed >= self.next {
+            self.next = elapsed + AGAIN;
+            narrate(&format!("{} ({} s)", what(), elapsed.as_secs()));
+        }
+    }
+}
