@@ -27,6 +27,7 @@ pub struct Context {
     pub crowded: Rc<Cell<bool>>,
     /// Tells people what goes on, as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
+    pub(super) door: Rc<crate::git::door::Keeper>,
 }
 
 /// Who calls and how, as the command line and the environment say.
@@ -59,7 +60,7 @@ impl Context {
         };
         let machine = Machine::new(&dir, &repo.root);
         let store = Store::new(dir);
-        super::git_settings::guard(&repo, &store, &machine);
+        let door = super::git_settings::guard(&repo, &store, &machine);
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
@@ -72,6 +73,7 @@ impl Context {
             query: OnceCell::new(),
             crowded: Rc::new(Cell::new(false)),
             narrator,
+            door: Rc::new(door),
         })
     }
 
