@@ -141,7 +141,8 @@ impl Invocation {
             }
         };
         // The process ends now, and its memory with it: freeing a large board piece by piece would only take time.
-        std::mem::forget(session.ctx);
+        let Context { store, .. } = session.ctx;
+        std::mem::forget(store);
         outcome
     }
 }

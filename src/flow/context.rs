@@ -30,6 +30,7 @@ pub struct Context {
     pub crowded: Rc<Cell<bool>>,
     /// Tells people what goes on, as it happens.
     pub narrator: Rc<dyn Fn(&str)>,
+    pub(super) door: Rc<crate::git::door::Keeper>,
 }
 
 /// Who calls and how, as the command line and the environment say.
@@ -65,7 +66,7 @@ impl Context {
             true => Store::new(dir).witnessed(repo.common_dir.join(WITNESS)),
             false => Store::new(dir),
         };
-        super::git_settings::guard(&repo, &store, &machine);
+        let door = super::git_settings::guard(&repo, &store, &machine);
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,
@@ -78,6 +79,7 @@ impl Context {
             query: OnceCell::new(),
             crowded: Rc::new(Cell::new(false)),
             narrator,
+            door: Rc::new(door),
         })
     }
 

@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::store::Snapshot;
 
 /// Lets git commands in this repository see only what the board says was accepted.
-pub fn guard(repo: &Repo, store: &Store, machine: &Machine) {
+pub fn guard(repo: &Repo, store: &Store, machine: &Machine) -> door::Keeper {
     let (store, machine) = (store.clone(), machine.clone());
     let home = machine.home().to_owned();
     door::guard(
@@ -24,7 +24,7 @@ pub fn guard(repo: &Repo, store: &Store, machine: &Machine) {
                 Err(_) => Some(Settings::default()),
             }
         }),
-    );
+    )
 }
 
 /// What was accepted last, as the board names it and its record says it. Nothing is, if that record is gone; none, on a

@@ -234,12 +234,6 @@ pub struct Scene {
     _deadline: Watch,
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        crate::git::door::leave(&self.repo.root);
-    }
-}
-
 impl Scene {
     pub fn new() -> Self {
         let repo = Fixture::new();

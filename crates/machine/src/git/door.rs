@@ -37,10 +37,12 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
 }
 
 /// From now on git commands in this repository see what was accepted, and what they start may not act on this board.
-pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) {
+#[must_use]
+pub fn guard(repo: &Repo, board: &Path, accepted: Accepted) -> Keeper {
     let mut all = known();
     all.retain(|known| known.repo.common_dir != repo.common_dir);
     all.push(Known { repo: repo.clone(), board: board.to_owned(), accepted, sound: Vec::new(), door: None });
+    Keeper { common_dir: repo.common_dir.clone() }
 }
 
 /// Removes what was made for the git commands of this process.
@@ -55,9 +57,18 @@ pub(super) fn forget_checkout(dir: &Path) {
     }
 }
 
-/// Removes what was made for the git commands in one repository.
-pub fn leave(root: &Path) {
-    known().retain(|known| known.repo.root != root);
+/// As long as it lives, what was made for git commands in a repository stays.
+#[derive(Debug)]
+pub struct Keeper {
+    common_dir: PathBuf,
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        for known in known().iter_mut().filter(|known| known.repo.common_dir == self.common_dir) {
+            known.door = None;
+        }
+    }
 }
 
 /// Whether this hook of the user's may be run by liza: it was accepted, and is as it was.
