@@ -121,6 +121,14 @@ impl Machine {
         }
     }
 
+    /// Lock files of processes that ended without removing them.
+    pub fn dead_intent_locks(&self) -> Vec<PathBuf> {
+        let names = names_in(&self.locks_dir()).unwrap_or_default();
+        let ours = names.into_iter().filter(|name| name.starts_with("intent-"));
+        let paths = ours.map(|name| self.locks_dir().join(name));
+        paths.filter(|path| SideLock::acquire_existing(path).is_ok()).collect()
+    }
+
     /// Removes the lock file of a process that has ended.
     pub fn forget_intents(&self, owner: &Process) {
         let _ = std::fs::remove_file(self.intent_lock(owner));
