@@ -114,16 +114,6 @@ fn a_board_that_may_not_be_written_is_readable() {
 fn a_reader_that_went_away_is_no_error() {
     let world = World::new();
     for args in [&["status"][..], &["log"], &["--json", "status"], &["note", "hello"], &["--help"]] {
-        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
-        let mut command = world.liza_command(&HUMAN, &world.root, args);
-        let output = command
-            .stdout(full)
-            .stderr(Stdio::piped())
-            .start()
-            .and_then(Running::wait_with_output)
-            .expect("liza runs");
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
-
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let mut command = world.liza_command(&HUMAN, &world.root, args);
@@ -135,7 +125,7 @@ fn a_reader_that_went_away_is_no_error() {
             .expect("liza runs");
         assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
     }
-    assert_eq!(world.state().matches("hello").count(), 2);
+    assert_eq!(world.state().matches("hello").count(), 1);
     world.sound();
 }
 

@@ -50,6 +50,10 @@ pub fn temporary_files(scene: &Scene) -> Result<Vec<Finding>> {
         let files = fs::read_dir(&dir).into_iter().flatten().flatten().map(|entry| entry.path());
         dead.extend(files.filter(|path| path.is_file() && is_dead_temporary(path)));
     }
+    // One whose work is still on the board says that it is left half done.
+    if scene.board().is_some_and(|board| board.rest.intents.is_empty()) {
+        dead.extend(ctx.machine.dead_intent_locks().into_iter().filter(|path| is_old(path)));
+    }
     dead.extend(dead_scratch(&ctx.repo.common_dir));
     if let Some(board) = scene.board() {
         dead.extend(oversight::of_the_dead(ctx, board).into_iter().filter(|path| is_old(path)));

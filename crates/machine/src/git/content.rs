@@ -368,7 +368,9 @@ impl<'a> Scratch<'a> {
         but: &[extent::Large],
     ) -> Result<std::process::Output, GitError> {
         let git = self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]);
-        git.args(but.iter().map(extent::Large::excluded)).output()
+        let git = git.args(but.iter().map(extent::Large::excluded));
+        let what = format!("reading the changed files of {}", self.worktree.display());
+        crate::host::progress::saying(&what, || git.output())
     }
 
     fn write_tree(&self) -> Result<CommitId, GitError> {

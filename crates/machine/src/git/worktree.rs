@@ -268,7 +268,8 @@ impl<'a> Worktrees<'a> {
 
     /// A new, empty directory in the trash. `mkdir` either makes it or says it is taken, so two never share one.
     fn bin(&self, name: &str) -> Result<PathBuf, GitError> {
-        place::make_directories(self.trash_base(), self.trash).map_err(GitError::io(self.trash))?;
+        let base = if self.trash_base().is_dir() { self.trash_base() } else { &self.repo.root };
+        place::make_directories(base, self.trash).map_err(GitError::io(self.trash))?;
         let mut bin = self.trash.join(name);
         let mut number = 0_u64;
         while let Err(error) = self.place(&bin)?.create_directory() {

@@ -25,6 +25,22 @@ pub fn narrate(line: &str) {
     }
 }
 
+/// Does something that cannot speak itself, such as another program's work, and says what it is when it takes long.
+pub fn saying<T>(what: &str, act: impl FnOnce() -> T) -> T {
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    let what = what.to_owned();
+    // Where no thread can be had it is done in silence.
+    let _ = super::start_thread(move || {
+        let mut progress = Progress::default();
+        while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(SILENCE) {
+            progress.tick(|| what.clone());
+        }
+    });
+    let done = act();
+    drop(end);
+    done
+}
+
 /// A piece of work that speaks when it takes long.
 #[derive(Debug)]
 pub struct Progress {

@@ -285,6 +285,19 @@ impl SideLock {
         lock_within(file, path, Duration::ZERO).map(|file| Self { file })
     }
 
+    /// Whether a process holds the lock; an error if there is no such file. Those who only ask do not get in each other's way.
+    pub(super) fn is_held(path: &Path) -> Result<bool, StoreError> {
+        let file = open_no_follow(path, OpenOptions::new().read(true)).doing("open", path)?;
+        loop {
+            match file.try_lock_shared() {
+                Ok(()) => return Ok(false),
+                Err(TryLockError::WouldBlock) => return Ok(true),
+                Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => {}
+                Err(TryLockError::Error(source)) => return Err(source).doing("lock", path),
+            }
+        }
+    }
+
     /// Locks a directory itself; none if there is none.
     pub(super) fn of_directory(path: &Path, patience: Duration) -> Result<Option<Self>, StoreError> {
         let only_a_directory =

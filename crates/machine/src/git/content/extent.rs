@@ -5,8 +5,11 @@ use crate::git::prelude::*;
 
 /// Larger files are neither hashed nor saved; hosts of repositories do not take them either.
 pub const LARGEST_SAVED: u64 = 100 * 1024 * 1024;
-/// So many ignored files are saved.
+/// Changed files are read up to so many bytes in all; the largest are left out first.
+const MOST_READ: u64 = 2 * 1024 * 1024 * 1024;
+/// So many ignored files are saved, up to so many bytes in all.
 const MOST_IGNORED: usize = 1_000;
+const MOST_IGNORED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A changed or new file that is too large to be read.
 pub(super) struct Large {
@@ -27,7 +30,10 @@ impl Large {
 
 pub(super) fn too_large(large: &Large) -> String {
     let (path, bytes) = (large.path.to_string_lossy(), large.bytes);
-    format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved")
+    match bytes > LARGEST_SAVED {
+        true => format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved"),
+        false => format!("`{path}` ({bytes} bytes): no more than {MOST_READ} bytes of changes are saved"),
+    }
 }
 
 impl Scratch<'_> {
@@ -35,18 +41,25 @@ impl Scratch<'_> {
     pub(super) fn large_files(&self) -> Result<Vec<Large>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
         let listed = git.run()?;
-        let large = records(&listed).filter_map(|path| {
+        let files = records(&listed).filter_map(|path| {
             use std::os::unix::fs::MetadataExt;
             let path = OsStr::from_bytes(path);
             let meta = self.worktree.join(path).symlink_metadata().ok()?;
             let written = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
-            (meta.is_file() && meta.len() > LARGEST_SAVED).then(|| Large {
-                path: path.to_owned(),
-                bytes: meta.len(),
-                written,
-            })
+            meta.is_file().then(|| Large { path: path.to_owned(), bytes: meta.len(), written })
         });
-        Ok(large.collect())
+        let mut files: Vec<Large> = files.collect();
+        files.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.path.cmp(&other.path)));
+        files.dedup_by(|one, other| one.path == other.path);
+        let mut left: u64 = files.iter().map(|file| file.bytes).fold(0, u64::saturating_add);
+        let large = files.iter().take_while(|file| {
+            let too_much = file.bytes > LARGEST_SAVED || left > MOST_READ;
+            left = left.saturating_sub(file.bytes);
+            too_much
+        });
+        let count = large.count();
+        files.truncate(count);
+        Ok(files)
     }
 
     /// Puts size and time of large files where their content would be, so that a change of them is still seen.
@@ -69,11 +82,13 @@ impl Scratch<'_> {
     pub(super) fn add_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         let mut left_out = Vec::new();
         let mut listed = Vec::new();
+        let mut total = 0_u64;
         for path in &paths[..paths.len().min(MOST_IGNORED)] {
             let bytes = self.worktree.join(path).symlink_metadata().map_or(0, |meta| meta.len());
-            if bytes > LARGEST_SAVED {
-                left_out
-                    .push(format!("`{path}` has {bytes} bytes; files above {LARGEST_SAVED} are not saved"));
+            total = total.saturating_add(bytes);
+            if bytes > LARGEST_SAVED || total > MOST_IGNORED_BYTES {
+                total = total.saturating_sub(bytes);
+                left_out.push(format!("the ignored file `{path}` ({bytes} bytes) is too large to be saved"));
             } else {
                 listed.extend(path.as_bytes());
                 listed.push(0);

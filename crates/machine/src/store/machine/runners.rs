@@ -23,6 +23,9 @@ const RUNNER: &str = "runner-";
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 const MOST_CHECKS: usize = 64;
 
+/// A process that asks whether a lock is held has it for a moment.
+const ASKED_AFTER: Duration = Duration::from_secs(2);
+
 /// The locks under which this process works on intents, by their files.
 static HELD_INTENTS: Mutex<BTreeMap<PathBuf, SideLock>> = Mutex::new(BTreeMap::new());
 
@@ -103,7 +106,7 @@ impl Machine {
         let mut held = HELD_INTENTS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Entry::Vacant(free) = held.entry(path) {
             make_private_dir(&self.locks_dir())?;
-            let lock = SideLock::acquire(free.key(), Duration::ZERO)?;
+            let lock = SideLock::acquire(free.key(), ASKED_AFTER)?;
             free.insert(lock);
         }
         Ok(())
@@ -115,12 +118,19 @@ impl Machine {
         if *owner == here {
             return true;
         }
-        match SideLock::acquire_existing(&self.intent_lock(owner)) {
-            Ok(_) => false,
-            Err(StoreError::Busy { .. }) => true,
+        match SideLock::is_held(&self.intent_lock(owner)) {
+            Ok(held) => held,
             // It held no lock, or someone removed the file: in this namespace the process table tells.
             Err(_) => owner.namespace == here.namespace && crate::host::lives(owner),
         }
+    }
+
+    /// Lock files of processes that ended without removing them.
+    pub fn dead_intent_locks(&self) -> Vec<PathBuf> {
+        let names = names_in(&self.locks_dir()).unwrap_or_default();
+        let ours = names.into_iter().filter(|name| name.starts_with("intent-"));
+        let paths = ours.map(|name| self.locks_dir().join(name));
+        paths.filter(|path| matches!(SideLock::is_held(path), Ok(false))).collect()
     }
 
     /// Removes the lock file of a process that has ended.
