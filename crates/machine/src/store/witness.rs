@@ -283,15 +283,15 @@ impl Store {
         if length == 0 {
             return Ok("none yet; the next change makes them".to_owned());
         }
-        if let Some(above) = self.witnessed_above(board, length) {
+        // Asked of the board that is here now: the one that was read may be of before the last change.
+        if let Some((revision, above)) = self.is_behind_witness() {
             return Err(format!(
-                "the board is at revision {}, its copy below .git at {above}: an older board was put in place",
-                board.revision
+                "the board is at revision {revision}, its copy below .git at {above}: an older board was put in place"
             ));
         }
         let text = self.read_log_text(board.journal.length).map_err(|error| error.to_string())?;
         let (copy, _) = witness.records().map_err(|error| error.to_string())?;
-        if !text.starts_with(&copy) {
+        if !text.starts_with(&copy) && !copy.starts_with(&text) {
             return Err("the journal is not the one whose copy is kept below .git".to_owned());
         }
         let names = names_in(&witness.archive()).unwrap_or_default();
@@ -325,6 +325,20 @@ impl Store {
     /// Puts those back.
     pub fn restore_lost_archived(&self) -> Result<usize, StoreError> {
         self.witness.as_ref().map_or(Ok(0), |witness| self.restore_archive(witness))
+    }
+
+    /// Keeps a copy of another record that is named by its content.
+    pub fn keep_copy(&self, kind: &str, name: &str, bytes: &[u8]) {
+        let Some(witness) = &self.witness else { return };
+        let dir = witness.dir.join(kind);
+        if make_private_dir(&witness.dir).is_ok() && make_private_dir(&dir).is_ok() {
+            let _ = replace(&dir.join(name), bytes);
+        }
+    }
+
+    pub fn copy_of(&self, kind: &str, name: &str) -> Option<Vec<u8>> {
+        let path = self.witness.as_ref()?.dir.join(kind).join(name);
+        read_whole(&path, LARGEST_STATE).ok().map(|(bytes, _)| bytes)
     }
 
     /// Sets the copies aside: with the board, if it is there. Returns where they are.
