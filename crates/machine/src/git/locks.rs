@@ -204,6 +204,11 @@ mod tests {
             let here = std::process::id();
             assert!(matches!(lock.holder(&repo), Holder::Process { pid, .. } if pid == here));
             drop(open);
+            // A process that another test starts just now has it open until its program begins.
+            let until = std::time::Instant::now() + Duration::from_secs(30);
+            while lock.holder(&repo) != Holder::Nobody && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
             assert_eq!(lock.holder(&repo), Holder::Nobody);
         }
         assert!(lock.still_there());
@@ -224,7 +229,9 @@ mod tests {
         git.arg(format!("--git-dir={}", repo.common_dir.display())).args(["cat-file", "--batch"]);
         git.current_dir("/").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
         let mut alive = crate::testing::start(&mut git);
+        let until = std::time::Instant::now() + Duration::from_secs(30);
         while !git_at_work(&repo) {
+            assert!(std::time::Instant::now() < until, "the git that was started is not seen");
             std::thread::yield_now();
         }
         drop(alive.stdin.take());

@@ -463,8 +463,23 @@ fn objects_alone(dir: &Path) -> Result<Repository, git2::Error> {
     const WITHOUT_GRAPH: &str = if cfg!(target_os = "linux") { "/proc" } else { "/dev" };
     let odb = git2::Odb::new()?;
     odb.add_disk_alternate(WITHOUT_GRAPH)?;
-    odb.add_disk_alternate(&dir.to_string_lossy())?;
+    odb.add_disk_alternate(&name_of(dir)?)?;
     Repository::from_odb(odb)
+}
+
+/// A directory as libgit2's binding takes it, which is as text. One whose name is no text is named by a handle on it.
+fn name_of(dir: &Path) -> Result<String, git2::Error> {
+    if let Some(text) = dir.to_str() {
+        return Ok(text.to_owned());
+    }
+    thread_local! {
+        /// Open for as long as the repositories that are reached through them.
+        static HANDLES: std::cell::RefCell<Vec<std::fs::File>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+    let handle = std::fs::File::open(dir).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+    let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
+    HANDLES.with_borrow_mut(|all| all.push(handle));
+    Ok(name)
 }
 
 /// libgit2 has no code of its own for an extension it does not know, only this wording.
