@@ -370,7 +370,7 @@ const RENAMES_FILES: [&str; 13] = [
     "src/flow/hooks/install.rs",
     "src/supervise/output.rs",
     "crates/machine/src/store/refound.rs",
-    "crates/machine/src/store/witness.rs",
+    "crates/machine/src/store/copies.rs",
     "src/flow/gates/by_runner.rs",
 ];
 

@@ -66,7 +66,7 @@ impl Context {
             true => Store::new(dir).witnessed(repo.common_dir.join(WITNESS)),
             false => Store::new(dir),
         };
-        let door = super::git_settings::guard(&repo, &store, &machine);
+        let door = super::accepted_git::guard(&repo, &store, &machine);
         let credentials = descended(credentials(caller)?, &machine);
         Ok(Self {
             repo,

@@ -5,6 +5,7 @@
     reason = "use cases read worktrees, specs and tokens, and run commands"
 )]
 
+mod accepted_git;
 pub mod accounts;
 pub mod advance;
 pub mod agents;

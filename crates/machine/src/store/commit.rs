@@ -210,7 +210,7 @@ impl Store {
             }
             Found::Good(decoded) => {
                 if let Some(above) = self.witnessed_above(&decoded.board, witnessed) {
-                    return Err(put_back(decoded.board.revision, above));
+                    return Err(StoreError::put_back(decoded.board.revision, above));
                 }
                 Locked { lock, log, decoded: *decoded, identity, image_text: None, warnings: Vec::new() }
             }
@@ -471,18 +471,6 @@ impl Store {
             && super::lock::LockNote::read(&layout.lock()).revision == 0
             && first_record_only
             && self.image_revisions().iter().all(|revision| *revision <= 1)
-    }
-}
-
-/// An old board, its journal and its lock were put in place together.
-pub(super) fn put_back(revision: u64, above: u64) -> StoreError {
-    StoreError::Invalid {
-        message: format!(
-            "state.yaml and log.yaml are at revision {revision}, but revision {above} was published: an older board was put in place"
-        ),
-        hint: format!(
-            "`liza doctor --fix` restores revision {above} from its copy below .git and keeps what stands there"
-        ),
     }
 }
 

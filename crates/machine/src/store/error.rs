@@ -57,3 +57,17 @@ impl<T> IoContext<T> for rustix::io::Result<T> {
         self.map_err(|source| StoreError::Io { doing, path: path.to_owned(), source: source.into() })
     }
 }
+
+impl StoreError {
+    /// An old board, its journal and its lock were put in place together.
+    pub(super) fn put_back(revision: u64, above: u64) -> Self {
+        Self::Invalid {
+            message: format!(
+                "state.yaml and log.yaml are at revision {revision}, but revision {above} was published: an older board was put in place"
+            ),
+            hint: format!(
+                "`liza doctor --fix` restores revision {above} from its copy below .git and keeps what stands there"
+            ),
+        }
+    }
+}

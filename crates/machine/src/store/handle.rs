@@ -9,12 +9,12 @@ use crate::board::Stamp;
 use crate::host::crash;
 use crate::host::place::Place;
 
+use super::copies::Witness;
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, make_private_dir, replace, sync_parent};
 use super::layout::{DIRECTORY, Layout};
 use super::lock::{BoardLock, LockNote};
 use super::read::LastRead;
-use super::witness::Witness;
 
 /// How long a command waits for the lock unless `LIZA_LOCK_TIMEOUT` says otherwise.
 const PATIENCE_SECONDS: u64 = 10;

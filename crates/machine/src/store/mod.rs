@@ -6,6 +6,7 @@ mod alerts;
 pub mod archive;
 mod archive_index;
 pub mod commit;
+mod copies;
 pub mod edits;
 pub mod error;
 pub mod files;

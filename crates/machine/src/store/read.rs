@@ -9,7 +9,6 @@ use crate::board::{Board, Needs};
 use crate::wire::content::NewState;
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
-use super::commit::put_back;
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, file_clock, read_whole};
 use super::handle::Store;
@@ -183,7 +182,8 @@ impl Store {
                     let wanted = needs(&decoded.board);
                     decoded.load(&wanted).map_err(|why| invalid(&why))?;
                     let above = self.witnessed_above(&decoded.board, witnessed);
-                    let put_back = above.map(|above| put_back(decoded.board.revision, above).to_string());
+                    let put_back =
+                        above.map(|above| StoreError::put_back(decoded.board.revision, above).to_string());
                     let warning = (decoded.board.revision < mark).then(|| {
                         format!(
                             "state.yaml is at revision {}, but revision {mark} was published: it was rolled back; the next command restores it",

@@ -7,35 +7,20 @@
 //!
 //! The journal's copy is a file of its own, because a journal overwritten in place would take a link along.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::board::state::JournalMark;
 use crate::board::{Board, Stamp};
-use crate::wire::log::{NO_RECORD, Record, read_chain};
+use crate::host::place::Place;
 use crate::wire::state::{Decoded, hash};
 
-use crate::host::place::Place;
-
+use super::copies::{LARGEST_LOG, Witness};
 use super::error::{IoContext, StoreError};
-use super::files::{beside, make_private_dir, names_in, read_whole, replace};
+use super::files::{make_private_dir, names_in, read_whole, replace};
 use super::handle::Store;
-use super::layout::Layout;
-use super::lock::open_no_follow;
 use super::read::LARGEST_STATE;
-
-/// A journal grows for as long as the board is used; only memory bounds it.
-const LARGEST_LOG: u64 = 1 << 40;
-/// How much of a journal's end is read at first to find its last record.
-const TAIL: u64 = 64 * 1024;
-
-/// Where the copies are.
-#[derive(Debug, Clone)]
-pub struct Witness {
-    dir: PathBuf,
-}
 
 /// What was put back from the copies.
 pub struct Restored {
@@ -44,107 +29,6 @@ pub struct Restored {
     pub kept: Vec<PathBuf>,
     /// Archived tasks that were put back.
     pub archived: usize,
-}
-
-impl Witness {
-    pub fn new(dir: PathBuf) -> Self {
-        Self { dir }
-    }
-
-    fn log(&self) -> PathBuf {
-        self.dir.join("log.yaml")
-    }
-
-    fn board(&self) -> PathBuf {
-        self.dir.join("state.yaml")
-    }
-
-    fn archive(&self) -> PathBuf {
-        self.dir.join("archive")
-    }
-
-    /// How long the copy of the journal is; 0 if there is none.
-    fn length(&self) -> u64 {
-        fs::symlink_metadata(self.log()).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 })
-    }
-
-    /// The revision of the last record of the copy.
-    fn revision(&self) -> Option<u64> {
-        let mut file = open_no_follow(&self.log(), OpenOptions::new().read(true)).ok()?;
-        let length = file.metadata().ok()?.len();
-        let mut from = length.saturating_sub(TAIL);
-        loop {
-            let mut bytes = Vec::new();
-            file.seek(SeekFrom::Start(from)).ok()?;
-            (&mut file).take(length - from).read_to_end(&mut bytes).ok()?;
-            let text = String::from_utf8_lossy(&bytes);
-            // A record that a process died over is no record yet.
-            let whole = &text[..text.rfind('\n')? + 1];
-            match whole.trim_end_matches('\n').rfind('\n') {
-                Some(at) => return Record::parse(&whole[at + 1..], 1).ok().map(|record| record.revision),
-                None if from == 0 => return Record::parse(whole, 1).ok().map(|record| record.revision),
-                None => from = from.saturating_sub(TAIL.max(length - from)),
-            }
-        }
-    }
-
-    /// Makes the copies follow a board that was just published; `line` is its record. What fails here is made up for by the
-    /// next commit.
-    fn follow(&self, layout: &Layout, journal: &JournalMark, line: &str) {
-        let _ = self.follow_log(layout, journal, line);
-        let _ = self.link(&layout.state(), &self.board());
-    }
-
-    fn follow_log(&self, layout: &Layout, journal: &JournalMark, line: &str) -> io::Result<()> {
-        let path = self.log();
-        let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
-        let mut copy = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_private_dir(&self.dir).map_err(io::Error::other)?;
-                open()?
-            }
-            opened => opened?,
-        };
-        let length = copy.metadata()?.len();
-        if length + line.len() as u64 == journal.length {
-            return copy.write_all(line.as_bytes());
-        }
-        // The copy lags behind, or the journal was begun anew.
-        let (bytes, _) = read_whole(&layout.log(), LARGEST_LOG)?;
-        let committed = usize::try_from(journal.length).ok().and_then(|length| bytes.get(..length));
-        let committed = committed.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let (kept, _) = read_whole(&path, LARGEST_LOG)?;
-        match committed.strip_prefix(&kept[..]) {
-            Some(missing) => copy.write_all(missing),
-            None => replace(&path, committed).map_err(io::Error::other),
-        }
-    }
-
-    /// A second link, or a copy where links are not possible.
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let temp = beside(to);
-        let _ = fs::remove_file(&temp);
-        if fs::hard_link(from, &temp).is_err() {
-            fs::copy(from, &temp)?;
-        }
-        let renamed = fs::rename(&temp, to);
-        // Two links to one file: such a rename does nothing.
-        let _ = fs::remove_file(&temp);
-        renamed
-    }
-
-    /// The whole records of the copy, checked as a chain, and their text.
-    fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
-        let path = self.log();
-        let (bytes, _) = read_whole(&path, LARGEST_LOG).doing("read", &path)?;
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
-        let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
-            message: format!("{}: {error}", path.display()),
-            hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
-        })?;
-        Ok((text, records))
-    }
 }
 
 impl Store {
