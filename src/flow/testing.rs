@@ -456,7 +456,7 @@ impl Scene {
     pub fn healthy(&self) {
         let findings = doctor::examine(&self.person().ctx(), false).expect("findings");
         // The machine's temporary directory is not this test's own: others may have left something there.
-        let shared = std::env::temp_dir().join(crate::git::content::SCRATCH).display().to_string();
+        let shared = std::env::temp_dir().join(crate::git::scratch::SCRATCH).display().to_string();
         let own = findings.iter().filter(|finding| !finding.what.starts_with(&shared));
         let messages: Vec<_> = own.map(|finding| &finding.what).collect();
         assert!(messages.is_empty(), "{messages:?}");

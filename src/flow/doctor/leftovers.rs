@@ -102,7 +102,7 @@ fn dead_scratch(common_dir: &Path) -> Vec<PathBuf> {
             let name = entry.file_name();
             let pid = name
                 .to_str()
-                .and_then(|name| name.strip_prefix(content::SCRATCH))
+                .and_then(|name| name.strip_prefix(crate::git::scratch::SCRATCH))
                 .and_then(|rest| rest.split_once('-'))
                 .and_then(|(pid, _)| pid.parse().ok());
             let ours = entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == me);

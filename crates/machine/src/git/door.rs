@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::place::Temporary;
 
 use super::checkouts::check_sound;
-use super::content::scratch_dir;
 use super::prelude::*;
+use super::scratch::scratch_dir;
 use super::settings::Settings;
 
 /// Gives the settings that were accepted; none on a board that knows of none.

@@ -24,6 +24,7 @@ pub mod query;
 pub mod refs;
 pub mod repo;
 pub mod reviewed;
+pub mod scratch;
 pub mod settings;
 mod sound;
 pub mod submodules;

@@ -3,7 +3,7 @@
 use git2::{ObjectType, TreeWalkMode, TreeWalkResult};
 
 use super::prelude::*;
-use super::{content::scratch_dir, query::AccessError, query::EntryKind};
+use super::{query::AccessError, query::EntryKind, scratch::scratch_dir};
 use crate::host::place::Place;
 
 /// What is at a path of a tree.
