@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 fn board() -> World {
@@ -113,4 +114,35 @@ fn copies_that_lag_behind_are_no_damage() {
     world.human(&["uninstall", "--yes"]).ok();
     assert!(!copies.exists());
     world.human(&["init", "again", "--yes", "--no-hooks"]).ok();
+}
+
+/// What an agent may put in place of the copies: links are not followed, and nothing waits for a pipe.
+#[test]
+fn planted_links_and_pipes_are_left_alone() {
+    let world = board();
+    let copies = world.path(".git/liza");
+    let victim = world.home().join("victim");
+    std::fs::write(&victim, "the user's").unwrap();
+    let plant = |name: &str| {
+        std::fs::remove_file(copies.join(name)).unwrap();
+        std::os::unix::fs::symlink(&victim, copies.join(name)).unwrap();
+    };
+    plant("log.yaml");
+    plant("state.yaml");
+    world.human(&["note", "past the links"]).ok();
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "the user's");
+    std::fs::remove_file(copies.join("log.yaml")).unwrap();
+    let mut pipe = world.command("mkfifo", &world.root);
+    assert!(pipe.arg(copies.join("log.yaml")).finish_status().unwrap().success());
+    world.human(&["note", "past the pipe"]).ok();
+    world.human(&["status"]).ok();
+    let elsewhere = world.home().join("elsewhere");
+    std::fs::rename(&copies, &elsewhere).unwrap();
+    std::fs::remove_file(elsewhere.join("log.yaml")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &copies).unwrap();
+    world.human(&["note", "past the directory"]).ok();
+    assert!(!elsewhere.join("log.yaml").exists());
+    std::fs::remove_file(&copies).unwrap();
+    world.human(&["note", "copied anew"]).ok();
+    world.sound();
 }

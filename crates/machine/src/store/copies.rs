@@ -70,13 +70,18 @@ impl Witness {
     /// Makes the copies follow a board that was just published; `line` is its record. What fails here is made up for by the
     /// next commit.
     pub fn follow(&self, layout: &Layout, journal: &JournalMark, line: &str) {
+        // A directory of liza's own, or none yet: a link in its place leads elsewhere.
+        if fs::symlink_metadata(&self.dir).is_ok_and(|meta| !meta.is_dir()) {
+            return;
+        }
         let _ = self.follow_log(layout, journal, line);
         let _ = self.link(&layout.state(), &self.board());
     }
 
     pub fn follow_log(&self, layout: &Layout, journal: &JournalMark, line: &str) -> io::Result<()> {
         let path = self.log();
-        let open = || OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+        // An agent may have put a link or a pipe there: it is neither followed nor waited for.
+        let open = || open_no_follow(&path, OpenOptions::new().append(true).create(true).mode(0o600));
         let mut copy = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_dir(&self.dir).map_err(io::Error::other)?;
@@ -104,7 +109,8 @@ impl Witness {
         let temp = beside(to);
         let _ = fs::remove_file(&temp);
         if fs::hard_link(from, &temp).is_err() {
-            fs::copy(from, &temp)?;
+            let (bytes, _) = read_whole(from, LARGEST_LOG)?;
+            return replace(to, &bytes).map_err(io::Error::other);
         }
         let renamed = fs::rename(&temp, to);
         // Two links to one file: such a rename does nothing.
