@@ -7,8 +7,8 @@ use super::prelude::*;
 use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
 
-/// Keys of a task that belong to its head; a test compares them with the struct.
-const HEAD_KEYS: [&str; 25] = [
+/// Keys of a task that belong to its head, in the order in which they are written; a test compares them with the struct.
+pub(super) const HEAD_KEYS: [&str; 25] = [
     "id",
     "status",
     "kind",

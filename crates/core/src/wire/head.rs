@@ -9,6 +9,7 @@ use std::str::FromStr;
 use memchr::memchr;
 
 use super::chars::{is_plain, next_special};
+use super::flat::HEAD_KEYS;
 use super::lines::ParseError;
 use super::prelude::*;
 use super::{parse, parse_item};
@@ -32,30 +33,8 @@ pub(super) fn read_title(body: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The keys below `role`, in the order in which a head is written.
-const ORDER: [&str; 21] = [
-    "priority",
-    "risk",
-    "assigned_to",
-    "epoch",
-    "lease",
-    "review_lease",
-    "reserved_until",
-    "holds_paths",
-    "holds_paths_until",
-    "depends_on",
-    "owns",
-    "superseded_by",
-    "implementers",
-    "failed_by",
-    "iteration",
-    "review_cycles_current",
-    "review_cycles_total",
-    "review_commit",
-    "integration_fix",
-    "red_team",
-    "approvals",
-];
+/// So many keys every head begins with: id, status, kind, role.
+const FIRST: usize = 4;
 
 fn quick_head(text: &str) -> Option<Head> {
     let mut reader = Reader { rest: text };
@@ -64,9 +43,9 @@ fn quick_head(text: &str) -> Option<Head> {
     let kind = reader.first_line("    kind: ", |text| word(text, &Kind::ALL, Kind::as_str))?;
     let role = reader.first_line("    role: ", |text| Role::new(text).ok())?;
     let mut head = Head { status, kind, ..Head::new(id, role) };
-    let mut before = 0;
+    let mut before = FIRST;
     while let Some((key, value)) = reader.line()? {
-        before += 1 + ORDER.get(before..)?.iter().position(|known| *known == key)?;
+        before += 1 + HEAD_KEYS.get(before..)?.iter().position(|known| *known == key)?;
         match key {
             "priority" => head.priority = value.number()?,
             "risk" => head.risk = word(value.text()?, &Risk::ALL, Risk::as_str)?,
@@ -245,10 +224,10 @@ mod tests {
             .filter_map(|line| line.strip_prefix("    "))
             .filter(|line| !line.starts_with(' '));
         let keys: Vec<&str> = keys.map(|line| line.split(':').next().unwrap_or_default()).skip(3).collect();
-        let known: Vec<&str> = ORDER.iter().copied().filter(|key| keys.contains(key)).collect();
+        let known: Vec<&str> = HEAD_KEYS[FIRST..].iter().copied().filter(|key| keys.contains(key)).collect();
         assert_eq!(keys, known);
         let lacking = ["lease", "review_lease", "reserved_until", "holds_paths_until", "approvals"];
-        assert_eq!(ORDER.len(), keys.len() + lacking.len());
+        assert_eq!(HEAD_KEYS[FIRST..].len(), keys.len() + lacking.len());
     }
 
     #[test]
