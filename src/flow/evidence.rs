@@ -41,6 +41,7 @@ pub fn collect(
         touched: touched(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
+        code: config.code_among(changed.iter().map(|change| change.path.as_str())),
         protected: config.protected_among(changed.iter().map(|change| change.path.as_str())),
         files,
         authors: authors(ctx, &merge_base, &head)?,

@@ -169,6 +169,7 @@ impl Actor {
             summary: summary.to_owned(),
             next_action: next.to_owned(),
             to_role: None,
+            edition: crate::board::Edition::NOW,
         };
         self.let_go(id, hand_off)
     }

@@ -41,6 +41,7 @@ impl Runner {
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
+        let mut restarts = 0;
         let mut asked = false;
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
@@ -162,7 +163,13 @@ impl Runner {
                         return Ok(over);
                     }
                 }
-                Ending::Restart if empty < EMPTY_SESSIONS => continue,
+                Ending::Restart if empty < EMPTY_SESSIONS => {
+                    restarts += 1;
+                    if let Some(after) = self.end_of_restarts(&assignment, restarts) {
+                        return Ok(after);
+                    }
+                    continue;
+                }
                 Ending::Restart | Ending::Crash => {
                     let trouble = failures::Trouble::plain();
                     match self.after_trouble(&assignment, &ended, trouble) {
