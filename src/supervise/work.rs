@@ -484,7 +484,13 @@ impl Runner {
                 set("LIZA_TASK", task.as_str().into());
                 set("LIZA_CLAIM", format!("{task}:{epoch}").into());
             }
-            Assignment::Review { task } => set("LIZA_TASK", task.as_str().into()),
+            Assignment::Review { task } => {
+                set("LIZA_TASK", task.as_str().into());
+                // What it judges is the work of this claim: once another begins, its words are about something else.
+                if let Some(epoch) = self.board(None)?.task(task).map(|task| task.epoch) {
+                    set("LIZA_CLAIM", format!("{task}:{epoch}").into());
+                }
+            }
             Assignment::Plan { wakes } => {
                 let trigger = wakes.first().and_then(|wake| serde_json::to_value(wake.trigger).ok());
                 let trigger = trigger.and_then(|value| value.as_str().map(str::to_owned));

@@ -6,6 +6,7 @@ use crate::board::checklist;
 use crate::board::review::Issue;
 use crate::board::task::Kind;
 use crate::flow::alignment::{self, Answer};
+use crate::flow::outside;
 use crate::flow::prelude::*;
 use crate::git::query;
 use crate::prompt::{AnswerFlags, AssumptionFlags, Block, Bound, PriorFlags, Quoted};
@@ -43,12 +44,15 @@ impl Desk<'_> {
         let aligned = compared(&alignment::answers(body));
         let found = found(submission, task.kind) + &gates_said(task);
         let protected = submission.protected.join("\n");
+        let outside: Vec<String> =
+            outside::since_claim(self.ctx, self.board, id).iter().map(outside::Outside::words).collect();
         let issues: Vec<String> = body.issues.iter().map(issue).collect();
         for (name, origin, text) in [
             ("checkpoint", format!("the checkpoint of task {id}"), announced),
             ("alignment", format!("liza's comparison of the work on {id} with its checkpoint"), aligned),
             ("submission", format!("the submission of task {id}, as liza found it"), found),
             ("protected", format!("the paths in the submission of task {id}"), protected),
+            ("outside", format!("checkouts beside that of task {id}"), outside.join("\n")),
             ("issues", format!("earlier reviews of task {id}"), issues.join("\n")),
         ] {
             self.facts.block(name, Block::new(&origin, &text, &whole));

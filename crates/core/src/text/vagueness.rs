@@ -123,7 +123,7 @@ const GENERIC: &str = "\
     general handle implement implementation improve in into is issue issues it job logic make making modify \
     module modules more new of on our out part parts performance problem problems program project quality \
     refactor refactoring repo repository required requirements requested rework rewrite should software \
-    solution some spec specification start story structure stuff system task test tests that the them \
+    solution some spec specification specified start story structure stuff system task test tests that the them \
     these thing things this ticket tidy to try up update updates use various way we what with work working \
     write";
 

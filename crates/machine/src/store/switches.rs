@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use crate::board::{Switch, SwitchKind, Switches, Wall};
 
@@ -47,7 +48,14 @@ impl Store {
                 switches.set.insert(Switch { kind, subject, reason });
             }
         }
+        let checkpoint = |switch: &Switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none();
+        self.checkpoint_seen.store(switches.set.iter().any(checkpoint), Ordering::Relaxed);
         Ok(switches)
+    }
+
+    /// Whether this process has found the CHECKPOINT switch set for everyone.
+    pub fn has_seen_checkpoint(&self) -> bool {
+        self.checkpoint_seen.load(Ordering::Relaxed)
     }
 
     /// The text inside, if it is a readable file.
