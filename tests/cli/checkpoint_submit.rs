@@ -42,7 +42,7 @@ fn claim_hands_out_everything_the_agent_needs() {
 #[test]
 fn a_whole_checkpoint_comes_as_yaml_or_json() {
     let (world, coder, _) = claimed();
-    let yaml = "intent: greet accepts a name\nassumptions:\n  - {text: sh is there, critical: true}\nrisks: none, stdlib\nvalidation: {command: echo ok, expect: ok}\nfiles_to_modify: [a.sh]\n";
+    let yaml = "intent: greet accepts a name\nassumptions:\n  - {text: sh is there, critical: true}\nrisks: none, stdlib\nvalidation: {command: echo ok, expect: ok}\nfiles_to_modify: [a.sh, tests/test_a.sh]\n";
     world.json_stdin(&coder, &["task", "checkpoint", "t1", "--from", "-"], yaml).ok();
     let (other, second) = (World::new(), "coder-2");
     let coder = other.register("coder", second);

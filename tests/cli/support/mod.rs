@@ -464,7 +464,7 @@ pub fn checkpoint_args<'a>(
         "checkpoint",
         id,
         "--intent",
-        "make the thing work as specified",
+        "the files say what the spec asks for",
         "--risks",
         "none that matter",
         "--validate",

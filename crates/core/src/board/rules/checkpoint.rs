@@ -69,28 +69,27 @@ impl Verb for WriteCheckpoint {
         no_intent(board, &self.task)?;
         holds_lease(task, call, self.epoch)?;
         check_quality(&self.checkpoint, self.edition)?;
-        if self.edition.has(Edition::CONTRACT) && task.kind == Kind::Code && self.tests.are_missing() {
+        check_files(board, call, task, &self.checkpoint.files_to_modify)?;
+        let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
+        let today = self.edition.has(Edition::CONTRACT);
+        if handed_out != Some(&self.found) && !(today && may_announce_tests_late(task, &self.tests)) {
+            return Err(refusal!(
+                Code::CheckpointLate,
+                "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
+                self.task
+            )
+            .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
+            .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
+            .detail("head_now", self.found.head.as_str()));
+        }
+        if today && task.kind == Kind::Code && self.tests.are_missing() {
             return Err(tests_missing(
                 &self.task,
                 format!("task `{}` is a code task, and its checkpoint announces no test file", self.task),
             )
             .hint("announce the tests too: `--file tests/test_NAME`, or as `tests:` in liza.yaml says"));
         }
-        check_files(board, call, task, &self.checkpoint.files_to_modify)?;
-        let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
-        if handed_out == Some(&self.found)
-            || self.edition.has(Edition::CONTRACT) && may_announce_tests_late(task, &self.tests)
-        {
-            return Ok(());
-        }
-        Err(refusal!(
-            Code::CheckpointLate,
-            "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
-            self.task
-        )
-        .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
-        .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
-        .detail("head_now", self.found.head.as_str()))
+        Ok(())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {

@@ -75,10 +75,8 @@ impl Submit {
                 .hint(format!("`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, before implementing", task.id)));
         }
         self.check_content(task)?;
-        if self.edition.has(Edition::CONTRACT) {
-            self.check_kind(task)?;
-        }
-        check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)
+        check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)?;
+        if self.edition.has(Edition::CONTRACT) { self.check_kind(task) } else { Ok(()) }
     }
 
     fn check_content(&self, task: &Task) -> Result<(), Refusal> {
