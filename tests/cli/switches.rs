@@ -28,7 +28,10 @@ fn scene() -> Scene {
     world.task("work", &["work.sh", "tests/test_work.sh"]);
     world.claim(&coder, "work");
     world.checkpoint(&coder, "work", &["work.sh"]);
-    world.write_and_commit(&world.path(".worktrees/work"), &[("work.sh", "x\n")]);
+    world.write_and_commit(
+        &world.path(".worktrees/work"),
+        &[("work.sh", "x\n"), ("tests/test_work.sh", "x\n")],
+    );
     world.task("idle", &["idle/"]);
     world
         .human(&[
