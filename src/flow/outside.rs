@@ -39,7 +39,13 @@ impl Outside {
 pub fn since_claim(ctx: &Context, board: &Board, task: &TaskId) -> Vec<Outside> {
     let history = board.task(task).map(|task| task.body().history.as_slice()).unwrap_or_default();
     let claimed = history.iter().rfind(|line| matches!(line.event, Event::Claimed | Event::TakenOver));
-    let Some(since) = claimed.map(|line| line.time) else { return Vec::new() };
+    let Some(claimed) = claimed.map(|line| line.time) else { return Vec::new() };
+    // The board knows the second; the worktree that was made for the claim, the moment.
+    let attempt = board.task(task).and_then(|task| task.body().attempt());
+    let made =
+        attempt.and_then(|attempt| ctx.root().join(&attempt.worktree).join(".git").symlink_metadata().ok());
+    let since =
+        made.map_or(KernelTime::of(claimed), |meta| KernelTime::of(claimed).max(KernelTime::changed(&meta)));
     let main = changed_in(ctx.root(), "main checkout", since);
     let unheld = unheld(ctx, board);
     let names = unheld.into_iter().map(|name| {
@@ -63,7 +69,21 @@ fn unheld(ctx: &Context, board: &Board) -> Vec<String> {
     names
 }
 
-fn changed_in(dir: &Path, place: &str, since: Wall) -> Option<Outside> {
+/// Seconds and nanoseconds, as the kernel counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct KernelTime(i64, i64);
+
+impl KernelTime {
+    fn of(wall: Wall) -> Self {
+        Self(wall.0, 0)
+    }
+
+    fn changed(meta: &fs::Metadata) -> Self {
+        Self(meta.ctime(), meta.ctime_nsec())
+    }
+}
+
+fn changed_in(dir: &Path, place: &str, since: KernelTime) -> Option<Outside> {
     if !dir.join(".git").exists() {
         return None;
     }
@@ -84,11 +104,11 @@ fn is_ours(path: &str) -> bool {
 }
 
 /// The kernel notes when a file or its name was changed last; of one that is gone, its directory tells.
-fn is_changed_since(dir: &Path, path: &str, since: Wall) -> bool {
+fn is_changed_since(dir: &Path, path: &str, since: KernelTime) -> bool {
     let mut at = dir.join(path);
     loop {
         if let Ok(meta) = at.symlink_metadata() {
-            return meta.ctime() >= since.0;
+            return KernelTime::changed(&meta) > since;
         }
         if !at.pop() || !at.starts_with(dir) {
             return true;

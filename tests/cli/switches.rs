@@ -195,7 +195,7 @@ fn everything_else_goes_on_under_a_switch() {
         let ran = world.json(who, &args);
         assert_eq!(ran.exit, 0, "{args:?}: {}", ran.stdout);
     }
-    world.liza(&spare, &checkpoint_args("idle2", &["idle2/x"], "echo ok", "ok")).ok();
+    world.liza(&spare, &checkpoint_args("idle2", &["idle2/x", "idle2/tests/x.sh"], "echo ok", "ok")).ok();
     world.liza(&spare, &["task", "release", "idle2"]).ok();
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains("PAUSE: lunch") && text.contains("liza resume"), "{text}");
