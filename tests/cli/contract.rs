@@ -236,7 +236,7 @@ fn touched_checkpoint_gets_its_summary_from_the_next_command() {
     let reports = || std::fs::read_dir(world.path(".liza/reports")).map_or(0, Iterator::count);
     assert_eq!(reports(), 0);
     world.write(".liza/CHECKPOINT", "");
-    let told = world.human(&["status"]).ok().stderr;
+    let told = world.human(&["task", "list"]).ok().stderr;
     assert!(told.contains("summary: ") && told.contains("reports/checkpoint-"), "{told}");
     world.human(&["note", "looked"]).ok();
     assert_eq!(reports(), 1, "once");
