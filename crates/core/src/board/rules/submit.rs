@@ -32,7 +32,7 @@ logged! {
         pub validation: Option<Validation>,
         /// What the gates that are asked at submit said about the head's tree.
         pub gates: Option<GateReport>,
-        /// Those of `files` that are code, by the patterns of liza.yaml.
+        /// Those of `files` that are code, by the patterns of liza.yaml; not asked of code tasks.
         pub code: Vec<String>,
     }
 
