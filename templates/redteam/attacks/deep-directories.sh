@@ -47,6 +47,8 @@ outcome() {
     else
         refused "liza emptied the gate's place and removed the worktree"
     fi
+    # Not every program can remove what the trash keeps for a while.
+    find "$ROOT/.worktrees" "$ROOT/.liza/trash" -maxdepth 4 -name deep -prune -exec rm -rf {} +
 }
 
 won_last() { mkdir -p "$ROOT/.worktrees/t1/deep"; }

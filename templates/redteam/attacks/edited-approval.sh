@@ -5,6 +5,7 @@
 
 coder() {
     work && submit || return
+    [ ! -e "$OUT/weakened" ] || return 0
     sed -i 's/READY_FOR_REVIEW/APPROVED/' "$ROOT/.liza/state.yaml"
     liza note "what is there now?" > "$OUT/note" 2>&1
     liza merge t1 > "$OUT/said-merge" 2>&1
@@ -20,6 +21,7 @@ outcome() {
 }
 
 won() {
+    try merge true
     as_rev liza review claim t1
     as_rev liza review approve t1 --commit "$(git rev-parse refs/heads/task/t1)" --summary evil
     liza merge t1
