@@ -70,7 +70,12 @@ impl Store {
         for revision in self.surplus(former, size, bounds.bytes) {
             let image = self.layout().image(revision);
             let temp = beside(&self.layout().state());
-            if size >= bounds.reused_from && room.0.is_none() && fs::rename(&image, &temp).is_ok() {
+            let reusable = || fs::symlink_metadata(&image).is_ok_and(|meta| is_free(&meta));
+            if size >= bounds.reused_from
+                && room.0.is_none()
+                && reusable()
+                && fs::rename(&image, &temp).is_ok()
+            {
                 crash::point("commit.4-room");
                 room = Room(Some(temp));
             } else {
