@@ -30,6 +30,7 @@ pub mod evidence;
 pub mod failure;
 pub mod gates;
 pub mod gc;
+pub mod edits;
 pub mod git_settings;
 mod here;
 pub mod hooks;

@@ -11,6 +11,7 @@ pub mod config;
 pub mod convergence;
 pub mod disagreement;
 pub mod edit;
+pub mod rebase;
 pub mod ending;
 pub mod expectation;
 pub(crate) mod fields;

@@ -26,6 +26,8 @@ pub struct Store {
     /// Whether boards of other versions are read, as far as that goes.
     any_version: bool,
     last_read: LastRead,
+    /// Whether this process supervises agents: then no commit of its own adopts an edit.
+    supervises: std::sync::Arc<std::sync::atomic::AtomicBool>,
     /// Where copies are kept, for the board of a repository.
     pub(super) witness: Option<Witness>,
 }
@@ -44,8 +46,19 @@ impl Store {
             patience: patience_or(Duration::from_secs(PATIENCE_SECONDS)),
             any_version: false,
             last_read: LastRead::default(),
+            supervises: std::sync::Arc::default(),
             witness: None,
         }
+    }
+
+    /// From here on agents may be at work: an edit of the file is set aside, also by reading, and is not adopted by what this
+    /// process does in a person's name.
+    pub fn supervise(&self) {
+        self.supervises.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub(super) fn is_supervising(&self) -> bool {
+        self.supervises.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// For commands that only read: boards of older and newer versions are shown as well. Writing stays impossible.

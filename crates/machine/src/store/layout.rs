@@ -40,6 +40,9 @@ impl Layout {
     pub fn edits(&self) -> PathBuf {
         self.dir.join("edits")
     }
+    pub fn pending_edits(&self) -> PathBuf {
+        self.edits().join("pending")
+    }
     pub fn archive(&self) -> PathBuf {
         self.dir.join("archive")
     }

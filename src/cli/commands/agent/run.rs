@@ -57,6 +57,11 @@ impl OnBoard for RunArgs {
             let explained = explain(&session.ctx, &options)?;
             return Ok(Answer::new(explained.data, explained.text));
         }
+        // A run has dealt with edits before it started its runners; since then agents are at work.
+        if self.parent.is_none() {
+            session.ctx.settle_edits()?;
+        }
+        session.ctx.store.supervise();
         let sink = session.ui.event_sink();
         let mut runner = Runner::start(&session.ctx, options, sink)?;
         let id = runner.agent().clone();

@@ -38,6 +38,7 @@ mod reject;
 mod release;
 mod report;
 mod restore;
+mod set_aside_edit;
 mod review_lease;
 mod reviewers;
 mod sent_back;
@@ -89,6 +90,7 @@ pub use reject::*;
 pub use release::*;
 pub use report::*;
 pub use restore::*;
+pub use set_aside_edit::*;
 pub use review_lease::*;
 pub use sent_back::*;
 pub use sprint::*;
@@ -219,6 +221,8 @@ transitions! {
     PassDeadline "pass_deadline",
     ExtendLeases "extend_leases",
     AdoptEdit "adopt_edit",
+    SetAsideEdit "set_aside_edit",
+    RefuseEdit "refuse_edit",
     RestoreRevision "restore_revision",
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",

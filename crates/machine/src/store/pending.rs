@@ -1,0 +1,361 @@
+//! Edits of `state.yaml` by hand that were set aside: what a command other than a person's found is moved to `edits/pending`, the
+//! board goes on from what it was, and a person's next command applies or refuses it.
+//!
+//! 1  the bytes are written to `edits/pending/BASE-HASH.yaml` and synced: nothing that a person typed is lost;
+//! 2  one commit by liza (`set_aside_edit`) replaces the edited file by the next board, which names the edit and its hash, and
+//!    carries the notes that were typed, marked as such;
+//! 3  a person's command commits `adopt_edit` or `refuse_edit`, which take the edit off the board;
+//! 4  the file leaves `edits/pending`.
+//!
+//! Dying after 1 leaves the edited file in place: the next command does the same again, under the same name. Dying after 3 leaves
+//! a file that the board does not name: `liza doctor --fix` moves it away. A file there that liza did not set aside, or that was
+//! changed since, is never applied.
+
+use std::path::PathBuf;
+
+use crate::board::edit::edit_between;
+use crate::board::rules::{AdoptEdit, RefuseEdit, SetAsideEdit, TypedNote};
+use crate::board::state::PendingEdit;
+use crate::board::{Actor, AgentId, Board, Credentials, Needs, Stamp};
+use crate::host::crash;
+use crate::wire::flat::read_edited;
+use crate::wire::state::hash;
+
+use super::commit::Locked;
+use super::edits::{Judged, REFUSED, applied_words, held_words, judge};
+use super::error::{IoContext, StoreError};
+use super::files::{make_private_dir, names_in, read_whole, replace, sync_parent};
+use super::handle::Store;
+use super::read::{LARGEST_STATE, invalid};
+
+/// How the name of an edit begins that was applied.
+const APPLIED: &str = "applied-";
+
+/// An edit that was found in place of the board.
+pub(super) struct Found<'e> {
+    pub bytes: &'e [u8],
+    pub base: u64,
+    pub notes: Vec<TypedNote>,
+    pub judged: &'e Judged,
+    pub at_work: Vec<AgentId>,
+}
+
+/// What a person said about an edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// Nothing: a command of a person in passing.
+    None,
+    Apply,
+    Refuse,
+}
+
+/// What became of an edit that waited.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Settled {
+    pub file: String,
+    pub applied: bool,
+    /// Line by line.
+    pub changes: Vec<String>,
+    /// Why it was not applied.
+    pub why: Option<String>,
+    pub kept: PathBuf,
+}
+
+impl Store {
+    fn pending_file(&self, name: &str) -> PathBuf {
+        self.layout().pending_edits().join(name)
+    }
+
+    /// Files below `edits/pending` that the board does not name.
+    pub fn stray_edits(&self, board: &Board) -> Vec<PathBuf> {
+        let dir = self.layout().pending_edits();
+        let is_known = |name: &String| board.rest.pending_edits.iter().any(|edit| edit.file == *name);
+        let names = names_in(&dir).unwrap_or_default();
+        names.into_iter().filter(|name| !is_known(name)).map(|name| dir.join(name)).collect()
+    }
+
+    /// Moves what the board does not name out of `edits/pending`.
+    pub fn move_stray_edits(&self, board: &Board) -> Result<usize, StoreError> {
+        let strays = self.stray_edits(board);
+        for stray in &strays {
+            let name = stray.file_name().unwrap_or_default().to_string_lossy();
+            self.leave_pending(&name, "stray-");
+        }
+        Ok(strays.len())
+    }
+
+    /// Steps 1 and 2.
+    pub(super) fn set_edit_aside(
+        &self,
+        locked: &mut Locked,
+        found: Found<'_>,
+        who: &Credentials,
+        now: &Stamp,
+    ) -> Result<(), StoreError> {
+        let whole = hash(found.bytes);
+        let file = format!("{}-{}.yaml", found.base, whole.get(..12).unwrap_or(&whole));
+        make_private_dir(&self.layout().edits())?;
+        let dir = self.layout().pending_edits();
+        make_private_dir(&dir)?;
+        super::files::check_private(&dir)?;
+        replace(&self.pending_file(&file), found.bytes)?;
+        crash::point("edit.kept");
+        let found_by = locked.decoded.board.identify(who).map_or_else(|_| "unknown".to_owned(), |by| by.id().to_string());
+        let verb = SetAsideEdit {
+            file: file.clone(),
+            hash: whole,
+            base: found.base,
+            found_by,
+            at_work: found.at_work,
+            notes: found.notes,
+        };
+        // A full board has room for the record of it, if not for what was typed.
+        match self.change_locked(locked, &Actor::Liza, verb.clone().into(), now) {
+            Err(StoreError::Refused(_)) if !verb.notes.is_empty() => {
+                let bare = SetAsideEdit { notes: Vec::new(), ..verb };
+                self.change_locked(locked, &Actor::Liza, bare.into(), now)?;
+            }
+            other => other?,
+        }
+        crash::point("edit.set-aside");
+        let next = match found.judged {
+            Judged::Adoptable(_) => "applies or refuses it",
+            Judged::Refused(_) => "refuses it, because it changes what only liza may change or cannot be read",
+        };
+        locked.warnings.push(format!(
+            "state.yaml was edited by hand; the edit is set aside as {} and is not on the board: a person's next command {next} (`liza edits list` shows it)",
+            self.pending_file(&file).display()
+        ));
+        Ok(())
+    }
+
+    /// Whether this caller's commands apply and refuse edits: a person's do, and what a person started goes on without.
+    pub(super) fn settles_edits(&self, board: &Board, who: &Credentials) -> bool {
+        !self.is_supervising() && board.identify(who).is_ok_and(|actor| actor.is_human())
+    }
+
+    /// Steps 3 and 4, for every edit that waits.
+    pub(super) fn settle_pending(&self, locked: &mut Locked, now: &Stamp) -> Result<(), StoreError> {
+        for edit in locked.decoded.board.rest.pending_edits.clone() {
+            let settled = self.settle_one(locked, &edit, Word::None, now)?;
+            locked.warnings.push(settled.words());
+        }
+        Ok(())
+    }
+
+    /// Applies or refuses one edit that waits, as a person said.
+    pub fn settle_edit(
+        &self,
+        file: &str,
+        word: Word,
+        who: &Credentials,
+        now: &Stamp,
+    ) -> Result<Settled, StoreError> {
+        let mut locked = self.lock_without_settling(who, now)?;
+        if !self.settles_edits(&locked.decoded.board, who) {
+            return Err(crate::board::Refusal::new(
+                crate::board::Code::HumanOnly,
+                "only a person may apply or refuse an edit".to_owned(),
+            )
+            .into());
+        }
+        let edit = locked.decoded.board.rest.pending_edits.iter().find(|edit| edit.file == file).cloned();
+        match edit {
+            Some(edit) => self.settle_one(&mut locked, &edit, word, now),
+            None => self.apply_refused(&mut locked, file, word, now),
+        }
+    }
+
+    fn settle_one(
+        &self,
+        locked: &mut Locked,
+        edit: &PendingEdit,
+        word: Word,
+        now: &Stamp,
+    ) -> Result<Settled, StoreError> {
+        let file = edit.file.clone();
+        let judged = self.judge_pending(locked, edit, now)?;
+        let (wanted, why) = match judged {
+            Judged::Refused(why) => (None, Some(why)),
+            Judged::Adoptable(wanted) => {
+                let changes = wanted.changes(&locked.decoded.board);
+                let held = word == Word::None && wanted.is_more_than_notes() && !edit.at_work.is_empty();
+                let why = match word {
+                    Word::Refuse => Some("a person refused it".to_owned()),
+                    _ if held => Some(held_words(&changes, &edit.at_work)),
+                    _ => None,
+                };
+                (Some((wanted, changes)), why)
+            }
+        };
+        if why.is_none()
+            && let Some((wanted, changes)) = wanted.clone()
+        {
+            match self.change_locked(locked, &Actor::Human, wanted.into(), now) {
+                Ok(()) => {
+                    crash::point("edit.applied");
+                    let kept = self.leave_pending(&file, APPLIED);
+                    return Ok(Settled { file, applied: true, changes, why: None, kept });
+                }
+                Err(StoreError::Refused(refusal)) => {
+                    return self.refuse_pending(locked, &file, changes, refusal.message.clone(), now);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let changes = wanted.map(|(_, changes)| changes).unwrap_or_default();
+        self.refuse_pending(locked, &file, changes, why.unwrap_or_default(), now)
+    }
+
+    fn refuse_pending(
+        &self,
+        locked: &mut Locked,
+        file: &str,
+        changes: Vec<String>,
+        why: String,
+        now: &Stamp,
+    ) -> Result<Settled, StoreError> {
+        let verb = RefuseEdit { file: file.to_owned(), why: why.clone() };
+        self.change_locked(locked, &Actor::Human, verb.into(), now)?;
+        crash::point("edit.refused");
+        let kept = self.leave_pending(file, REFUSED);
+        Ok(Settled { file: file.to_owned(), applied: false, changes, why: Some(why), kept })
+    }
+
+    /// What would become of an edit that waits.
+    fn judge_pending(
+        &self,
+        locked: &mut Locked,
+        edit: &PendingEdit,
+        now: &Stamp,
+    ) -> Result<Judged, StoreError> {
+        let path = self.pending_file(&edit.file);
+        if edit.file.contains('/') {
+            return Ok(Judged::Refused("its name is not one that liza gave it".to_owned()));
+        }
+        let bytes = match read_whole(&path, LARGEST_STATE) {
+            Ok((bytes, _)) => bytes,
+            Err(error) => return Ok(Judged::Refused(format!("{} cannot be read: {error}", path.display()))),
+        };
+        if hash(&bytes) != edit.hash {
+            return Ok(Judged::Refused(format!("{} was changed after liza set it aside", path.display())));
+        }
+        locked.decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        self.judge_bytes(&bytes, &locked.decoded, Some(edit), now)
+    }
+
+    /// The same of a file that is kept and was refused: what it changes of the board it was made from.
+    fn judge_bytes(
+        &self,
+        bytes: &[u8],
+        good: &crate::wire::state::Decoded,
+        edit: Option<&PendingEdit>,
+        now: &Stamp,
+    ) -> Result<Judged, StoreError> {
+        let edited = match read_edited(bytes, now) {
+            Ok(edited) => edited,
+            Err(error) => return Ok(Judged::Refused(format!("it cannot be read ({error})"))),
+        };
+        let base = match edit {
+            Some(edit) if edit.base != good.board.revision => {
+                let rebuilt = self.rebuild_from(Some(edit.base), |image| self.is_on_record(image));
+                let Ok(mut base) = rebuilt else {
+                    let why = format!("revision {}, from which it was made, is no longer kept", edit.base);
+                    return Ok(Judged::Refused(why));
+                };
+                base.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+                base.into_board()
+            }
+            Some(_) => good.board.clone(),
+            None => self.base_of(&edited, good),
+        };
+        let compared = edit_between(&base, &edited);
+        let file = edit.map(|edit| edit.file.as_str());
+        Ok(judge(compared.edit, &compared.beyond, &base, &good.board, file, now))
+    }
+
+    /// A person wants an edit after all that was refused in passing.
+    fn apply_refused(
+        &self,
+        locked: &mut Locked,
+        file: &str,
+        word: Word,
+        now: &Stamp,
+    ) -> Result<Settled, StoreError> {
+        let kept = self.layout().edits().join(format!("{REFUSED}{file}"));
+        let unknown = || {
+            let text = format!("no edit `{file}` waits for a person or was refused");
+            StoreError::from(
+                crate::board::Refusal::new(crate::board::Code::EditRefused, text)
+                    .hint("`liza edits list` shows them"),
+            )
+        };
+        if file.contains('/') || word != Word::Apply {
+            return Err(unknown());
+        }
+        let (bytes, _) = read_whole(&kept, LARGEST_STATE).map_err(|_| unknown())?;
+        locked.decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        let wanted: AdoptEdit = match self.judge_bytes(&bytes, &locked.decoded, None, now)? {
+            Judged::Adoptable(wanted) => wanted,
+            Judged::Refused(why) => {
+                return Ok(Settled { file: file.to_owned(), applied: false, changes: Vec::new(), why: Some(why), kept });
+            }
+        };
+        let changes = wanted.changes(&locked.decoded.board);
+        self.change_locked(locked, &Actor::Human, wanted.into(), now)?;
+        let to = self.layout().edits().join(format!("{APPLIED}{file}"));
+        std::fs::rename(&kept, &to).doing("rename", &kept)?;
+        Ok(Settled { file: file.to_owned(), applied: true, changes, why: None, kept: to })
+    }
+
+    /// Step 4. The board says already what became of it: a file that cannot be moved is found by `doctor`.
+    fn leave_pending(&self, file: &str, start: &str) -> PathBuf {
+        let from = self.pending_file(file);
+        let to = self.layout().edits().join(format!("{start}{file}"));
+        match std::fs::rename(&from, &to) {
+            Ok(()) => {
+                let _ = sync_parent(&to);
+                to
+            }
+            Err(_) => from,
+        }
+    }
+
+    /// An edit that waits or was refused: its bytes, and what would become of it if a person said so.
+    pub fn look_at_edit(&self, board: &Board, file: &str, now: &Stamp) -> Result<(Vec<u8>, Judged), StoreError> {
+        let edit = board.rest.pending_edits.iter().find(|edit| edit.file == file);
+        let path = match edit {
+            Some(edit) => self.pending_file(&edit.file),
+            None => self.layout().edits().join(format!("{REFUSED}{file}")),
+        };
+        let (bytes, _) = read_whole(&path, LARGEST_STATE).doing("read", &path)?;
+        let mut good = self.last_good(self.published_revision())?;
+        good.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        let judged = match edit {
+            Some(edit) if hash(&bytes) != edit.hash => {
+                Judged::Refused(format!("{} was changed after liza set it aside", path.display()))
+            }
+            edit => self.judge_bytes(&bytes, &good, edit, now)?,
+        };
+        Ok((bytes, judged))
+    }
+}
+
+impl Settled {
+    /// For the person whose command did it.
+    pub fn words(&self) -> String {
+        match &self.why {
+            None => applied_words(&self.kept, &self.changes),
+            Some(why) => {
+                let mut text = format!(
+                    "an edit of state.yaml by hand was not applied: {why} (kept as {})",
+                    self.kept.display()
+                );
+                if !self.changes.is_empty() {
+                    text.push_str(&format!("\nto apply it after all: liza edits apply {}", self.file));
+                }
+                text
+            }
+        }
+    }
+}
