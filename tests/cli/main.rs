@@ -41,6 +41,7 @@ mod metrics;
 mod only_copies;
 mod other_versions;
 mod overseer_settings;
+mod pending_edits;
 mod places;
 mod plan_check;
 mod prompts;

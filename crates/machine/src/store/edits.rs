@@ -156,7 +156,9 @@ impl Store {
                 return Err(error);
             }
         };
-        self.read_again(locked, text)
+        self.read_again(locked, text)?;
+        // From here on this is the board that the log has to lead to.
+        locked.log.settle(self, &locked.decoded.board, locked.lock.mark()).map(|_| ())
     }
 
     /// What stands in place of the board now is this text, written by liza.
