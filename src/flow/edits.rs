@@ -58,10 +58,11 @@ pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
     ctx.acts_for_somebody()?;
     let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now())?;
     match (&settled.why, word) {
-        (Some(why), Word::Apply) => {
-            Err(Failure::new(Code::EditRefused, format!("the edit cannot be applied: {why}"))
-                .hint(format!("it is kept as {}; make the change with liza's commands", settled.kept.display())))
-        }
+        (Some(why), Word::Apply) => Err(Failure::new(
+            Code::EditRefused,
+            format!("the edit cannot be applied: {why}"),
+        )
+        .hint(format!("it is kept as {}; make the change with liza's commands", settled.kept.display()))),
         _ => Ok(settled),
     }
 }

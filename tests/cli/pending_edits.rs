@@ -45,8 +45,7 @@ fn set_aside(scene: &Scene) -> String {
     let before = pending(&scene.world);
     let ran = scene.world.liza(&scene.coder, &["task", "renew", "held"]).ok();
     assert!(ran.stderr.contains("set aside"), "{}", ran.stderr);
-    let new: Vec<String> =
-        pending(&scene.world).into_iter().filter(|name| !before.contains(name)).collect();
+    let new: Vec<String> = pending(&scene.world).into_iter().filter(|name| !before.contains(name)).collect();
     assert_eq!(new.len(), 1, "{new:?} beside {before:?}");
     assert_eq!(scene.world.read(&format!(".liza/edits/pending/{}", new[0])), edited, "as it was found");
     assert!(!scene.world.path(".liza/PAUSE").exists());
@@ -93,8 +92,7 @@ fn agents_go_on_and_a_persons_command_applies() {
 fn resume_watch_and_doctor_settle_edits() {
     let scene = scene();
     let world = &scene.world;
-    for (command, limit) in
-        [(["resume"].as_slice(), 6), (&["watch", "--once"], 7), (&["doctor", "--fix"], 8)]
+    for (command, limit) in [(["resume"].as_slice(), 6), (&["watch", "--once"], 7), (&["doctor", "--fix"], 8)]
     {
         let text = world.state();
         let at = text.find("max_review_cycles: ").unwrap();
@@ -135,14 +133,20 @@ fn typed_note_wakes_the_planner_and_is_no_answer() {
     assert!(wake(&scene).is_null());
     world.edit_state("human_notes: []", "human_notes:\n  - use argparse");
     set_aside(&scene);
-    assert_eq!((&wake(&scene)["trigger"], &wake(&scene)["about"]), (&json!("typed_note"), &json!(["note-1"])));
+    assert_eq!(
+        (&wake(&scene)["trigger"], &wake(&scene)["about"]),
+        (&json!("typed_note"), &json!(["note-1"]))
+    );
     let inbox = world.liza(&scene.planner, &["inbox"]).ok().stdout;
     assert!(inbox.contains("typed into state.yaml") && inbox.contains("use argparse"), "{inbox}");
     world.liza(&scene.planner, &["inbox", "--done", "note-1"]).ok();
     assert!(wake(&scene).is_null());
     // The word of a person makes an answer of it, even after the planner has dealt with it.
     world.human(&["task", "add", "--id", "other", "--title", "another"]).ok();
-    assert_eq!((&wake(&scene)["trigger"], &wake(&scene)["about"]), (&json!("answered_note"), &json!(["note-1"])));
+    assert_eq!(
+        (&wake(&scene)["trigger"], &wake(&scene)["about"]),
+        (&json!("answered_note"), &json!(["note-1"]))
+    );
     let notes = world.json(&HUMAN, &["inbox"]).ok().data()["human_notes"].clone();
     assert_eq!((notes.as_array().unwrap().len(), &notes[0]["typed"]), (1, &Value::Null), "{notes}");
     world.sound();
@@ -207,7 +211,14 @@ fn several_edits_are_settled_in_their_order() {
     set_aside(&scene);
     assert_eq!(pending(world).len(), 3);
     let ran = world.human(&["note", "x"]).ok();
-    says(&ran, &["max_review_cycles: 5 -> 6", "another title", "config.max_review_cycles was changed on the board since"]);
+    says(
+        &ran,
+        &[
+            "max_review_cycles: 5 -> 6",
+            "another title",
+            "config.max_review_cycles was changed on the board since",
+        ],
+    );
     assert!(world.state().contains("max_review_cycles: 6\n"));
     assert_eq!(world.show("idle")["title"], "another title");
     assert!(pending(world).is_empty());
@@ -244,7 +255,8 @@ fn pending_file_that_was_changed_or_planted_is_not_applied() {
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     let edit = set_aside(&scene);
     let path = world.path(&format!(".liza/edits/pending/{edit}"));
-    let swapped = std::fs::read_to_string(&path).unwrap().replace("max_review_cycles: 6", "max_review_cycles: 60");
+    let swapped =
+        std::fs::read_to_string(&path).unwrap().replace("max_review_cycles: 6", "max_review_cycles: 60");
     std::fs::write(&path, &swapped).unwrap();
     std::fs::write(world.path(".liza/edits/pending/1-planted.yaml"), &swapped).unwrap();
     let shown = world.human(&["edits", "show", &edit]).ok();
@@ -288,7 +300,8 @@ fn edited_board_makes_nobody_a_person() {
     let text = world.state();
     let at = text.find("agents:\n").unwrap();
     let end = at + text[at..].find("\nintents:").unwrap();
-    std::fs::write(world.path(".liza/state.yaml"), format!("{}agents: {{}}{}", &text[..at], &text[end..])).unwrap();
+    std::fs::write(world.path(".liza/state.yaml"), format!("{}agents: {{}}{}", &text[..at], &text[end..]))
+        .unwrap();
     let status = world.json(&HUMAN, &["agent", "list"]).ok().data();
     assert!(status.to_string().contains("coder-1"), "{status}");
     set_aside(&scene);

@@ -48,7 +48,9 @@ impl OnBoard for InboxArgs {
             let about = note.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
             let by = match &note.typed {
                 None => note.by.to_string(),
-                Some(edit) => format!("hand, typed into state.yaml and not confirmed (`liza edits show {edit}`)"),
+                Some(edit) => {
+                    format!("hand, typed into state.yaml and not confirmed (`liza edits show {edit}`)")
+                }
             };
             text.line(format!("{} by {by}{about}: {}", note.id, note.text));
         }

@@ -57,7 +57,9 @@ impl Desk<'_> {
                     let known = self.board.rest.messages.iter().find(wanted);
                     known.map_or_else(Block::none, letter)
                 }
-                Trigger::AnsweredNote | Trigger::TypedNote => self.find(&self.board.rest.human_notes, |note| &note.id == id, note),
+                Trigger::AnsweredNote | Trigger::TypedNote => {
+                    self.find(&self.board.rest.human_notes, |note| &note.id == id, note)
+                }
                 Trigger::ImmediateDiscovery => {
                     self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
                 }

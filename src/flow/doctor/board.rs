@@ -2,8 +2,8 @@
 
 use super::{Finding, Scene};
 use crate::board::edit::EDITABLE;
-use crate::flow::prelude::*;
 use crate::flow::edits::difference;
+use crate::flow::prelude::*;
 use crate::flow::verify;
 use crate::store::Snapshot;
 use crate::store::edits::Judged;
@@ -90,18 +90,26 @@ pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
     for edit in &board.rest.pending_edits {
         let what = format!("an edit of state.yaml waits for a person: {}", edit.file);
         let remedy = "a person's next command applies or refuses it";
-        let why = "what was typed into the file is not on the board; a command of an agent or a runner found it";
+        let why =
+            "what was typed into the file is not on the board; a command of an agent or a runner found it";
         found.push(Finding::new("edit.pending", what, why, remedy).mended_by(settle));
     }
     for stray in scene.ctx.store.stray_edits(board) {
         let what = format!("{} was not set aside by liza, or is settled", stray.display());
         let remedy = "it is moved out of edits/pending and never applied";
-        found.push(Finding::new("edit.stray", what, "only what liza itself found in state.yaml counts as an edit", remedy)
+        found.push(
+            Finding::new(
+                "edit.stray",
+                what,
+                "only what liza itself found in state.yaml counts as an edit",
+                remedy,
+            )
             .mended_by(|ctx| {
                 let board = ctx.store.read(&Needs::Nothing)?.board;
                 ctx.store.move_stray_edits(&board)?;
                 Ok(None)
-            }));
+            }),
+        );
     }
     Ok(found)
 }

@@ -52,12 +52,7 @@ pub fn rebase(
 }
 
 /// Limit by limit: one that the edit leaves alone stays as it is now.
-fn merge_config(
-    base: &Config,
-    wanted: &Config,
-    now: &Config,
-    conflicts: &mut Vec<String>,
-) -> Option<Config> {
+fn merge_config(base: &Config, wanted: &Config, now: &Config, conflicts: &mut Vec<String>) -> Option<Config> {
     let (base, wanted, mut merged) = (fields(base), fields(wanted), fields(now));
     for (key, value) in &wanted {
         if base.get(key) == Some(value) || merged.get(key) == Some(value) {
@@ -131,7 +126,9 @@ impl AdoptEdit {
             ("goal.spec_ref", &self.goal_spec_ref, &goal.spec_ref),
         ];
         for (place, wanted, now) in texts {
-            lines.extend(wanted.as_ref().map(|wanted| format!("{place}: {} -> {}", brief(now), brief(wanted))));
+            lines.extend(
+                wanted.as_ref().map(|wanted| format!("{place}: {} -> {}", brief(now), brief(wanted))),
+            );
         }
         if let Some(config) = &self.config {
             let (wanted, now) = (fields(config), fields(board.config()));
@@ -238,11 +235,15 @@ mod tests {
     #[test]
     fn limits_the_edit_left_alone_stay() {
         let raised = |board: &mut Board| board.rest.config.max_review_cycles = 50;
-        let (edit, after) = rebased(raised, |bench| bench.board.rest.config.max_parallel = 9).expect("an edit");
+        let (edit, after) =
+            rebased(raised, |bench| bench.board.rest.config.max_parallel = 9).expect("an edit");
         assert_eq!((after.config().max_review_cycles, after.config().max_parallel), (50, 9));
         assert!(edit.is_more_than_notes());
         let both = rebased(raised, |bench| bench.board.rest.config.max_review_cycles = 7);
-        assert_eq!(both.expect_err("a conflict"), ["config.max_review_cycles was changed on the board since"]);
+        assert_eq!(
+            both.expect_err("a conflict"),
+            ["config.max_review_cycles was changed on the board since"]
+        );
         let (same, _) = rebased(raised, |bench| bench.board.rest.config.max_review_cycles = 50).expect("one");
         assert!(!same.is_more_than_notes(), "it is so already");
     }

@@ -118,8 +118,8 @@ impl Store {
         let mut tries = 0;
         loop {
             match self.commit_once(&proposal, now) {
-                // An editor saved the file in between; now it is there to be dealt with.
-                Err(StoreError::Changed { lock: false }) if tries < 3 => tries += 1,
+                // A person saved the file in between, and no agent is stopped by that.
+                Err(StoreError::Changed { again: true }) if tries < 3 => tries += 1,
                 other => return other,
             }
         }
@@ -145,6 +145,8 @@ impl Store {
                 self.record_breach(&mut locked, &actor, proposal, &refusal, switches, now);
                 Err(StoreError::Refused(refusal))
             }
+            // The person is there to look at it.
+            Err(StoreError::Changed { .. }) if actor.is_human() => Err(StoreError::Changed { again: false }),
             Err(error) => Err(error),
         }
     }
@@ -370,11 +372,11 @@ impl Store {
 
     fn check_unchanged(&self, locked: &Locked, state: &Path) -> Result<(), StoreError> {
         if !locked.lock.still_counts() {
-            return Err(StoreError::Changed { lock: true });
+            return Err(StoreError::Changed { again: false });
         }
         match FileIdentity::at(state).doing("look at", state)? == locked.identity {
             true => Ok(()),
-            false => Err(StoreError::Changed { lock: false }),
+            false => Err(StoreError::Changed { again: true }),
         }
     }
 

@@ -27,7 +27,7 @@ use super::read::{LARGEST_STATE, invalid};
 /// that a person has seen.
 const KEPT: &str = "state-";
 pub(super) const REFUSED: &str = "refused-";
-const SEEN: &str = "seen-";
+pub(super) const SEEN: &str = "seen-";
 
 fn rename_start(path: &Path, from: &str, to: &str) -> Result<PathBuf, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -173,8 +173,7 @@ impl Store {
     /// The board that an edited file is compared with, as the journal has it. The mark may be behind after a power cut; then it
     /// is the newest board the log knows.
     pub(super) fn last_good(&self, mark: u64) -> Result<Decoded, StoreError> {
-        self.rebuild_from(Some(mark), |image| self.is_on_record(image))
-            .or_else(|_| self.rebuild_published())
+        self.rebuild_from(Some(mark), |image| self.is_on_record(image)).or_else(|_| self.rebuild_published())
     }
 
     /// Reads an edited file, and judges it by the board that it was made from: agents go on while a person types.
@@ -200,8 +199,7 @@ impl Store {
     /// made again; otherwise the present one.
     pub(super) fn base_of(&self, edited: &Board, good: &Decoded) -> Board {
         if edited.revision < good.board.revision
-            && let Ok(mut base) =
-                self.rebuild_from(Some(edited.revision), |image| self.is_on_record(image))
+            && let Ok(mut base) = self.rebuild_from(Some(edited.revision), |image| self.is_on_record(image))
             && base.board.journal == edited.journal
             && base.load(&Needs::Everything).is_ok()
         {
@@ -220,7 +218,10 @@ impl Store {
             Judged::Adoptable(wanted)
                 if wanted.is_more_than_notes() && !agents_at_work(&edit.good.board, now).is_empty() =>
             {
-                Judged::Refused(held_words(&wanted.changes(&edit.good.board), &agents_at_work(&edit.good.board, now)))
+                Judged::Refused(held_words(
+                    &wanted.changes(&edit.good.board),
+                    &agents_at_work(&edit.good.board, now),
+                ))
             }
             judged => judged,
         })

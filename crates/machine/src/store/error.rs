@@ -23,7 +23,7 @@ pub enum StoreError {
     Invalid { message: String, hint: String },
     /// Another program wrote the board, or replaced its lock, while this command ran; nothing was changed.
     #[error("state.yaml or its lock was changed by another program while this command ran")]
-    Changed { lock: bool },
+    Changed { again: bool },
     /// Written by another version: this one reads it and never writes it.
     #[error("{message}")]
     OtherVersion { newer: bool, message: String, hint: String },

@@ -1,7 +1,7 @@
 //! Edits of `state.yaml` by hand that were set aside: what a command other than a person's found is moved to `edits/pending`, the
 //! board goes on from what it was, and a person's next command applies or refuses it.
 //!
-//! 1  the bytes are written to `edits/pending/BASE-HASH.yaml` and synced: nothing that a person typed is lost;
+//! 1  the bytes are written to `edits/pending/edit-BASE.yaml` and synced: nothing that a person typed is lost;
 //! 2  one commit by liza (`set_aside_edit`) replaces the edited file by the next board, which names the edit and its hash, and
 //!    carries the notes that were typed, marked as such;
 //! 3  a person's command commits `adopt_edit` or `refuse_edit`, which take the edit off the board;
@@ -22,7 +22,7 @@ use crate::wire::flat::read_edited;
 use crate::wire::state::hash;
 
 use super::commit::Locked;
-use super::edits::{Judged, REFUSED, applied_words, held_words, judge};
+use super::edits::{Judged, REFUSED, SEEN, applied_words, held_words, judge};
 use super::error::{IoContext, StoreError};
 use super::files::{make_private_dir, names_in, read_whole, replace, sync_parent};
 use super::handle::Store;
@@ -30,6 +30,8 @@ use super::read::{LARGEST_STATE, invalid};
 
 /// How the name of an edit begins that was applied.
 const APPLIED: &str = "applied-";
+/// And of a file that lay among those that wait, and was not one of them.
+const STRAY: &str = "stray-";
 
 /// An edit that was found in place of the board.
 pub(super) struct Found<'e> {
@@ -79,9 +81,27 @@ impl Store {
         let strays = self.stray_edits(board);
         for stray in &strays {
             let name = stray.file_name().unwrap_or_default().to_string_lossy();
-            self.leave_pending(&name, "stray-");
+            self.leave_pending(&name, STRAY);
         }
         Ok(strays.len())
+    }
+
+    /// The name of an edit: of the revision that it was made from, and the same again for the same bytes.
+    fn pending_name(&self, found: &Found<'_>, whole: &str) -> String {
+        let edits = self.layout().edits();
+        let names = (1..100).map(|number| match number {
+            1 => format!("edit-{}.yaml", found.base),
+            _ => format!("edit-{}-{number}.yaml", found.base),
+        });
+        let is_free = |name: &String| {
+            let is_other = read_whole(&self.pending_file(name), LARGEST_STATE).map_or_else(
+                |error| error.kind() != std::io::ErrorKind::NotFound,
+                |(bytes, _)| bytes != found.bytes,
+            );
+            let settled = [REFUSED, SEEN, APPLIED, STRAY].iter();
+            !is_other && !settled.into_iter().any(|start| edits.join(format!("{start}{name}")).exists())
+        };
+        names.into_iter().find(is_free).unwrap_or_else(|| format!("edit-{whole}.yaml"))
     }
 
     /// Steps 1 and 2.
@@ -93,14 +113,18 @@ impl Store {
         now: &Stamp,
     ) -> Result<(), StoreError> {
         let whole = hash(found.bytes);
-        let file = format!("{}-{}.yaml", found.base, whole.get(..12).unwrap_or(&whole));
         make_private_dir(&self.layout().edits())?;
         let dir = self.layout().pending_edits();
         make_private_dir(&dir)?;
         super::files::check_private(&dir)?;
+        let file = self.pending_name(&found, &whole);
         replace(&self.pending_file(&file), found.bytes)?;
         crash::point("edit.kept");
-        let found_by = locked.decoded.board.identify(who).map_or_else(|_| "unknown".to_owned(), |by| by.id().to_string());
+        let found_by = locked
+            .decoded
+            .board
+            .identify(who)
+            .map_or_else(|_| "unknown".to_owned(), |by| by.id().to_string());
         let verb = SetAsideEdit {
             file: file.clone(),
             hash: whole,
@@ -120,7 +144,9 @@ impl Store {
         crash::point("edit.set-aside");
         let next = match found.judged {
             Judged::Adoptable(_) => "applies or refuses it",
-            Judged::Refused(_) => "refuses it, because it changes what only liza may change or cannot be read",
+            Judged::Refused(_) => {
+                "refuses it, because it changes what only liza may change or cannot be read"
+            }
         };
         locked.warnings.push(format!(
             "state.yaml was edited by hand; the edit is set aside as {} and is not on the board: a person's next command {next} (`liza edits list` shows it)",
@@ -298,7 +324,13 @@ impl Store {
         let wanted: AdoptEdit = match self.judge_bytes(&bytes, &locked.decoded, None, now)? {
             Judged::Adoptable(wanted) => wanted,
             Judged::Refused(why) => {
-                return Ok(Settled { file: file.to_owned(), applied: false, changes: Vec::new(), why: Some(why), kept });
+                return Ok(Settled {
+                    file: file.to_owned(),
+                    applied: false,
+                    changes: Vec::new(),
+                    why: Some(why),
+                    kept,
+                });
             }
         };
         let changes = wanted.changes(&locked.decoded.board);
@@ -322,7 +354,12 @@ impl Store {
     }
 
     /// An edit that waits or was refused: its bytes, and what would become of it if a person said so.
-    pub fn look_at_edit(&self, board: &Board, file: &str, now: &Stamp) -> Result<(Vec<u8>, Judged), StoreError> {
+    pub fn look_at_edit(
+        &self,
+        board: &Board,
+        file: &str,
+        now: &Stamp,
+    ) -> Result<(Vec<u8>, Judged), StoreError> {
         let edit = board.rest.pending_edits.iter().find(|edit| edit.file == file);
         let path = match edit {
             Some(edit) => self.pending_file(&edit.file),

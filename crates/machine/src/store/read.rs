@@ -160,7 +160,9 @@ impl Store {
         let mut tries = 0;
         loop {
             match self.load_state()? {
-                (Found::Bad { why: StateError::Truncated | StateError::Malformed { .. }, .. }, _) if tries < 3 => {
+                (Found::Bad { why: StateError::Truncated | StateError::Malformed { .. }, .. }, _)
+                    if tries < 3 =>
+                {
                     tries += 1;
                     std::thread::sleep(SAVING);
                 }

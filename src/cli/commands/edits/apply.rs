@@ -7,10 +7,11 @@ use crate::store::pending::Word;
 /// An edit made while agents were at work is applied only by this command, unless it adds notes alone: each of them can write the
 /// file as a person can. What only liza may change is never applied.
 ///
-/// Example: liza edits apply 7-0d4a2b9c1e3f.yaml
+/// Example: liza edits apply edit-6.yaml
 #[derive(Args)]
 pub struct ApplyArgs {
     /// As `liza edits list` names it
+    #[arg(value_name = "EDIT")]
     pub edit: String,
 }
 

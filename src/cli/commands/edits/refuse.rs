@@ -6,10 +6,11 @@ use crate::store::pending::Word;
 ///
 /// The file is kept below .liza/edits; notes that were typed in it leave the board.
 ///
-/// Example: liza edits refuse 7-0d4a2b9c1e3f.yaml
+/// Example: liza edits refuse edit-6.yaml
 #[derive(Args)]
 pub struct RefuseArgs {
     /// As `liza edits list` names it
+    #[arg(value_name = "EDIT")]
     pub edit: String,
 }
 

@@ -3,10 +3,11 @@ use crate::flow::edits;
 
 /// Show what an edit of state.yaml by hand would change
 ///
-/// Example: liza edits show 7-0d4a2b9c1e3f.yaml
+/// Example: liza edits show edit-6.yaml
 #[derive(Args)]
 pub struct ShowArgs {
     /// As `liza edits list` names it
+    #[arg(value_name = "EDIT")]
     pub edit: String,
 }
 
