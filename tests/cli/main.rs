@@ -67,6 +67,7 @@ mod tasks;
 mod team;
 mod test_engineer;
 mod tour;
+mod trust;
 mod uninstall;
 mod verify;
 mod watch;

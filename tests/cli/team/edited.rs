@@ -73,3 +73,41 @@ esac"#,
     let _ = runner.wait();
     world.sound();
 }
+
+/// Whoever can compute a checksum can write a board that looks like liza's. Its agents are still known by their runners.
+#[test]
+fn forged_board_without_its_agent_makes_nobody_a_person() {
+    let world = scripted(
+        r#"touch $OUT/up; until [ -e $OUT/forged ]; do sleep 0.05; done
+cp "$PROJECT_ROOT/.liza/state.yaml" $OUT/before
+for words in "agent register --role code_reviewer --id evil" "resume" "gate accept" "edits list"; do
+  env -i PATH="$PATH" HOME="$HOME" liza $words > "$OUT/$(echo $words | tr ' ' -)" 2>&1; echo "exit $?" >> "$OUT/$(echo $words | tr ' ' -)"
+done
+cp $OUT/good "$PROJECT_ROOT/.liza/state.yaml"; touch $OUT/done"#,
+    );
+    add(&world, "t1");
+    let mut runner = start(&world, &["agent", "run", "--role", "coder", "--once"]);
+    until("the agent works", || out_exists(&world, "up"));
+    // Held, so that no heartbeat comes in between.
+    signal(runner.id(), "-STOP");
+    let good = world.state();
+    let mut decoded = liza::wire::state::Decoded::new(good.clone().into_bytes()).expect("a board");
+    decoded.board.rest.agents.clear();
+    let content = decoded.content().expect("content");
+    let forged = content.under(decoded.board.revision, &decoded.board.journal).expect("a board").text();
+    assert!(
+        !forged.contains("token_hash")
+            && liza::wire::state::Decoded::new(forged.clone().into_bytes()).is_ok()
+    );
+    std::fs::write(world.home().join("out/good"), &good).expect("written");
+    std::fs::write(world.path(".liza/state.yaml"), &forged).expect("written");
+    std::fs::write(world.home().join("out/forged"), "").expect("written");
+    until("the agent has tried", || out_exists(&world, "done"));
+    signal(runner.id(), "-CONT");
+    runner.wait().expect("it ends");
+    assert_eq!(out(&world, "before"), forged);
+    for name in ["agent-register---role-code_reviewer---id-evil", "resume", "gate-accept"] {
+        assert!(out(&world, name).ends_with("exit 1\n"), "{name}: {}", out(&world, name));
+    }
+    assert!(!world.state().contains("evil"));
+}
