@@ -600,3 +600,26 @@ fn the_coverage_table_tells_the_truth() {
         }
     }
 }
+
+/// Every promise of specs/trust.md names tests that exist.
+#[test]
+fn rows_of_trust_name_their_tests() {
+    let page = read(&root().join("specs/trust.md"));
+    let table =
+        page.split("<!-- rows:begin -->").nth(1).and_then(|rest| rest.split("<!-- rows:end -->").next());
+    let mut all = String::new();
+    for path in all_sources().into_iter().chain(sources(&root().join("tests"))) {
+        all.push_str(&read(&path));
+    }
+    let rows: Vec<&str> =
+        table.unwrap_or_default().lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() >= 26, "{} rows", rows.len());
+    for row in rows {
+        let tests = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let named: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "no test in: {row}");
+        for name in named {
+            assert!(all.contains(&format!("fn {name}(")), "{name} is no test, in: {row}");
+        }
+    }
+}
