@@ -24,10 +24,16 @@ impl Context {
             Err(_) => false,
         };
         if waits && self.is_human() {
-            let said = self.store.settle_edits(&self.credentials, &host::now())?;
-            said.into_iter().for_each(|warning| self.narrate(warning));
+            let settled = self.store.settle_edits(&self.credentials, &host::now());
+            self.say_of_edits(settled)?;
         }
         Ok(())
+    }
+
+    /// Says what became of edits by hand, whatever became of the command that dealt with them.
+    pub(super) fn say_of_edits<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.store.untold().into_iter().for_each(|text| self.narrate(text));
+        outcome
     }
 }
 
@@ -56,7 +62,8 @@ pub fn look(ctx: &Context, board: &Board, file: &str) -> Result<Looked> {
 /// Does with an edit what a person said.
 pub fn settle(ctx: &Context, file: &str, word: Word) -> Result<Settled> {
     ctx.acts_for_somebody()?;
-    let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now())?;
+    let settled = ctx.store.settle_edit(file, word, &ctx.credentials, &host::now());
+    let settled = ctx.say_of_edits(settled)?;
     match (&settled.why, word) {
         (Some(why), Word::Apply) => Err(Failure::new(
             Code::EditRefused,

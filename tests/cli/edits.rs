@@ -196,7 +196,8 @@ fn what_only_liza_may_change_is_refused_kept_and_undone() {
 fn a_command_that_is_refused_still_deals_with_the_edit() {
     let (world, _) = board();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
-    world.human(&["task", "finalize", "idle"]).exits(1);
+    let ran = world.human(&["task", "finalize", "idle"]).exits(1);
+    assert!(ran.stderr.contains("config.max_review_cycles: 5 -> 6"), "never in silence: {}", ran.stderr);
     assert!(world.human(&["status"]).ok().stderr.is_empty(), "adopted or restored, no longer pending");
     assert!(world.state().contains("max_review_cycles: 6"));
     world.sound();

@@ -293,6 +293,42 @@ fn show_apply_and_refuse_by_name() {
 }
 
 #[test]
+fn refused_command_says_what_became_of_edits() {
+    let scene = scene();
+    let world = &scene.world;
+    world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
+    set_aside(&scene);
+    let ran = world.human(&["task", "finalize", "held"]).exits(1);
+    says(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
+    // By a look that is refused before anything is done.
+    world.edit_state("max_review_cycles: 6", "max_review_cycles: 7");
+    set_aside(&scene);
+    let ran = world.human(&["review", "approve", "held", "--commit", "0123456789"]);
+    assert_ne!(ran.exit, 0);
+    let later = world.human(&["note", "x"]).ok();
+    let said = format!("{}{}", ran.stderr, later.stderr);
+    assert_eq!(said.matches("max_review_cycles: 6 -> 7").count(), 1, "{said}");
+}
+
+#[test]
+fn so_many_edits_wait_and_no_more() {
+    let scene = scene();
+    let world = &scene.world;
+    for number in 0..40 {
+        let note = format!("human_notes:\n  - typed {number}\n");
+        let text = world.state();
+        let text = text.replacen("human_notes: []\n", &note, 1).replacen("human_notes:\n", &note, 1);
+        std::fs::write(world.path(".liza/state.yaml"), text).unwrap();
+        world.liza(&scene.coder, &["task", "renew", "held"]).ok();
+    }
+    assert_eq!(pending(world).len(), 32);
+    world.human(&["note", "x"]).ok();
+    assert!(world.state().contains("typed 0\n") && world.state().contains("typed 39\n"));
+    assert!(pending(world).is_empty());
+    world.sound();
+}
+
+#[test]
 fn edited_board_makes_nobody_a_person() {
     let scene = scene();
     let world = &scene.world;

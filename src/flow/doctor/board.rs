@@ -79,7 +79,8 @@ fn unsettled_edit(scene: &Scene) -> Finding {
 }
 
 fn settle(ctx: &Context) -> Result<Option<String>> {
-    let said = ctx.store.settle_edits(&ctx.credentials, &host::now())?;
+    ctx.store.settle_edits(&ctx.credentials, &host::now())?;
+    let said = ctx.store.untold();
     Ok((!said.is_empty()).then(|| said.join("\n")))
 }
 

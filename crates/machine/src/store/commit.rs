@@ -212,9 +212,9 @@ impl Store {
         Ok(locked)
     }
 
-    /// Applies or refuses what was edited by hand, if a person calls; otherwise sets it aside. Returns what there is to say.
-    pub fn settle_edits(&self, who: &Credentials, now: &Stamp) -> Result<Vec<String>, StoreError> {
-        self.lock_and_read(who, now).map(|locked| locked.warnings)
+    /// Applies or refuses what was edited by hand, if a person calls; otherwise sets it aside.
+    pub fn settle_edits(&self, who: &Credentials, now: &Stamp) -> Result<(), StoreError> {
+        self.lock_and_read(who, now).map(|_| ())
     }
 
     /// The same, and edits that wait go on waiting.

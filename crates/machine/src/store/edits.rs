@@ -104,7 +104,7 @@ impl Store {
                 let kept = self.keep_edit(bytes, now)?;
                 locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
                 replace(&self.layout().state(), text.as_bytes())?;
-                locked.warnings.push(format!(
+                self.tell_later(format!(
                     "state.yaml was reformatted by hand; its layout is restored (a copy is kept as {})",
                     kept.display()
                 ));
@@ -124,7 +124,7 @@ impl Store {
                     }
                     other => other?,
                 }
-                locked.warnings.push(applied_words(&kept, &changes));
+                self.tell_later(applied_words(&kept, &changes));
             }
             judged => {
                 locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;

@@ -28,6 +28,8 @@ pub struct Store {
     last_read: LastRead,
     /// Whether this process supervises agents: then no commit of its own adopts an edit.
     supervises: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    /// What became of edits by hand, and was not said yet: it is said whatever becomes of the command.
+    untold: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
     /// Where copies are kept, for the board of a repository.
     pub(super) witness: Option<Witness>,
 }
@@ -47,6 +49,7 @@ impl Store {
             any_version: false,
             last_read: LastRead::default(),
             supervises: std::sync::Arc::default(),
+            untold: std::sync::Arc::default(),
             witness: None,
         }
     }
@@ -55,6 +58,15 @@ impl Store {
     /// process does in a person's name.
     pub fn supervise(&self) {
         self.supervises.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub(super) fn tell_later(&self, text: String) {
+        self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
+    }
+
+    /// What became of edits by hand since this was asked last.
+    pub fn untold(&self) -> Vec<String> {
+        std::mem::take(&mut *self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
     pub(super) fn is_supervising(&self) -> bool {

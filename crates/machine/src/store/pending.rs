@@ -14,7 +14,7 @@
 use std::path::PathBuf;
 
 use crate::board::edit::edit_between;
-use crate::board::rules::{AdoptEdit, RefuseEdit, SetAsideEdit, TypedNote};
+use crate::board::rules::{AdoptEdit, MOST_PENDING, RefuseEdit, SetAsideEdit, TypedNote};
 use crate::board::state::PendingEdit;
 use crate::board::{Actor, AgentId, Board, Credentials, Needs, Stamp};
 use crate::host::crash;
@@ -117,7 +117,12 @@ impl Store {
         let dir = self.layout().pending_edits();
         make_private_dir(&dir)?;
         super::files::check_private(&dir)?;
-        let file = self.pending_name(&found, &whole);
+        let pending = &locked.decoded.board.rest.pending_edits;
+        // However often the file is edited, so many wait and no more: the last one gives way.
+        let file = match pending.last() {
+            Some(last) if pending.len() >= MOST_PENDING => last.file.clone(),
+            _ => self.pending_name(&found, &whole),
+        };
         replace(&self.pending_file(&file), found.bytes)?;
         crash::point("edit.kept");
         let found_by = locked
@@ -148,7 +153,7 @@ impl Store {
                 "refuses it, because it changes what only liza may change or cannot be read"
             }
         };
-        locked.warnings.push(format!(
+        self.tell_later(format!(
             "state.yaml was edited by hand; the edit is set aside as {} and is not on the board: a person's next command {next} (`liza edits list` shows it)",
             self.pending_file(&file).display()
         ));
@@ -164,7 +169,7 @@ impl Store {
     pub(super) fn settle_pending(&self, locked: &mut Locked, now: &Stamp) -> Result<(), StoreError> {
         for edit in locked.decoded.board.rest.pending_edits.clone() {
             let settled = self.settle_one(locked, &edit, Word::None, now)?;
-            locked.warnings.push(settled.words());
+            self.tell_later(settled.words());
         }
         Ok(())
     }

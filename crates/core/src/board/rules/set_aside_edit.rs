@@ -6,7 +6,7 @@ use super::report::{MOST_NOTE_BYTES, note_bytes, room_for};
 /// Notes of one edit that are put on the board, and how much of each.
 const MOST_NOTES: usize = 16;
 const LONGEST_NOTE: usize = 8 * 1024;
-/// Edits that wait at the same time. With one more, the last of them gives way: its file stays.
+/// Edits that wait at the same time. With one more, the last of them gives way.
 pub const MOST_PENDING: usize = 32;
 
 logged! {
