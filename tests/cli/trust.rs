@@ -127,7 +127,6 @@ fn no_setting_runs_a_program_of_an_agents() {
         ("commit.gpgSign", "true".to_owned()),
         ("tag.gpgSign", "true".to_owned()),
         ("extensions.worktreeConfig", "true".to_owned()),
-        ("core.worktree", traps.display().to_string()),
     ] {
         world.git(&["config", key, &value]);
     }
@@ -174,10 +173,9 @@ fn no_setting_runs_a_program_of_an_agents() {
     let attrs =
         ["-c", "core.attributesFile=/dev/null", "-c", "filter.evil.process=", "-c", "filter.evil.clean="];
     let git = |args: &[&str]| world.git_in(&worktree, &[&plain[..], &attrs[..], args].concat());
-    std::fs::write(worktree.join(".git-worktree-config"), "").unwrap();
-    std::fs::remove_file(worktree.join(".git-worktree-config")).unwrap();
     git(&["add", "a.sh", "tests/a.sh"]);
     git(&["commit", "-qm", "t1"]);
+    world.git(&["config", "core.worktree", &traps.display().to_string()]);
     clean();
     let commit =
         run(&coder, &["task", "submit", "t1"]).ok().data()["review_commit"].as_str().unwrap().to_owned();
@@ -259,7 +257,6 @@ fn every_change_of_a_gates_definition_stops_approvals() {
     config(&right, "");
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
-    world.human(&["gate", "run", "t1"]).ok();
     let approve = ["review", "approve", "t1", "--commit", &commit];
     let changed = |from: &str, to: &str| {
         assert!(gate.contains(from), "{from}");
@@ -294,4 +291,31 @@ fn every_change_of_a_gates_definition_stops_approvals() {
     assert_eq!(world.json(&HUMAN, &["merge", "t1"]).exit, 7);
     config(&right, "");
     world.liza(&reviewer, &["merge", "t1"]).ok();
+}
+
+/// A gate that was accepted and never asked is required all the same.
+#[test]
+fn gate_cannot_vanish_before_its_first_run() {
+    for gone in [
+        "version: 1\n",
+        "version: 1\ngates:\n  - { name: words, command: 'false', optional: true, on: [merge] }\n",
+    ] {
+        let Team { world, coder, reviewer } = team();
+        world.write("liza.yaml", "version: 1\ngates:\n  - { name: words, command: 'false', on: [merge] }\n");
+        world.human(&["gate", "accept"]).ok();
+        let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
+        world.liza(&reviewer, &["review", "claim", "t1"]).ok();
+        world.write("liza.yaml", gone);
+        let ran = world.json(&reviewer, &["review", "approve", "t1", "--commit", &commit]);
+        assert_eq!(
+            (ran.exit, world.status_of("t1").as_str()),
+            (7, "READY_FOR_REVIEW"),
+            "{gone}: {}",
+            ran.stdout
+        );
+        world.human(&["gate", "retire", "words", "--reason", "it says nothing"]).ok();
+        world.json(&HUMAN, &["gate", "accept"]).ok();
+        world.liza(&reviewer, &["review", "approve", "t1", "--commit", &commit]).ok();
+        world.sound();
+    }
 }

@@ -22,6 +22,15 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
     config.gates.iter().map(line).collect()
 }
 
+/// Accepts these definitions. A gate that is required counts as such from here on: who removes it before it was ever asked is stopped
+/// like everybody else.
+pub fn acceptance(config: &ProjectConfig, gates: Vec<GateDefinition>) -> AcceptGates {
+    let is_required =
+        |name: &String| config.gates.iter().any(|gate| &gate.name == name && gate.is_required());
+    let required = gates.iter().map(|gate| gate.name.clone()).filter(is_required).collect();
+    AcceptGates { gates, required }
+}
+
 /// What differs from what was accepted.
 pub fn changed(board: &Board, config: &ProjectConfig) -> Vec<Changed> {
     let ledger = &board.rest.gate_ledger;
@@ -42,10 +51,20 @@ pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()>
             .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
             .detail("gate", gate.as_str()));
     }
+    record_new(ctx, config, new)
+}
+
+/// Puts gates on record that liza sees for the first time. Those that changed since they were accepted go on waiting for a person.
+pub fn note_new(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
+    let new = changed(board, config).into_iter().filter(|changed| changed.accepted.is_none());
+    record_new(ctx, config, new.collect())
+}
+
+fn record_new(ctx: &Context, config: &ProjectConfig, new: Vec<Changed>) -> Result<()> {
     if !new.is_empty() {
         let gates =
             new.into_iter().map(|new| GateDefinition { name: new.gate, definition: new.now }).collect();
-        ctx.commit_as_liza(AcceptGates { gates })?;
+        ctx.commit_as_liza(acceptance(config, gates))?;
     }
     Ok(())
 }

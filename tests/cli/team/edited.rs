@@ -79,7 +79,7 @@ esac"#,
 fn forged_board_without_its_agent_makes_nobody_a_person() {
     let world = scripted(
         r#"touch $OUT/up; until [ -e $OUT/forged ]; do sleep 0.05; done
-cp "$PROJECT_ROOT/.liza/state.yaml" $OUT/before
+cp $OUT/forged "$PROJECT_ROOT/.liza/state.yaml"
 for words in "agent register --role code_reviewer --id evil" "resume" "gate accept" "edits list"; do
   env -i PATH="$PATH" HOME="$HOME" liza $words > "$OUT/$(echo $words | tr ' ' -)" 2>&1; echo "exit $?" >> "$OUT/$(echo $words | tr ' ' -)"
 done
@@ -88,8 +88,7 @@ cp $OUT/good "$PROJECT_ROOT/.liza/state.yaml"; touch $OUT/done"#,
     add(&world, "t1");
     let mut runner = start(&world, &["agent", "run", "--role", "coder", "--once"]);
     until("the agent works", || out_exists(&world, "up"));
-    // Held, so that no heartbeat comes in between.
-    signal(runner.id(), "-STOP");
+    until("its session is on record", || world.state().contains("sessions: 1"));
     let good = world.state();
     let mut decoded = liza::wire::state::Decoded::new(good.clone().into_bytes()).expect("a board");
     decoded.board.rest.agents.clear();
@@ -100,12 +99,11 @@ cp $OUT/good "$PROJECT_ROOT/.liza/state.yaml"; touch $OUT/done"#,
             && liza::wire::state::Decoded::new(forged.clone().into_bytes()).is_ok()
     );
     std::fs::write(world.home().join("out/good"), &good).expect("written");
-    std::fs::write(world.path(".liza/state.yaml"), &forged).expect("written");
-    std::fs::write(world.home().join("out/forged"), "").expect("written");
+    std::fs::write(world.home().join("out/forged.new"), &forged).expect("written");
+    std::fs::rename(world.home().join("out/forged.new"), world.home().join("out/forged"))
+        .expect("there at once");
     until("the agent has tried", || out_exists(&world, "done"));
-    signal(runner.id(), "-CONT");
     runner.wait().expect("it ends");
-    assert_eq!(out(&world, "before"), forged);
     for name in ["agent-register---role-code_reviewer---id-evil", "resume", "gate-accept"] {
         assert!(out(&world, name).ends_with("exit 1\n"), "{name}: {}", out(&world, name));
     }

@@ -15,6 +15,8 @@ logged! {
     /// A person accepts definitions that changed. Liza records those that it sees for the first time.
     pub struct AcceptGates {
         pub gates: Vec<GateDefinition>,
+        /// Those of them without which nothing is approved or merged from now on.
+        pub required: Vec<String>,
     }
 
     /// Liza ran a gate, and it passed.
@@ -53,6 +55,12 @@ impl Verb for AcceptGates {
                 None => accepted.push(gate),
             }
         }
+        let known = &mut board.rest.integration.gates;
+        for name in &self.required {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
         GatesAccepted { gates: self.gates.iter().map(|gate| gate.name.clone()).collect() }
     }
 }
@@ -85,7 +93,7 @@ mod tests {
 
     fn accept(definition: &str) -> AcceptGates {
         let gate = GateDefinition { name: "test".to_owned(), definition: definition.to_owned() };
-        AcceptGates { gates: vec![gate] }
+        AcceptGates { gates: vec![gate], required: Vec::new() }
     }
 
     #[test]
