@@ -208,7 +208,8 @@ fn every_change_of_the_review_checkout_is_seen() {
     let Team { world, coder, reviewer } = team();
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");
     let approve = ["review", "approve", "t1", "--commit", &commit, "--summary", "fine"];
-    let changes: [(&str, fn(&World, &Path)); 6] = [
+    type Change = fn(&World, &Path);
+    let changes: [(&str, Change); 6] = [
         ("hidden by skip-worktree", |world, at| {
             std::fs::write(at.join("a.sh"), "echo b\n").unwrap();
             world.git_in(at, &["update-index", "--skip-worktree", "a.sh"]);

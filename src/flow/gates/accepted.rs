@@ -51,20 +51,32 @@ pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()>
             .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
             .detail("gate", gate.as_str()));
     }
-    record_new(ctx, config, new)
+    record_new(ctx, new.into_iter(), |gates| AcceptGates { gates, required: Vec::new() })
+}
+
+fn new_gates(board: &Board, config: &ProjectConfig) -> impl Iterator<Item = Changed> {
+    changed(board, config).into_iter().filter(|changed| changed.accepted.is_none())
 }
 
 /// Puts gates on record that liza sees for the first time. Those that changed since they were accepted go on waiting for a person.
 pub fn note_new(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
-    let new = changed(board, config).into_iter().filter(|changed| changed.accepted.is_none());
-    record_new(ctx, config, new.collect())
+    let seen = |gates| AcceptGates { gates, required: Vec::new() };
+    record_new(ctx, new_gates(board, config), seen)
 }
 
-fn record_new(ctx: &Context, config: &ProjectConfig, new: Vec<Changed>) -> Result<()> {
-    if !new.is_empty() {
-        let gates =
-            new.into_iter().map(|new| GateDefinition { name: new.gate, definition: new.now }).collect();
-        ctx.commit_as_liza(acceptance(config, gates))?;
+/// The same where a person starts agents: these are the gates that the person wants.
+pub fn note_new_of_person(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
+    record_new(ctx, new_gates(board, config), |gates| acceptance(config, gates))
+}
+
+fn record_new(
+    ctx: &Context,
+    new: impl Iterator<Item = Changed>,
+    accept: impl FnOnce(Vec<GateDefinition>) -> AcceptGates,
+) -> Result<()> {
+    let gates: Vec<_> = new.map(|new| GateDefinition { name: new.gate, definition: new.now }).collect();
+    if !gates.is_empty() {
+        ctx.commit_as_liza(accept(gates))?;
     }
     Ok(())
 }

@@ -129,7 +129,8 @@ impl Store {
             judged => {
                 locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
                 let notes = edited.notes;
-                let found = Found { bytes, base: edited.base, notes, judged: &judged, at_work };
+                let (base, base_text) = (edited.base, edited.base_text);
+                let found = Found { bytes, base, base_text, notes, judged: &judged, at_work };
                 self.set_edit_aside(&mut locked, found, who, now)?;
             }
         }
@@ -185,27 +186,34 @@ impl Store {
             Ok(edited) => edited,
             Err(error) => {
                 let judged = Judged::Refused(format!("it cannot be read ({error})"));
-                return Ok(Edit { base: revision, good, notes: Vec::new(), judged });
+                return Ok(Edit {
+                    base: revision,
+                    base_text: good.text().to_owned(),
+                    good,
+                    notes: Vec::new(),
+                    judged,
+                });
             }
         };
-        let base = self.base_of(&edited, &good);
+        let found = self.base_of(&edited, &good);
+        let base_text = found.text().to_owned();
+        let base = found.into_board();
         let Compared { edit, beyond } = edit_between(&base, &edited);
         let notes = new_notes(&base, &edited);
         let judged = judge(edit, &beyond, &base, &good.board, None, now);
-        Ok(Edit { base: base.revision, good, notes, judged })
+        Ok(Edit { base: base.revision, base_text, good, notes, judged })
     }
 
-    /// The board that this one was made from: the one of the revision that it names, as far as that was published and can be
-    /// made again; otherwise the present one.
-    pub(super) fn base_of(&self, edited: &Board, good: &Decoded) -> Board {
+    /// The board that this one was made from, whole: the one of the revision that it names, as far as that was published and can
+    /// be made again; otherwise the present one.
+    pub(super) fn base_of(&self, edited: &Board, good: &Decoded) -> Decoded {
         if edited.revision < good.board.revision
-            && let Ok(mut base) = self.rebuild_from(Some(edited.revision), |image| self.is_on_record(image))
+            && let Some(base) = self.former_board(edited.revision)
             && base.board.journal == edited.journal
-            && base.load(&Needs::Everything).is_ok()
         {
-            return base.into_board();
+            return base;
         }
-        good.board.clone()
+        good.clone()
     }
 
     /// What a person's next command would make of an edit that nobody has dealt with yet. Changes nothing.
@@ -230,8 +238,7 @@ impl Store {
     /// The board that a kept edit was made from, as far as it is still there.
     pub fn origin_of_edit(&self, edit: &str) -> Option<String> {
         let revision = edit.lines().find_map(|line| line.strip_prefix("revision:"))?.trim().parse().ok()?;
-        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
-        Decoded::new(bytes).ok().map(|image| image.text().to_owned())
+        self.former_board(revision).map(|board| board.text().to_owned())
     }
 
     /// Edits that were refused and that no person has been seen to look at, oldest first.
@@ -284,6 +291,8 @@ impl Store {
 pub(super) struct Edit {
     /// The revision of that board.
     pub base: u64,
+    /// Its text, to be kept with an edit that waits.
+    pub base_text: String,
     /// The last good board, whole.
     pub good: Decoded,
     /// What was typed into `human_notes`.

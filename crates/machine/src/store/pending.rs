@@ -1,7 +1,8 @@
 //! Edits of `state.yaml` by hand that were set aside: what a command other than a person's found is moved to `edits/pending`, the
 //! board goes on from what it was, and a person's next command applies or refuses it.
 //!
-//! 1  the bytes are written to `edits/pending/edit-BASE.yaml` and synced: nothing that a person typed is lost;
+//! 1  the bytes are written to `edits/pending/edit-BASE.yaml` and synced, the board they were made from to `edits/bases`: nothing
+//!    that a person typed is lost;
 //! 2  one commit by liza (`set_aside_edit`) replaces the edited file by the next board, which names the edit and its hash, and
 //!    carries the notes that were typed, marked as such;
 //! 3  a person's command commits `adopt_edit` or `refuse_edit`, which take the edit off the board;
@@ -19,7 +20,7 @@ use crate::board::state::PendingEdit;
 use crate::board::{Actor, AgentId, Board, Credentials, Needs, Stamp};
 use crate::host::crash;
 use crate::wire::flat::read_edited;
-use crate::wire::state::hash;
+use crate::wire::state::{Decoded, hash};
 
 use super::commit::Locked;
 use super::edits::{Judged, REFUSED, SEEN, applied_words, held_words, judge};
@@ -37,6 +38,7 @@ const STRAY: &str = "stray-";
 pub(super) struct Found<'e> {
     pub bytes: &'e [u8],
     pub base: u64,
+    pub base_text: String,
     pub notes: Vec<TypedNote>,
     pub judged: &'e Judged,
     pub at_work: Vec<AgentId>,
@@ -123,6 +125,9 @@ impl Store {
             Some(last) if pending.len() >= MOST_PENDING => last.file.clone(),
             _ => self.pending_name(&found, &whole),
         };
+        // Before an image that the edit is compared with may go: agents make many revisions while a person types.
+        make_private_dir(&self.layout().edit_bases())?;
+        replace(&self.layout().edit_base(found.base), found.base_text.as_bytes())?;
         replace(&self.pending_file(&file), found.bytes)?;
         crash::point("edit.kept");
         let found_by = locked
@@ -226,6 +231,7 @@ impl Store {
                 Ok(()) => {
                     crash::point("edit.applied");
                     let kept = self.leave_pending(&file, APPLIED);
+                    self.drop_bases(&locked.decoded.board);
                     return Ok(Settled { file, applied: true, changes, why: None, kept });
                 }
                 Err(StoreError::Refused(refusal)) => {
@@ -279,7 +285,7 @@ impl Store {
     fn judge_bytes(
         &self,
         bytes: &[u8],
-        good: &crate::wire::state::Decoded,
+        good: &Decoded,
         edit: Option<&PendingEdit>,
         now: &Stamp,
     ) -> Result<Judged, StoreError> {
@@ -289,16 +295,14 @@ impl Store {
         };
         let base = match edit {
             Some(edit) if edit.base != good.board.revision => {
-                let rebuilt = self.rebuild_from(Some(edit.base), |image| self.is_on_record(image));
-                let Ok(mut base) = rebuilt else {
+                let Some(base) = self.former_board(edit.base) else {
                     let why = format!("revision {}, from which it was made, is no longer kept", edit.base);
                     return Ok(Judged::Refused(why));
                 };
-                base.load(&Needs::Everything).map_err(|why| invalid(&why))?;
                 base.into_board()
             }
             Some(_) => good.board.clone(),
-            None => self.base_of(&edited, good),
+            None => self.base_of(&edited, good).into_board(),
         };
         let compared = edit_between(&base, &edited);
         let file = edit.map(|edit| edit.file.as_str());
@@ -343,6 +347,34 @@ impl Store {
         let to = self.layout().edits().join(format!("{APPLIED}{file}"));
         std::fs::rename(&kept, &to).doing("rename", &kept)?;
         Ok(Settled { file: file.to_owned(), applied: true, changes, why: None, kept: to })
+    }
+
+    /// The board of a former revision, whole: as it is kept for an edit that waits, or made again. The journal proves it.
+    pub(super) fn former_board(&self, revision: u64) -> Option<Decoded> {
+        let kept = read_whole(&self.layout().edit_base(revision), LARGEST_STATE).ok();
+        let kept = kept.and_then(|(bytes, _)| Decoded::new(bytes).ok()).filter(|kept| {
+            kept.board.revision == revision && kept.check_tasks().is_ok() && self.is_on_record(kept)
+        });
+        let rebuilt = || self.rebuild_from(Some(revision), |image| self.is_on_record(image)).ok();
+        let mut found = kept.or_else(rebuilt)?;
+        found.load(&Needs::Everything).ok()?;
+        Some(found)
+    }
+
+    /// Boards that no edit is compared with any more.
+    fn drop_bases(&self, board: &Board) {
+        let refused = self.refused_names();
+        let is_of = |name: &String, base: &str| {
+            let about = name.strip_prefix("edit-").unwrap_or_default();
+            about.strip_prefix(base).is_some_and(|rest| rest.starts_with(['.', '-']))
+        };
+        for name in names_in(&self.layout().edit_bases()).unwrap_or_default() {
+            let base = name.trim_end_matches(".yaml");
+            let waits = board.rest.pending_edits.iter().any(|edit| edit.base.to_string() == base);
+            if !waits && !refused.iter().any(|refused| is_of(refused, base)) {
+                let _ = std::fs::remove_file(self.layout().edit_bases().join(&name));
+            }
+        }
     }
 
     /// Step 4. The board says already what became of it: a file that cannot be moved is found by `doctor`.
