@@ -1,7 +1,7 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
 use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
-use super::gates::accepted::{acceptance, definitions};
+use super::gates::accepted::definitions;
 use super::prelude::*;
 use super::propose::{self, Proposal};
 use crate::board::Config;
@@ -74,11 +74,10 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
     // Gates that stand in liza.yaml by now are a person's.
-    if let Ok(config) = ctx.project_config()
-        && !config.gates.is_empty()
+    if let Some(gates) =
+        ctx.project_config().ok().map(|config| definitions(&config)).filter(|gates| !gates.is_empty())
     {
-        let all = acceptance(&config, definitions(&config));
-        revision = ctx.commit_as_liza(all)?.board.revision;
+        revision = ctx.commit_as_liza(AcceptGates { gates })?.board.revision;
     }
     let made = Made {
         board: ctx.store.address().to_owned(),

@@ -76,8 +76,6 @@ impl OnBoard for RunArgs {
         session.ctx.settle_edits()?;
         // What a person finds changed at the start is better than what stops the first approval.
         let board = session.ctx.read(&Needs::Nothing)?.board;
-        crate::flow::gates::accepted::note_new_of_person(&session.ctx, &board, &config)?;
-        let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
         let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
         // Only now that it can be done: a task that nobody begins would stay on the board.

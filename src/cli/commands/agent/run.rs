@@ -62,7 +62,7 @@ impl OnBoard for RunArgs {
             session.ctx.settle_edits()?;
             if let Ok(config) = session.ctx.project_config() {
                 // New gates are on record before the agent is at work; changed ones stop what they judge.
-                let _ = crate::flow::gates::accepted::note_new_of_person(&session.ctx, &board, &config);
+                let _ = crate::flow::gates::accepted::note_new(&session.ctx, &board, &config);
             }
         }
         session.ctx.store.supervise();

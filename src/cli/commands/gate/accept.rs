@@ -1,5 +1,5 @@
 use crate::cli::prelude::*;
-use crate::flow::gates::accepted::{Changed, acceptance, changed};
+use crate::flow::gates::accepted::{Changed, changed};
 
 /// Accept the present definitions of gates in liza.yaml (people only)
 ///
@@ -18,8 +18,7 @@ impl OnBoard for AcceptArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("accept another definition of a gate")?;
         let snapshot = session.ctx.read(&Needs::Nothing)?;
-        let config = session.ctx.project_config()?;
-        let changes = changed(&snapshot.board, &config);
+        let changes = changed(&snapshot.board, &session.ctx.project_config()?);
         let revision = snapshot.board.revision;
         let shown = differences(&changes);
         if self.dry_run || changes.is_empty() {
@@ -29,11 +28,8 @@ impl OnBoard for AcceptArgs {
             };
             return Ok(Answer::new(json!({ "changed": changes, "accepted": false }), text).at(revision));
         }
-        let gates = changes
-            .iter()
-            .map(|change| GateDefinition { name: change.gate.clone(), definition: change.now.clone() })
-            .collect();
-        session.commit(acceptance(&config, gates), |accepted| {
+        let gates = changes.into_iter().map(GateDefinition::from).collect();
+        session.commit(AcceptGates { gates }, |accepted| {
             format!("{shown}\naccepted: {}", commas(&accepted.gates))
         })
     }
