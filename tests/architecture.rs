@@ -437,7 +437,8 @@ const AROUND_PLACE: [&str; 9] = [
 ];
 
 /// Where single files, never directories, are renamed.
-const RENAMES_FILES: [&str; 14] = [
+const RENAMES_FILES: [&str; 15] = [
+    "crates/machine/src/store/images.rs",
     "crates/machine/src/store/pending.rs",
     "crates/machine/src/store/rebuild.rs",
     "crates/machine/src/store/archive.rs",
@@ -455,10 +456,12 @@ const RENAMES_FILES: [&str; 14] = [
 ];
 
 /// Outside of the rooms whose business files are (`store`, `git`, `host`), these make or remove single files of liza's own.
-const MAKE_FILES: [&str; 16] = [
+const MAKE_FILES: [&str; 18] = [
     "src/cli/commands/hooks/run.rs",
     "src/cli/commands/man.rs",
+    "src/cli/commands/redteam.rs",
     "src/cli/demo/stage.rs",
+    "src/cli/redteam/world.rs",
     "src/flow/briefing/sources.rs",
     "src/flow/capture.rs",
     "src/flow/doctor/rights.rs",

@@ -20,7 +20,6 @@ use super::files::{FileIdentity, make_private_dir, replace, write_new};
 use super::handle::Store;
 use super::lock::BoardLock;
 use super::log_file::LogFile;
-use super::pending::Found;
 use super::read::{LARGEST_STATE, invalid};
 
 /// How the names of kept files begin: whatever stood in place of the board, edits that were refused, and those of them
@@ -298,6 +297,16 @@ pub(super) struct Edit {
     /// What was typed into `human_notes`.
     pub notes: Vec<TypedNote>,
     pub judged: Judged,
+}
+
+/// An edit that was found in place of the board.
+pub(super) struct Found<'e> {
+    pub bytes: &'e [u8],
+    pub base: u64,
+    pub base_text: String,
+    pub notes: Vec<TypedNote>,
+    pub judged: &'e Judged,
+    pub at_work: Vec<AgentId>,
 }
 
 /// What becomes of an edit.

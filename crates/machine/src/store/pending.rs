@@ -23,7 +23,7 @@ use crate::wire::flat::read_edited;
 use crate::wire::state::{Decoded, hash};
 
 use super::commit::Locked;
-use super::edits::{Judged, REFUSED, SEEN, applied_words, held_words, judge};
+use super::edits::{Found, Judged, REFUSED, SEEN, applied_words, held_words, judge};
 use super::error::{IoContext, StoreError};
 use super::files::{make_private_dir, names_in, read_whole, replace, sync_parent};
 use super::handle::Store;
@@ -33,16 +33,6 @@ use super::read::{LARGEST_STATE, invalid};
 const APPLIED: &str = "applied-";
 /// And of a file that lay among those that wait, and was not one of them.
 const STRAY: &str = "stray-";
-
-/// An edit that was found in place of the board.
-pub(super) struct Found<'e> {
-    pub bytes: &'e [u8],
-    pub base: u64,
-    pub base_text: String,
-    pub notes: Vec<TypedNote>,
-    pub judged: &'e Judged,
-    pub at_work: Vec<AgentId>,
-}
 
 /// What a person said about an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
