@@ -288,8 +288,8 @@ fn every_change_of_a_gates_definition_stops_approvals() {
     // Under another name it is one that is missing, and one more.
     config(&changed("name: words", "name: word"), "");
     assert_eq!(world.json(&reviewer, &["merge", "t1"]).exit, 7);
-    world.human(&["gate", "retire", "word", "--reason", "not a gate of ours"]).ok();
     config(&changed("'true'", "'exit 0'"), "");
+    world.human(&["gate", "retire", "word", "--reason", "not a gate of ours"]).ok();
     assert_eq!(world.json(&reviewer, &["merge", "t1"]).exit, 7);
     config(other, "");
     assert_eq!(world.json(&HUMAN, &["merge", "t1"]).exit, 7);

@@ -104,7 +104,9 @@ cp $OUT/good "$PROJECT_ROOT/.liza/state.yaml"; touch $OUT/done"#,
     until("the agent has tried", || out_exists(&world, "done"));
     runner.wait().expect("it ends");
     for name in ["agent-register---role-code_reviewer---id-evil", "resume", "gate-accept"] {
-        assert!(out(&world, name).ends_with("exit 1\n"), "{name}: {}", out(&world, name));
+        // Refused as a caller, or because the runner has published another board meanwhile.
+        let said = out(&world, name);
+        assert!(said.ends_with("exit 1\n") || said.ends_with("exit 6\n"), "{name}: {said}");
     }
     assert!(!world.state().contains("evil"));
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::board::Stamp;
@@ -30,6 +31,8 @@ pub struct Store {
     supervises: std::sync::Arc<std::sync::atomic::AtomicBool>,
     /// What became of edits by hand, and was not said yet: it is said whatever becomes of the command.
     untold: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+    /// Whether the CHECKPOINT switch was set when the switches were looked at last; none before they were.
+    pub(super) checkpoint_seen: Arc<Mutex<Option<bool>>>,
     /// Where copies are kept, for the board of a repository.
     pub(super) witness: Option<Witness>,
 }
@@ -50,6 +53,7 @@ impl Store {
             last_read: LastRead::default(),
             supervises: std::sync::Arc::default(),
             untold: std::sync::Arc::default(),
+            checkpoint_seen: Arc::default(),
             witness: None,
         }
     }
