@@ -25,6 +25,7 @@ pub mod context;
 pub mod disk;
 pub mod doctor;
 mod drift;
+pub mod edits;
 pub mod error_code;
 pub mod evidence;
 pub mod failure;

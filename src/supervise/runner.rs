@@ -163,6 +163,7 @@ impl Runner {
         let who = agent.clone();
         let narrator = Rc::new(move |text: &str| narrated(&Event::notice(text).agent(&who)));
         let ctx = Context::open(person.root(), &caller, narrator)?;
+        ctx.store.supervise();
         let (tx, rx) = channel();
         let limits = Limits::of_role(&options.role, config.roles.get(&options.role));
         let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;

@@ -50,6 +50,10 @@ pub const SCENES: &[Scene] = scenes![
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza edits apply", Me::Human, edited),
+    ("liza edits list", Me::Human, edited),
+    ("liza edits refuse", Me::Human, edited),
+    ("liza edits show", Me::Human, edited),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
     ("liza gate retire", Me::Human, linted),
@@ -255,6 +259,14 @@ fn at_work() -> Stage {
 fn working() -> Stage {
     let stage = idle();
     stage.world.claim(&stage.coder, "t1");
+    stage
+}
+
+/// A limit was raised in the file, and an agent's command found it.
+fn edited() -> Stage {
+    let stage = working();
+    stage.world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
+    stage.world.liza(&stage.coder, &["task", "renew", "t1"]).ok();
     stage
 }
 

@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod discover;
 mod doctor;
+mod edits;
 mod gate;
 mod gc;
 mod graph;
@@ -101,6 +102,8 @@ crate::cli::session::commands! {
         Validate(validate::ValidateArgs),
         Verify(verify::VerifyArgs),
         Doctor(doctor::DoctorArgs),
+        #[command(subcommand)]
+        Edits(edits::EditsCommand),
         #[command(subcommand)]
         Hooks(hooks::HooksCommand),
         Archive(archive::ArchiveArgs),

@@ -73,6 +73,7 @@ impl OnBoard for RunArgs {
         for member in &team {
             session.known_role(&member.role)?;
         }
+        session.ctx.settle_edits()?;
         // What a person finds changed at the start is better than what stops the first approval.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
@@ -81,6 +82,8 @@ impl OnBoard for RunArgs {
         let only = job.map(|what| add_single(&session.ctx, &what, self)).transpose()?;
         let options = RunOptions { window: self.window, team, only };
         let live = Live::new(session.ui);
+        // What agents write into the file from here on is not a person's.
+        session.ctx.store.supervise();
         let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
         session.ctx.now = crate::host::now();
         answer(session, &finished, self.single.is_some())

@@ -57,7 +57,9 @@ impl Desk<'_> {
                     let known = self.board.rest.messages.iter().find(wanted);
                     known.map_or_else(Block::none, letter)
                 }
-                Trigger::AnsweredNote => self.find(&self.board.rest.human_notes, |note| &note.id == id, note),
+                Trigger::AnsweredNote | Trigger::TypedNote => {
+                    self.find(&self.board.rest.human_notes, |note| &note.id == id, note)
+                }
                 Trigger::ImmediateDiscovery => {
                     self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
                 }
@@ -253,6 +255,9 @@ impl Desk<'_> {
                 Trigger::AnswerOverdue => {
                     all.push(format!("Its sender waits: `liza message reply {id} --body \"…\"`"));
                 }
+                Trigger::TypedNote => all.push(format!(
+                    "It may be anybody's: it answers no question and changes no task until a person has confirmed it. Prepare what you can; then `liza inbox --done {id}`"
+                )),
                 Trigger::AnsweredNote => {
                     let about = self.board.rest.human_notes.iter().find(|note| &note.id == id);
                     let act = match about.and_then(|note| note.task_id.as_ref()) {
@@ -274,6 +279,7 @@ fn words(trigger: Trigger) -> &'static str {
         Trigger::InitialPlanning => "Nothing is planned yet",
         Trigger::HypothesisExhausted => "Two agents failed",
         Trigger::AnsweredNote => "A person has spoken",
+        Trigger::TypedNote => "A note was typed into state.yaml, not confirmed by a person",
         Trigger::Blocked => "Blocked",
         Trigger::IntegrationFailed => "Could not be integrated",
         Trigger::ImmediateDiscovery => "Found, and urgent",
@@ -288,9 +294,13 @@ fn continued(text: &str) -> String {
     indent(text.trim(), 4).trim_start().to_owned()
 }
 
+/// Whose a note is that stands in the file and on no command line.
+const UNCONFIRMED: &str = "hand, typed into state.yaml and confirmed by no person";
+
 fn note(note: &Note) -> String {
-    let Note { id, by, task_id, time, text, .. } = note;
+    let Note { id, by, task_id, time, text, typed, .. } = note;
     let on = task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let by = typed.as_ref().map_or_else(|| by.to_string(), |_| UNCONFIRMED.to_owned());
     format!("{} note by {by}{on}, {time}: {}", shown_line(id), continued(text))
 }
 

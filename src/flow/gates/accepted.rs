@@ -50,6 +50,16 @@ pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()>
             .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
             .detail("gate", gate.as_str()));
     }
+    record_new(ctx, new)
+}
+
+/// Puts gates on record that liza sees for the first time. Those that changed since they were accepted go on waiting for a person.
+pub fn note_new(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
+    let new = changed(board, config).into_iter().filter(|changed| changed.accepted.is_none());
+    record_new(ctx, new.collect())
+}
+
+fn record_new(ctx: &Context, new: Vec<Changed>) -> Result<()> {
     if !new.is_empty() {
         let gates = new.into_iter().map(GateDefinition::from).collect();
         ctx.commit_as_liza(AcceptGates { gates })?;

@@ -33,6 +33,7 @@ pub mod oversight;
 pub mod paths;
 mod prelude;
 pub mod quorum;
+pub mod rebase;
 pub mod records;
 pub mod refusal;
 pub mod review;

@@ -89,6 +89,8 @@ record! {
         pub graph_id: Option<GraphId>,
         /// The settings of git that a person accepted last.
         pub git_settings: Option<GitSettings>,
+        /// Edits of the file by hand that wait for a person.
+        pub pending_edits: Vec<PendingEdit>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,
@@ -103,6 +105,24 @@ record! {
         pub settings: String,
         pub by: AgentId,
         pub time: Wall,
+    }
+}
+
+record! {
+    /// An edit of `state.yaml` that liza set aside: the board goes on without it until a person's command applies or refuses it.
+    #[derive(Eq)]
+    pub struct PendingEdit {
+        /// Its name below `edits/pending`.
+        pub file: String,
+        /// Of its bytes: what is applied is what was found.
+        pub hash: String,
+        /// The revision that it was made from.
+        pub base: u64,
+        pub found: Wall,
+        /// Whose command found it.
+        pub by: AgentId,
+        /// Agents that were at work then: each of them can write the file as a person can.
+        pub at_work: Vec<AgentId>,
     }
 }
 

@@ -187,6 +187,7 @@ struct NoteFields {
     task_id: Option<TaskId>,
     text: String,
     processed_by: Option<AgentId>,
+    typed: Option<String>,
 }
 
 struct HandNote(NoteFields);
@@ -253,6 +254,8 @@ struct Whole {
     #[serde(default)]
     git_settings: Option<crate::board::state::GitSettings>,
     #[serde(default)]
+    pending_edits: Vec<crate::board::state::PendingEdit>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -301,6 +304,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             archived: whole.archived,
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
+            pending_edits: whole.pending_edits,
             extra: whole.extra,
         },
     })
@@ -321,6 +325,7 @@ fn finish_notes(notes: Vec<HandNote>, now: &Stamp) -> Vec<Note> {
         task_id: note.task_id,
         text: note.text,
         processed_by: note.processed_by,
+        typed: note.typed,
     };
     notes.into_iter().map(finish).collect()
 }

@@ -19,6 +19,7 @@ mod log_file;
 pub mod machine;
 pub mod other_version;
 mod pages;
+pub mod pending;
 pub mod read;
 pub mod rebuild;
 pub mod refound;

@@ -51,6 +51,7 @@ impl Board {
                 archived: 0,
                 graph_id: None,
                 git_settings: None,
+                pending_edits: Vec::new(),
                 extra: BTreeMap::new(),
             },
         }

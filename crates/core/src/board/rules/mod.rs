@@ -42,6 +42,7 @@ mod restore;
 mod review_lease;
 mod reviewers;
 mod sent_back;
+mod set_aside_edit;
 mod sprint;
 mod submit;
 mod sync;
@@ -94,6 +95,7 @@ pub use report::*;
 pub use restore::*;
 pub use review_lease::*;
 pub use sent_back::*;
+pub use set_aside_edit::*;
 pub use sprint::*;
 pub use submit::*;
 pub use sync::*;
@@ -223,6 +225,8 @@ transitions! {
     PassDeadline "pass_deadline",
     ExtendLeases "extend_leases",
     AdoptEdit "adopt_edit",
+    SetAsideEdit "set_aside_edit",
+    RefuseEdit "refuse_edit",
     RestoreRevision "restore_revision",
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",

@@ -14,7 +14,11 @@ pub fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
 }
 
 /// Bytes that the unprocessed notes of a board may have together.
-const MOST_NOTE_BYTES: usize = 4 * 1024 * 1024;
+pub const MOST_NOTE_BYTES: usize = 4 * 1024 * 1024;
+
+pub fn note_bytes(board: &Board) -> usize {
+    board.rest.human_notes.iter().map(|note| note.text.len()).sum()
+}
 
 logged! {
     pub struct AddNote {
@@ -30,7 +34,7 @@ impl Verb for AddNote {
     fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
         text_given("the note", &self.text)?;
         room_for("notes", board.rest.human_notes.len())?;
-        let bytes: usize = board.rest.human_notes.iter().map(|note| note.text.len()).sum();
+        let bytes = note_bytes(board);
         if bytes + self.text.len() > MOST_NOTE_BYTES {
             let more = self.text.len();
             return Err(refusal!(
@@ -51,6 +55,7 @@ impl Verb for AddNote {
             task_id: self.task.clone(),
             text: self.text.clone(),
             processed_by: None,
+            typed: None,
         });
         Recorded { id }
     }
