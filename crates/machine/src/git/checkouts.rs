@@ -176,10 +176,15 @@ pub(super) fn git_file_of(record: &Checkout) -> String {
 }
 
 /// Whether the worktree at `path` has no `.git`, or one that whoever wrote it again did not finish.
+///
+/// A link in its place is no worktree: whatever it leads to is not written to.
 pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return false;
+    }
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound && path.is_dir(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
             let whole = git_file_of(record);
             text.len() < whole.len() && whole.as_bytes().starts_with(&text)
@@ -192,6 +197,19 @@ pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
 mod tests {
     use super::super::testing::Fixture;
     use super::*;
+
+    #[test]
+    fn link_in_place_of_a_worktree_gets_no_git_file() {
+        let fixture = Fixture::new();
+        let path = linked(&fixture, "one");
+        let [record] = &recorded_at(&fixture.repo(), &path).unwrap()[..] else { panic!("one record") };
+        fs::remove_file(path.join(".git")).unwrap();
+        assert!(has_lost_git_file(record, &path));
+        let aside = fixture.root.join("aside");
+        fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        assert!(!has_lost_git_file(record, &path));
+    }
 
     fn linked(fixture: &Fixture, name: &str) -> PathBuf {
         let path = fixture.root.join(".worktrees").join(name);
