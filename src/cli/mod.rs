@@ -12,8 +12,11 @@ mod demo;
 mod input;
 mod live;
 mod named;
+mod paint;
 mod prelude;
 mod session;
+mod task_here;
+mod times;
 mod ui;
 mod view;
 

@@ -12,6 +12,7 @@ mod planning;
 mod questions;
 mod seats;
 mod spending;
+mod steps;
 
 use super::listen::{listen, polling};
 use super::oversight::Oversight;
@@ -23,6 +24,8 @@ use crate::flow::views::Keeper;
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
+use std::cell::RefCell;
+use steps::Steps;
 pub use seats::Checked;
 
 /// A planner that was cut off is woken so many times more for the same.
@@ -40,6 +43,10 @@ pub struct RunOptions {
 /// Where a run shows what happens.
 pub trait Stage {
     fn event(&self, event: &Event);
+    /// Whether a person watches the picture, so that it is kept up to the second.
+    fn is_watched(&self) -> bool {
+        false
+    }
     /// The whole picture, whenever it changed.
     fn picture(&self, rows: &[Row], board: &Board);
 }
@@ -54,6 +61,8 @@ pub struct Row {
     pub since: Option<Duration>,
     /// What a person is asked about it, while there is no answer.
     pub question: Option<Question>,
+    /// The last step its agent took, where a person watches.
+    pub now: Option<String>,
 }
 
 /// How a run ended.
@@ -72,6 +81,9 @@ pub struct Finished {
     pub took: Duration,
     pub out: BTreeMap<AgentId, String>,
 }
+
+/// The picture of a run that is watched is at most so old.
+const REDRAWN: Duration = Duration::from_secs(1);
 
 /// So many starts for a task that change nothing about it, and it is left alone.
 const FUTILE_STARTS: u32 = 3;
@@ -114,6 +126,8 @@ pub struct TeamRun<'a> {
     /// Caps that were told of: each once when it is nearly used and once when it is.
     caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
+    /// What agents did last, for the person who watches.
+    steps: RefCell<Steps>,
     /// When that wants to look again.
     oversee_at: Option<Instant>,
     /// As it was at the last turn.
@@ -171,6 +185,7 @@ impl<'a> TeamRun<'a> {
             caps,
             caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
+            steps: RefCell::default(),
             oversee_at: None,
             board: None,
             watch,
@@ -400,10 +415,19 @@ impl<'a> TeamRun<'a> {
         let kill = self.kill_at.iter().map(|at| until(at).max(Duration::from_millis(100)));
         let mut end = Instant::now() + due.chain(kill).fold(tick(), Duration::min);
         // Everything that has happened until now is heeded before the next look.
-        while let Ok(wake) = self.rx.recv_timeout(until(&end)) {
-            if self.heed(wake) {
-                end = Instant::now();
-            } else if let Some(board) = &self.board {
+        let most = if self.stage.is_watched() { REDRAWN } else { Duration::MAX };
+        loop {
+            match self.rx.recv_timeout(until(&end).min(most)) {
+                Ok(wake) => {
+                    if self.heed(wake) {
+                        end = Instant::now();
+                        continue;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if !until(&end).is_zero() => {}
+                Err(_) => return,
+            }
+            if let Some(board) = &self.board {
                 self.show(board);
             }
         }
@@ -587,6 +611,11 @@ impl<'a> TeamRun<'a> {
     }
 
     fn show(&self, board: &Board) {
+        let mut steps = self.steps.borrow_mut();
+        if self.stage.is_watched() {
+            steps.follow(self.ctx, self.flights.keys());
+        }
+        let steps = &*steps;
         let row = |seat: &Seat| {
             let flight = self.flights.get(&seat.agent);
             let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
@@ -603,6 +632,7 @@ impl<'a> TeamRun<'a> {
                 task: flight.and_then(|flight| flight.start.task.as_ref().map(TaskId::to_string)),
                 since: flight.map(|flight| flight.since.elapsed()),
                 question: question.cloned(),
+                now: flight.and_then(|flight| steps.last_of(&seat.agent, flight.since)),
             }
         };
         self.stage.picture(&self.team.seats.iter().map(row).collect::<Vec<_>>(), board);

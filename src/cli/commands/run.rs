@@ -97,16 +97,7 @@ fn parse_member(text: &str) -> Result<TeamMember, String> {
 /// The job as a task of its own: reviewed like any other.
 fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failure> {
     let board = ctx.read(&Needs::Nothing)?.board;
-    let what_in_lower_case = what.to_lowercase();
-    let words = what_in_lower_case.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).take(5).collect();
-    let stem: String = words.join("-").chars().take(40).collect();
-    let stem = if stem.is_empty() { "job".to_owned() } else { stem };
-    let names = std::iter::once(stem.clone()).chain((2..1000).map(|n| format!("{stem}-{n}")));
-    let id = names
-        .filter_map(|name| TaskId::new(&name).ok())
-        .find(|id| board.task(id).is_none() && ctx.store.archived_task(id).is_ok_and(|found| found.is_none()))
-        .ok_or_else(|| Failure::new(Code::IdTaken, "no free id could be had for the job"))?;
+    let id = crate::flow::free_id::for_title(ctx, &board, what, "job")?;
     let inside = if args.inside.is_empty() { vec!["**".to_owned()] } else { args.inside.clone() };
     let inside = inside
         .iter()

@@ -28,7 +28,8 @@ impl OnBoard for WatchArgs {
             return Ok(Answer::new(json!({ "alerts": told }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
+        let for_people = |told: &Told| crate::cli::times::for_people(&line(told)).into_owned();
+        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { for_people(told) });
         let (ended, exit) = match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => (format!("signal {signal}"), exit_code(signal)),
             Ended::NobodyListens => ("nobody listens".to_owned(), DONE),

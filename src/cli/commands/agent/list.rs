@@ -1,5 +1,7 @@
+use crate::board::agent::Agent;
 use crate::board::lease::Lease;
 use crate::cli::prelude::*;
+use crate::cli::times::ago_words;
 
 /// List the agents of this board
 ///
@@ -21,9 +23,10 @@ impl OnBoard for ListArgs {
             let holds: Vec<&TaskId> = held.map(|task| &task.id).collect();
             let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
             let (id_column, roles) = (pad_to(id.as_str(), 20), pad_to(&roles.join(","), 24));
-            let status = pad_to(if agent.is_active() { "active" } else { "retired" }, 8);
-            let seen = ago(session.ctx.now.wall.since(agent.heartbeat));
-            let mut line = format!("{id_column} {roles} {status} seen {seen}");
+            let runs = agent.runner.as_ref().filter(|runner| crate::host::lives(runner));
+            let state = state(agent, runs.is_some(), !holds.is_empty() || reviews(board, id, agent));
+            let seen = ago_words(session.ctx.now.wall.since(agent.heartbeat));
+            let mut line = format!("{id_column} {roles} {} seen {seen}", pad_to(state, 8));
             if !holds.is_empty() {
                 line.push_str(&format!("  works on {}", commas(&holds)));
             }
@@ -36,7 +39,7 @@ impl OnBoard for ListArgs {
             "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
             "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
             "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
-            "runner": agent.runner.as_ref().filter(|runner| crate::host::lives(runner)).map(|runner| runner.pid),
+            "state": state, "runner": runs.map(|runner| runner.pid),
         }));
         }
         if text.is_empty() {
@@ -44,4 +47,20 @@ impl OnBoard for ListArgs {
         }
         Ok(Answer::new(json!({ "agents": rows }), text).at(board.revision))
     }
+}
+
+/// An agent that a runner started and that holds nothing any more has done its work; one that holds something was cut off.
+fn state(agent: &Agent, runs: bool, holds_work: bool) -> &'static str {
+    match (agent.is_active(), agent.runner.is_some(), runs) {
+        (false, ..) => "retired",
+        (true, _, true) => "running",
+        (true, true, false) if holds_work => "gone",
+        (true, true, false) => "finished",
+        (true, false, false) => "active",
+    }
+}
+
+fn reviews(board: &Board, id: &AgentId, agent: &Agent) -> bool {
+    let own = |lease: &Lease| &lease.agent == id && lease.incarnation == agent.incarnation;
+    board.tasks.iter().any(|task| task.review_lease.as_ref().is_some_and(own))
 }

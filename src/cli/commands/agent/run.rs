@@ -55,7 +55,7 @@ impl OnBoard for RunArgs {
         };
         if self.explain {
             let explained = explain(&session.ctx, &options)?;
-            return Ok(Answer::new(explained.data, explained.text));
+            return Ok(Answer::new(explained.data, explained.text).verbatim());
         }
         let sink = session.ui.event_sink();
         let mut runner = Runner::start(&session.ctx, options, sink)?;
