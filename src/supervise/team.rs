@@ -8,6 +8,7 @@ mod failing;
 mod flight;
 mod free;
 mod orphans;
+mod persons;
 mod planning;
 mod questions;
 mod seats;
@@ -126,6 +127,7 @@ pub struct TeamRun<'a> {
     /// Caps that were told of: each once when it is nearly used and once when it is.
     caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
+    persons: persons::Persons,
     /// What agents did last, for the person who watches.
     steps: RefCell<Steps>,
     /// When that wants to look again.
@@ -152,6 +154,7 @@ impl<'a> TeamRun<'a> {
         run.window = options.window.unwrap_or(run.window);
         let team = Team { window: run.effective_window(), only: options.only, ..Team::default() };
         let (tx, rx) = channel();
+        let people = seats::people(&options.team, &checked.providers);
         let seated = seats::seat_everybody(ctx, &options.team, checked.providers)?;
         let mut caps = KnownCaps::default();
         spending::begin_run(ctx, &mut caps)?;
@@ -185,13 +188,18 @@ impl<'a> TeamRun<'a> {
             caps,
             caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
+            persons: persons::Persons::default(),
             steps: RefCell::default(),
             oversee_at: None,
             board: None,
             watch,
             _one_run: checked.one_run,
         };
+        this.team.people = people;
         for (seat, provider) in seated {
+            if provider == crate::policy::team::HUMAN {
+                this.team.mergers.insert(seat.agent.clone());
+            }
             this.providers.insert(seat.agent.clone(), provider);
             this.team.seats.push(seat);
         }
@@ -288,6 +296,7 @@ impl<'a> TeamRun<'a> {
         self.team.caps = self.caps.holding(&board);
         self.warn_of_spending(&board);
         self.tell_questions(&board);
+        self.call_people(&board, &world);
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| Found::of(&board, task));

@@ -5,7 +5,7 @@ use crate::cli::prelude::*;
 use crate::flow::report;
 use crate::flow::report::{RunFacts, StoppedAgent};
 use crate::policy::run::in_words;
-use crate::policy::team::{TeamMember, default_team};
+use crate::policy::team::{HUMAN, TeamMember, default_team};
 use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 /// Let the team work until the goal is complete
@@ -90,8 +90,12 @@ impl OnBoard for RunArgs {
 /// Whom `--team` names.
 fn parse_member(text: &str) -> Result<TeamMember, String> {
     let (role, count) = text.split_once('=').unwrap_or((text, "1"));
+    let role = role.parse().map_err(|why: IdError| why.to_string())?;
+    if count == HUMAN {
+        return Ok(TeamMember { role, count: 1, provider: Some(HUMAN.to_owned()) });
+    }
     let count = count.parse().map_err(|_| "it is not of the form ROLE=COUNT, such as coder=3".to_owned())?;
-    Ok(TeamMember { role: role.parse().map_err(|why: IdError| why.to_string())?, count, provider: None })
+    Ok(TeamMember { role, count, provider: None })
 }
 
 /// The job as a task of its own: reviewed like any other.
