@@ -13,6 +13,7 @@ mod hiding;
 mod hooked;
 mod logged;
 mod overseen;
+mod people;
 mod played;
 mod running;
 mod sandboxed;
