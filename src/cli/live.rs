@@ -2,10 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::cli::prelude::*;
-use crate::policy::overseer::Question;
 use crate::cli::paint::Tone;
+use crate::cli::prelude::*;
 use crate::cli::times::for_people;
+use crate::policy::overseer::Question;
 use crate::supervise::team::{Row, Stage};
 use crate::supervise::{Event, Kind};
 use crate::text::{display_width, fitted, shown, wrapped};
@@ -71,7 +71,9 @@ impl Stage for Live {
         let mut text = format!("{}{}\n", view::goal_bar(board, Some(width)), fitted(&counts(board), width));
         text.extend(agent_lines(rows, width, self.ui.color).into_iter().map(|line| line + "\n"));
         for question in rows.iter().filter_map(|row| row.question.as_ref()) {
-            text.extend(wrapped(&shown(&for_people(&asked(question))), width).lines().map(|line| format!("{line}\n")));
+            text.extend(
+                wrapped(&shown(&for_people(&asked(question))), width).lines().map(|line| format!("{line}\n")),
+            );
         }
         if *self.last.borrow() == text && self.drawn.get() > 0 {
             return;
@@ -106,7 +108,11 @@ fn agent_lines(rows: &[Row], width: usize, color: bool) -> Vec<String> {
             () if row.since.is_some() => Tone::Works,
             () => Tone::Faint,
         };
-        if color { format!("{head}{}", tone.paint(&doing)) } else { format!("{head}{doing}").trim_end().to_owned() }
+        if color {
+            format!("{head}{}", tone.paint(&doing))
+        } else {
+            format!("{head}{doing}").trim_end().to_owned()
+        }
     };
     rows.iter().map(line).collect()
 }
@@ -166,7 +172,11 @@ mod tests {
             now: now.map(str::to_owned),
         };
         let rows = [
-            row("code-reviewer-12", Some("a-task-with-a-rather-long-name-2"), Some("Bash cargo test --workspace --all-targets and more of it")),
+            row(
+                "code-reviewer-12",
+                Some("a-task-with-a-rather-long-name-2"),
+                Some("Bash cargo test --workspace --all-targets and more of it"),
+            ),
             row("coder-1", None, None),
         ];
         for width in 40..200 {
@@ -175,7 +185,13 @@ mod tests {
             assert!(lines.iter().all(|line| display_width(line) <= width), "{width}: {lines:?}");
         }
         let lines = agent_lines(&rows, 120, false);
-        assert!(lines[0].contains("a-task-with-a") && lines[0].contains("name-2") && lines[0].contains("cargo test"), "{}", lines[0]);
+        assert!(
+            lines[0].contains("a-task-with-a")
+                && lines[0].contains("name-2")
+                && lines[0].contains("cargo test"),
+            "{}",
+            lines[0]
+        );
         assert!(lines[0].contains("1 min"), "{}", lines[0]);
     }
 

@@ -115,16 +115,25 @@ mod tests {
 
     #[test]
     fn statuses_labels_and_commands_have_their_colour() {
-        assert_eq!(painted("t1 is MERGED, not MERGED_X\n"), "t1 is \u{1b}[32mMERGED\u{1b}[0m, not MERGED_X\n");
+        assert_eq!(
+            painted("t1 is MERGED, not MERGED_X\n"),
+            "t1 is \u{1b}[32mMERGED\u{1b}[0m, not MERGED_X\n"
+        );
         assert_eq!(
             painted("  !! BLOCKED: type `liza status`\n"),
             "  \u{1b}[31m!!\u{1b}[0m \u{1b}[31mBLOCKED\u{1b}[0m: type \u{1b}[1m`liza status`\u{1b}[0m\n"
         );
         assert_eq!(painted("a ` b IDLE-1 é…\n"), "a ` b IDLE-1 é…\n");
         for text in ["", "`", "``", "`a", "é`漢`é WORKING"] {
-            let plain: String = painted(text).split('\u{1b}').enumerate().map(|(at, piece)| {
-                if at == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) }
-            }).collect();
+            let plain: String = painted(text)
+                .split('\u{1b}')
+                .enumerate()
+                .map(
+                    |(at, piece)| {
+                        if at == 0 { piece } else { piece.split_once('m').map_or("", |(_, rest)| rest) }
+                    },
+                )
+                .collect();
             assert_eq!(plain, text);
         }
     }

@@ -9,8 +9,9 @@ impl Session {
     /// The task that was named, or else the one whose worktree this is.
     pub fn task_or_here(&self, named: Option<&TaskId>) -> Result<TaskId, Failure> {
         named.cloned().or_else(|| self.task_here()).ok_or_else(|| {
-            Failure::usage("no task is named, and the current directory is not the worktree of a task")
-                .hint("name the task (`liza task list` shows every task), or type the command in its worktree")
+            Failure::usage("no task is named, and the current directory is not the worktree of a task").hint(
+                "name the task (`liza task list` shows every task), or type the command in its worktree",
+            )
         })
     }
 

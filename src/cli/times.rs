@@ -72,10 +72,14 @@ fn first_time(text: &str, from: usize) -> Option<(usize, Wall)> {
     while let Some(found) = memchr::memchr(b'Z', &bytes[start..]) {
         let end = start + found + 1;
         start = end;
-        let Some(at) = end.checked_sub(LENGTH).filter(|at| *at >= from && text.is_char_boundary(*at)) else { continue };
+        let Some(at) = end.checked_sub(LENGTH).filter(|at| *at >= from && text.is_char_boundary(*at)) else {
+            continue;
+        };
         let Some(time) = Wall::parse(&text[at..end]) else { continue };
-        let inside_word = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'-' || *b == b'_');
-        if inside_word(at.checked_sub(1).and_then(|before| bytes.get(before))) || inside_word(bytes.get(end)) {
+        let inside_word =
+            |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'-' || *b == b'_');
+        if inside_word(at.checked_sub(1).and_then(|before| bytes.get(before))) || inside_word(bytes.get(end))
+        {
             continue;
         }
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -101,8 +105,16 @@ mod tests {
             ("at 2026-01-20T15:29:58Z", -1800, "at 14:59 (just now)"),
             ("2026-01-20T15:29:58Z coder-1", 0, "15:29:58 coder-1"),
             ("    12 2026-01-19T15:29:58Z coder-1", 0, "    12 2026-01-19 15:29 coder-1"),
-            ("`liza log --since 2026-01-20T15:29:58Z` shows", 0, "`liza log --since 2026-01-20T15:29:58Z` shows"),
-            ("x2026-01-20T15:29:58Z 2026-13-20T15:29:58Z Z", 0, "x2026-01-20T15:29:58Z 2026-13-20T15:29:58Z Z"),
+            (
+                "`liza log --since 2026-01-20T15:29:58Z` shows",
+                0,
+                "`liza log --since 2026-01-20T15:29:58Z` shows",
+            ),
+            (
+                "x2026-01-20T15:29:58Z 2026-13-20T15:29:58Z Z",
+                0,
+                "x2026-01-20T15:29:58Z 2026-13-20T15:29:58Z Z",
+            ),
         ] {
             assert_eq!(in_words(text, now, offset), expected, "{text}");
         }

@@ -13,5 +13,7 @@ pub fn for_title(ctx: &Context, board: &Board, title: &str, otherwise: &str) -> 
         .chain((2..1000).map(|number| format!("{stem}-{number}")))
         .filter_map(|name| TaskId::new(&name).ok())
         .find(is_free)
-        .ok_or_else(|| failure!(Code::IdTaken, "could not generate an unused id for `{stem}`").hint("name one with --id"))
+        .ok_or_else(|| {
+            failure!(Code::IdTaken, "could not generate an unused id for `{stem}`").hint("name one with --id")
+        })
 }

@@ -16,8 +16,7 @@ const MOST_NAMES: usize = 1000;
 
 /// What the repository says to each of these tasks. What cannot be looked up is taken to be there.
 pub fn of_tasks(ctx: &Context, board: &Board, tasks: &[NewTask]) -> BTreeMap<TaskId, Ground> {
-    let (Ok(config), Ok(query), Ok(head)) =
-        (ctx.project_config(), ctx.query(), integration_head(ctx, board))
+    let (Ok(config), Ok(query), Ok(head)) = (ctx.project_config(), ctx.query(), integration_head(ctx, board))
     else {
         return BTreeMap::new();
     };

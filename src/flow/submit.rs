@@ -15,10 +15,11 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Resul
     let announced = write.checkpoint.files_to_modify.clone();
     let hint = |uncommitted| write.hint_to_keep_the_work(&snapshot.board, uncommitted);
     let late = (hint(false), hint(true));
-    let committed = ctx.commit(write).map_err(|failure| match (failure.code == Code::CheckpointLate, late) {
-        (true, (Some(clean), Some(dirty))) => failure.hint(if is_clean(&path) { clean } else { dirty }),
-        _ => failure,
-    })?;
+    let committed =
+        ctx.commit(write).map_err(|failure| match (failure.code == Code::CheckpointLate, late) {
+            (true, (Some(clean), Some(dirty))) => failure.hint(if is_clean(&path) { clean } else { dirty }),
+            _ => failure,
+        })?;
     let is_code = committed.board.task(task).is_some_and(|task| task.kind == Kind::Code);
     if is_code && ctx.project_config()?.tests_among(announced.iter().map(String::as_str)).is_empty() {
         ctx.narrate("no test is among the files: code without tests cannot be approved, and files can only be announced now (release the task and claim it again to begin anew)");

@@ -96,7 +96,9 @@ impl Kind {
             | Self::Halted
             | Self::Crashed
             | Self::Aborted => Some(Mood::Bad),
-            Self::Paused | Self::Spend | Self::Waiting | Self::Question | Self::ReviewWanted => Some(Mood::Waits),
+            Self::Paused | Self::Spend | Self::Waiting | Self::Question | Self::ReviewWanted => {
+                Some(Mood::Waits)
+            }
             Self::Claimed | Self::Started | Self::Submitted | Self::Resumed => Some(Mood::Works),
             Self::Ready
             | Self::Free

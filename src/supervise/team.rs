@@ -25,9 +25,9 @@ use crate::flow::views::Keeper;
 use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
+pub use seats::Checked;
 use std::cell::RefCell;
 use steps::Steps;
-pub use seats::Checked;
 
 /// A planner that was cut off is woken so many times more for the same.
 const WOKEN_AGAIN: u32 = 2;

@@ -86,10 +86,14 @@ fn verdict_without_commit_is_bound_to_the_claim() {
     world.write_and_commit(&worktree, &[("a.sh", "echo moved\n")]);
     world.refused(&reviewer, &["review", "approve", "t1", "--summary", "fine"], 3, "stale.commit");
     world.git_in(&worktree, &["reset", "-q", "--hard", &commit]);
-    let data = world.json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"]).ok().data();
+    let data = world
+        .json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"])
+        .ok()
+        .data();
     assert_eq!(world.show("t1")["approval"]["commit"], commit.as_str(), "{data}");
     // Asked again, it is answered the same.
-    let again = world.json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"]).ok();
+    let again =
+        world.json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"]).ok();
     assert_eq!(again.data(), data);
     // And a coder who leaves the commit out is still no reviewer of his own work.
     let commit = world.submitted(&coder, "t2", "b.sh", "echo\n");
@@ -107,9 +111,26 @@ fn ids_come_from_titles() {
     world.write("src/x.sh", "x\n");
     let add = |title: &str| {
         let args = [
-            "task", "add", "--title", title, "--spec-ref", "specs/vision.md", "--done-when", "it prints Hello",
-            "--scope-in", "src/", "--scope-in", "tests/", "--scope-out", "src/old/", "--checklist", "is it quick",
-            "--description", "more", "--tags", "fast",
+            "task",
+            "add",
+            "--title",
+            title,
+            "--spec-ref",
+            "specs/vision.md",
+            "--done-when",
+            "it prints Hello",
+            "--scope-in",
+            "src/",
+            "--scope-in",
+            "tests/",
+            "--scope-out",
+            "src/old/",
+            "--checklist",
+            "is it quick",
+            "--description",
+            "more",
+            "--tags",
+            "fast",
         ];
         world.json(&HUMAN, &args).ok().data()["tasks"][0].as_str().unwrap().to_owned()
     };
@@ -158,8 +179,9 @@ fn doubtful_tasks_are_warned_of() {
         found.iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect()
     };
     let add = |id: &str, spec: &str, path: &str, more: &[&str]| {
-        let mut args =
-            vec!["task", "add", "--id", id, "--title", id, "--spec", spec, "--done", "prints 1", "--in", path];
+        let mut args = vec![
+            "task", "add", "--id", id, "--title", id, "--spec", spec, "--done", "prints 1", "--in", path,
+        ];
         args.extend(more);
         world.json(&HUMAN, &args).ok()
     };
@@ -174,7 +196,7 @@ fn doubtful_tasks_are_warned_of() {
         ("b", "tests/", &[]),
         ("c", "**", &[]),
         ("d", "src/main.sh", &["--kind", "docs"]),
-        ("e", "src/main.sh", &["--in", "src/main_test.sh"]),
+        ("e", "src/main.sh", &["--in", "src/tests.rs"]),
     ] {
         let ran = add(id, "specs/vision.md#exit-codes", path, more);
         assert!(codes(&ran.data()).is_empty(), "{id}: {} {}", ran.stdout, ran.stderr);

@@ -73,8 +73,9 @@ impl NextArgs {
         let caller = board.identify(&session.ctx.credentials)?.id();
         let roles = board.agent(&caller).map(|agent| agent.roles.clone()).unwrap_or_default();
         if roles.is_empty() {
-            return Err(Failure::usage("a person has every role, so `liza next` needs one")
-                .hint("`liza next --role code_reviewer` takes a review, for example; `liza roles` shows every role"));
+            return Err(Failure::usage("a person has every role, so `liza next` needs one").hint(
+                "`liza next --role code_reviewer` takes a review, for example; `liza roles` shows every role",
+            ));
         }
         Ok(roles.into_iter().collect())
     }
@@ -86,7 +87,8 @@ fn nothing(session: &Session, roles: &[Role]) -> Result<String, Failure> {
     let world = session.ctx.store.surroundings(&snapshot.board)?;
     let scene = Scene::new(&snapshot.board, &world, &session.ctx.now);
     let mut text = "nothing to do right now; `liza status` says what waits for what".to_owned();
-    let held = snapshot.board.tasks.iter().filter(|task| roles.contains(&task.role) && task.status == Status::Idle);
+    let held =
+        snapshot.board.tasks.iter().filter(|task| roles.contains(&task.role) && task.status == Status::Idle);
     for task in held.filter(|task| scene.node_state(task) == NodeState::Blocked) {
         if let Some(waiting) = scene.waiting(task) {
             text.push_str(&format!("\n  {}: {}", task.id, waiting.why));

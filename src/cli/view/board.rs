@@ -30,7 +30,8 @@ const LEAST_TITLE: usize = 12;
 pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
     let given_up = |task: &&Task| matches!(task.status, Status::Abandoned | Status::Superseded);
     let archived = usize::try_from(board.rest.archived).unwrap_or(usize::MAX);
-    let merged = board.tasks.iter().filter(|task| task.status == Status::Merged).count().saturating_add(archived);
+    let merged =
+        board.tasks.iter().filter(|task| task.status == Status::Merged).count().saturating_add(archived);
     let all = board.tasks.iter().filter(|task| !given_up(task)).count().saturating_add(archived);
     if all == 0 {
         return String::new();
@@ -130,7 +131,7 @@ impl<'b> Picture<'b> {
         let row = format!("  {}  {}", pad_to(task.id.as_str(), width), self.who(task));
         let title = shown_line(task.title());
         match columns {
-            None => format!("{}  ({})", row.trim_end(), clipped(&title, 50)),
+            None => format!("{}  ({})", row.trim_end(), fitted(&title, 50)),
             Some(columns) => {
                 let row = row.trim_end();
                 let room = columns.saturating_sub(display_width(row) + 2);
@@ -152,7 +153,7 @@ impl<'b> Picture<'b> {
     }
 
     fn doing(&self, task: &'b Task) -> String {
-        let title = format!("  ({})", clipped(task.title(), 50));
+        let title = format!("  ({})", fitted(&shown_line(task.title()), 50));
         format!("{}{title}", self.who(task)).trim_start().to_owned()
     }
 

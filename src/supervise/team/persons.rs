@@ -28,13 +28,16 @@ impl TeamRun<'_> {
             let alert = Alert::new(AlertKind::PersonWanted, &one.task, &one.key, one.why, one.hint);
             self.notify(Told { time: self.ctx.now.wall, alert });
         }
-        let heard = self.persons.notifier.as_ref().map(|(_, troubles)| troubles.try_iter().collect::<Vec<_>>());
+        let heard =
+            self.persons.notifier.as_ref().map(|(_, troubles)| troubles.try_iter().collect::<Vec<_>>());
         heard.into_iter().flatten().for_each(|trouble| self.remark(Event::notice(trouble)));
     }
 
     /// Runs the command that people have told of alerts, if there is one.
     fn notify(&mut self, told: Told) {
-        let Some(command) = self.ctx.project_config().ok().and_then(|config| config.watch.notify) else { return };
+        let Some(command) = self.ctx.project_config().ok().and_then(|config| config.watch.notify) else {
+            return;
+        };
         let root = self.ctx.root().to_owned();
         let (notifier, _) = self.persons.notifier.get_or_insert_with(|| {
             let (send, troubles) = channel();

@@ -30,7 +30,9 @@ fn run_waits_for_a_person_and_merges_what_they_approve() {
     }
     let mine = world.json(&HUMAN, &["review", "list", "--mine"]).ok().data()["reviews"].clone();
     assert_eq!(mine.as_array().unwrap().len(), 2, "{mine}");
-    world.human(&["review", "reject", "b", "--reason", "not yet", "--issue", "major:b.txt:1:say it louder"]).ok();
+    world
+        .human(&["review", "reject", "b", "--reason", "not yet", "--issue", "major:b.txt:1:say it louder"])
+        .ok();
     world.human(&["review", "approve", "a", "--summary", "fine"]).ok();
     until("the approved one is merged", || world.row("a")["status"] == "MERGED");
     until("the other one comes back", || world.row("b")["status"] == "READY_FOR_REVIEW");
@@ -38,7 +40,12 @@ fn run_waits_for_a_person_and_merges_what_they_approve() {
     let prior = ["review", "approve", "b", "--summary", "fine", "--prior", "i1=resolved"];
     world.human(&prior).ok();
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
-    assert_eq!((ran.exit, &answer(&ran)["data"]["outcome"]), (0, &serde_json::json!("complete")), "{}", ran.stdout);
+    assert_eq!(
+        (ran.exit, &answer(&ran)["data"]["outcome"]),
+        (0, &serde_json::json!("complete")),
+        "{}",
+        ran.stdout
+    );
     let all = events(&ran);
     let wanted: Vec<_> = named(&all, "review_wanted").iter().map(|event| event["task"].clone()).collect();
     assert_eq!(wanted.len(), 3, "each submission is told of once: {}", ran.stdout);

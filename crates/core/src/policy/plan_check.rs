@@ -90,7 +90,8 @@ pub fn check(tasks: &[NewTask], around: &Around) -> Checked {
         findings.extend(vague(task));
         findings.extend(tests_alone(task));
         findings.extend(size::of_task(task));
-        findings.extend(around.ground.get(&task.id).into_iter().flat_map(|found| ground::of_task(task, found)));
+        findings
+            .extend(around.ground.get(&task.id).into_iter().flat_map(|found| ground::of_task(task, found)));
     }
     findings.extend(size::of_plan(tasks, &split));
     findings.extend(order.waits.iter().map(Wait::finding));

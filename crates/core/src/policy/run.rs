@@ -363,7 +363,11 @@ impl<'a> Round<'a> {
         let planner = Role::planner();
         if team.people.contains(&planner) {
             let hint = "`liza plan FILE` or `liza task add` adds tasks";
-            return State::Waiting(vec![Cause::new(CauseKind::Elsewhere, "a person is to plan the goal", hint)]);
+            return State::Waiting(vec![Cause::new(
+                CauseKind::Elsewhere,
+                "a person is to plan the goal",
+                hint,
+            )]);
         }
         let planning = team.playing(&planner).find(|seat| team.elsewhere.contains(&seat.agent));
         let planning =

@@ -34,7 +34,8 @@ pub fn anchors(markdown: &str) -> Vec<String> {
             fenced = !fenced;
         }
         let heading = line.trim_start().strip_prefix('#').map(|rest| rest.trim_start_matches('#'));
-        let underlined = !line.is_empty() && (line.chars().all(|c| c == '=') || line.chars().all(|c| c == '-'));
+        let underlined =
+            !line.is_empty() && (line.chars().all(|c| c == '=') || line.chars().all(|c| c == '-'));
         if fenced {
         } else if let Some(heading) = heading.filter(|heading| heading.starts_with([' ', '\t'])) {
             add_heading(&mut found, heading);

@@ -36,11 +36,11 @@ impl OnBoard for ListArgs {
             text.line(line);
             // The hash of the token is nobody's business.
             rows.push(json!({
-            "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
-            "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
-            "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
-            "state": state, "runner": runs.map(|runner| runner.pid),
-        }));
+                "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
+                "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
+                "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
+                "state": state, "runner": runs.map(|runner| runner.pid),
+            }));
         }
         if text.is_empty() {
             text.push_str("no agent is registered; `liza agent register --role coder --shell` makes one");

@@ -51,7 +51,8 @@ impl OnBoard for ListArgs {
                     None => "free".to_owned(),
                 };
                 let turn = if task.awaits_red_team() { ", red team" } else { "" };
-                let since = submitted(task).map_or(String::new(), |at| format!(", {}", ago_words(now.wall.since(at))));
+                let since = submitted(task)
+                    .map_or(String::new(), |at| format!(", {}", ago_words(now.wall.since(at))));
                 let files = task.body().submission.as_ref().map_or(0, |submission| submission.files.len());
                 text.line(format!(
                     "{}  {}  {}, round {}{turn}, {}{since}: {}",
@@ -65,7 +66,9 @@ impl OnBoard for ListArgs {
             }
             match chosen.iter().find(|task| holder(task).is_none()) {
                 _ if chosen.is_empty() => text.line("no review waits"),
-                Some(free) => text.line(format!("`liza review claim {}` takes one; you may hold several", free.id)),
+                Some(free) => {
+                    text.line(format!("`liza review claim {}` takes one; you may hold several", free.id))
+                }
                 None => {}
             }
             text

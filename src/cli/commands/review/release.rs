@@ -13,7 +13,6 @@ pub struct ReleaseArgs {
 impl OnBoard for ReleaseArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let id = &session.task_or_here(self.id.as_ref())?;
-        session
-            .commit(ReleaseReview { task: id.clone() }, |_| format!("the review of {id} is free again"))
+        session.commit(ReleaseReview { task: id.clone() }, |_| format!("the review of {id} is free again"))
     }
 }

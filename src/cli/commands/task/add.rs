@@ -59,7 +59,10 @@ impl OnBoard for AddArgs {
 /// What the repository makes doubtful about these tasks. None of it keeps them from being added.
 pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Finding> {
     let found = crate::flow::ground::of_tasks(&session.ctx, board, tasks);
-    tasks.iter().flat_map(|task| found.get(&task.id).map(|at| ground::of_task(task, at)).unwrap_or_default()).collect()
+    tasks
+        .iter()
+        .flat_map(|task| found.get(&task.id).map(|at| ground::of_task(task, at)).unwrap_or_default())
+        .collect()
 }
 
 /// Says them, for people and for programs.

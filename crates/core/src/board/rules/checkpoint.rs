@@ -93,7 +93,8 @@ impl WriteCheckpoint {
         let found = &self.found;
         match handed_out.filter(|before| before.merge_head.is_none() && found.merge_head.is_none()) {
             Some(before) => KeepWork { base: &before.head, head: &found.head, uncommitted }.hint(task),
-            None => "end the merge that is in progress (`git merge --abort`), then write the checkpoint".to_owned(),
+            None => "end the merge that is in progress (`git merge --abort`), then write the checkpoint"
+                .to_owned(),
         }
     }
 }

@@ -69,7 +69,7 @@ impl Submit {
                 Code::CheckpointMissing,
                 format!("task `{}` has no checkpoint for this iteration", task.id),
             )
-                .hint(self.hint_for_checkpoint(task)));
+            .hint(self.hint_for_checkpoint(task)));
         }
         self.check_content(task)?;
         check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)

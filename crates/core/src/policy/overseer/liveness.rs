@@ -55,7 +55,8 @@ pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerC
             (false, true) => (Grade::Suspect, "its lease is not over"),
             (false, false) => (Grade::Finished, "it holds no work"),
         };
-        let gone = if grade == Grade::Finished { "its runner has ended" } else { "its runner's process is gone" };
+        let gone =
+            if grade == Grade::Finished { "its runner has ended" } else { "its runner's process is gone" };
         return Liveness::new(grade, vec![gone.to_owned(), work.to_owned(), heartbeat]);
     }
     let stale_after = stale_after(config);

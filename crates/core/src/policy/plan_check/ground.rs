@@ -37,9 +37,11 @@ pub fn of_task(task: &NewTask, ground: &Ground) -> Vec<Finding> {
     let id = &task.id;
     let mut found = Vec::new();
     if ground.no_tests && task.kind == Kind::Code && !task.scope.inside.is_empty() {
-        let message =
-            format!("{id} is a code task, and no test is inside its scope: code without tests is not approved");
-        let hint = "add the path of its tests to the scope, such as `--in tests/`, or give it another `--kind`";
+        let message = format!(
+            "{id} is a code task, and no test is inside its scope: code without tests is not approved"
+        );
+        let hint =
+            "add the path of its tests to the scope, such as `--in tests/`, or give it another `--kind`";
         found.push(Finding::of(Severity::Warning, "tests_out_of_scope", id, message, hint));
     }
     if let Some(LostAnchor { file, anchor, nearest }) = &ground.lost_anchor {
@@ -53,8 +55,14 @@ pub fn of_task(task: &NewTask, ground: &Ground) -> Vec<Finding> {
     for NoParent { path, missing, nearest } in &ground.no_parents {
         let message = format!("{id} may change {path}, and there is no directory {missing}");
         let (severity, hint) = match nearest {
-            Some(near) => (Severity::Warning, format!("did you mean {near}? A directory that the task makes needs nothing")),
-            None => (Severity::Advice, "a directory that the task makes needs nothing; otherwise correct the path".to_owned()),
+            Some(near) => (
+                Severity::Warning,
+                format!("did you mean {near}? A directory that the task makes needs nothing"),
+            ),
+            None => (
+                Severity::Advice,
+                "a directory that the task makes needs nothing; otherwise correct the path".to_owned(),
+            ),
         };
         found.push(Finding::of(severity, "parent_missing", id, message, &hint));
     }
