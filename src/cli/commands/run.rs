@@ -24,7 +24,7 @@ pub struct RunArgs {
     /// How many agents work at the same time
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub window: Option<u32>,
-    /// Whom to start, instead of `team` in liza.yaml; repeat for several
+    /// Team to start (overrides liza.yaml); ROLE=human is a person, whom the run waits for; repeat for several
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
     /// One small job without a plan: one coder and one reviewer

@@ -2,7 +2,9 @@ use super::feedback::{answers, feedback, named_commit, priors};
 use crate::cli::prelude::*;
 use crate::flow::review::{Judged, VerdictKind, verdict};
 
-/// Approve exactly this commit
+/// Approve the commit you have claimed for review
+///
+/// Without --commit it is the one of your `review claim`. If the branch has moved since, the verdict is refused.
 ///
 /// Example: liza review approve t1 --commit "$(git rev-parse task/t1)" --summary "does what the spec says"
 #[derive(Args)]
