@@ -88,7 +88,7 @@ impl Stage for Live {
 fn agent_lines(rows: &[Row], width: usize, color: bool) -> Vec<String> {
     let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| display_width(of(row))).max().unwrap_or(0);
     let agents = widest(|row| &row.agent).min(width / 3);
-    let tasks = widest(|row| row.task.as_deref().unwrap_or("-")).min(width / 4);
+    let tasks = widest(|row| row.task.as_deref().unwrap_or("-")).min(width / 5);
     let line = |row: &Row| {
         let since = row.since.map_or(String::new(), |since| lasted(since.as_secs()));
         let head = format!(

@@ -316,8 +316,9 @@ impl<'a> TeamRun<'a> {
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
                 // A switch was told of already.
-                if !causes.is_empty() && world.switches.global().is_none() {
-                    self.tell_once(Kind::Waiting, run::in_words(&causes).join("; "));
+                let news = self.persons.not_told(causes);
+                if !news.is_empty() && world.switches.global().is_none() {
+                    self.tell_once(Kind::Waiting, run::in_words(&news).join("; "));
                 }
                 None
             }
@@ -626,12 +627,16 @@ impl<'a> TeamRun<'a> {
         }
         let steps = &*steps;
         let row = |seat: &Seat| {
-            let flight = self.flights.get(&seat.agent);
+            // One that has nothing to do now is there to get the next piece of work.
+            let flight = self.flights.get(&seat.agent).filter(|flight| !flight.is_free());
             let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
             let doing = match (flight, self.team.out.get(&seat.agent)) {
                 _ if question.is_some() => "waits for an answer".to_owned(),
                 (Some(flight), _) => flight.doing.clone(),
                 (None, Some(why)) => format!("stopped: {why}"),
+                (None, None) if self.team.mergers.contains(&seat.agent) => {
+                    "merges what a person approves".to_owned()
+                }
                 (None, None) => "idle".to_owned(),
             };
             Row {

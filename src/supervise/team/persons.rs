@@ -5,13 +5,21 @@ use super::super::prelude::*;
 use super::TeamRun;
 use crate::board::World;
 use crate::policy::alerts::{Alert, Kind as AlertKind};
-use crate::policy::run::for_people;
+use crate::policy::run::{Cause, for_people};
 
 /// What they were told of already.
 #[derive(Default)]
 pub(super) struct Persons {
     told: BTreeSet<String>,
     notifier: Option<(Notifier, Receiver<String>)>,
+}
+
+impl Persons {
+    /// Causes beside those that a person was told of: that is said already.
+    pub(super) fn not_told(&self, causes: Vec<Cause>) -> Vec<Cause> {
+        let is_told = |task: &str| self.told.iter().any(|key| key.split(':').next() == Some(task));
+        causes.into_iter().filter(|cause| !cause.task.as_deref().is_some_and(is_told)).collect()
+    }
 }
 
 impl TeamRun<'_> {

@@ -17,16 +17,22 @@ impl OnBoard for ListArgs {
         let board = &snapshot.board;
         let mut text = String::new();
         let mut rows = Vec::new();
-        for (id, agent) in &board.rest.agents {
+        let agents = &board.rest.agents;
+        let id_width = agents.keys().map(|id| id.as_str().len()).max().unwrap_or(0);
+        let role_width = agents.values().map(|agent| role_names(agent).len()).max().unwrap_or(0);
+        for (id, agent) in agents {
             let own = |lease: &Lease| &lease.agent == id && lease.incarnation == agent.incarnation;
             let held = board.tasks.iter().filter(|task| task.lease.as_ref().is_some_and(own));
             let holds: Vec<&TaskId> = held.map(|task| &task.id).collect();
-            let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
-            let (id_column, roles) = (pad_to(id.as_str(), 20), pad_to(&roles.join(","), 24));
             let runs = agent.runner.as_ref().filter(|runner| crate::host::lives(runner));
             let state = state(agent, runs.is_some(), !holds.is_empty() || reviews(board, id, agent));
             let seen = ago_words(session.ctx.now.wall.since(agent.heartbeat));
-            let mut line = format!("{id_column} {roles} {} seen {seen}", pad_to(state, 8));
+            let mut line = format!(
+                "{}  {}  {}  seen {seen}",
+                pad_to(id.as_str(), id_width),
+                pad_to(&role_names(agent), role_width),
+                pad_to(state, 8)
+            );
             if !holds.is_empty() {
                 line.push_str(&format!("  works on {}", commas(&holds)));
             }
@@ -47,6 +53,11 @@ impl OnBoard for ListArgs {
         }
         Ok(Answer::new(json!({ "agents": rows }), text).at(board.revision))
     }
+}
+
+fn role_names(agent: &Agent) -> String {
+    let names: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
+    names.join(",")
 }
 
 /// An agent that a runner started and that holds nothing any more has done its work; one that holds something was cut off.
