@@ -14,6 +14,7 @@ mod live;
 mod named;
 mod paint;
 mod prelude;
+mod redteam;
 mod session;
 mod task_here;
 mod times;

@@ -36,7 +36,7 @@ fn in_words(text: &str, now: Wall, offset: i64) -> String {
         out.push_str(&text[done..at]);
         let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
         // What stands in front of a line, perhaps behind a number, is a column and not a part of a sentence.
-        let leads = text[line..at].trim().chars().all(|c| c.is_ascii_digit());
+        let leads = text[line..at].trim().chars().all(|c| c.is_ascii_digit() || c == '-');
         out.push_str(&one(time, now, offset, leads));
         done = at + LENGTH;
     }

@@ -74,13 +74,23 @@ pub struct Answer {
     pub verbatim: bool,
     pub revision: Option<u64>,
     pub exit: u8,
+    /// Why the exit code is not 0.
+    pub problem: Option<Box<Failure>>,
 }
 
 impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
         let data = serde_json::to_value(data)
             .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
-        Self { data, text: text.into(), colored: None, verbatim: false, revision: None, exit: DONE }
+        Self {
+            data,
+            text: text.into(),
+            colored: None,
+            verbatim: false,
+            revision: None,
+            exit: DONE,
+            problem: None,
+        }
     }
 
     /// Its text is shown as it is.
@@ -94,9 +104,25 @@ impl Answer {
         self
     }
 
+    /// A code that only liza's own hooks and shells ask for.
     pub fn exit(mut self, code: u8) -> Self {
         self.exit = code;
         self
+    }
+
+    /// It has something to say, and yet the command failed: in JSON `ok` is false, and `error` says why.
+    pub fn failed(mut self, failure: Failure) -> Self {
+        self.exit = failure.code.exit();
+        self.problem = Some(Box::new(failure));
+        self
+    }
+
+    /// The same, if there is a reason.
+    pub fn failed_if(self, failure: Option<Failure>) -> Self {
+        match failure {
+            Some(failure) => self.failed(failure),
+            None => self,
+        }
     }
 }
 
@@ -117,6 +143,16 @@ impl Lines for String {
     }
 }
 
+fn error_object(failure: &Failure) -> Value {
+    json!({
+        "liza": 1, "ok": false, "revision": failure.revision,
+        "error": {
+            "code": failure.code, "exit": failure.code.exit(), "message": failure.message, "hint": failure.hint,
+            "details": failure.details,
+        },
+    })
+}
+
 impl Ui {
     pub fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
         let wanted = match color {
@@ -133,7 +169,12 @@ impl Ui {
     /// Prints the answer. A reader that went away is no error.
     pub fn answer(&self, answer: &Answer) {
         if self.json {
-            let object = json!({ "liza": 1, "ok": true, "revision": answer.revision, "data": answer.data });
+            let mut object = match &answer.problem {
+                Some(failure) => error_object(failure),
+                None => json!({ "liza": 1, "ok": answer.exit == DONE }),
+            };
+            object["revision"] = json!(answer.revision);
+            object["data"] = answer.data.clone();
             self.out(&format!("{}\n", to_json_line(&object)));
             return;
         }
@@ -153,13 +194,7 @@ impl Ui {
     pub fn failure(&self, failure: &Failure) -> u8 {
         let code = failure.code.exit();
         if self.json {
-            let mut object = json!({
-                "liza": 1, "ok": false, "revision": failure.revision,
-                "error": {
-                    "code": failure.code, "exit": code, "message": failure.message, "hint": failure.hint,
-                    "details": failure.details,
-                },
-            });
+            let mut object = error_object(failure);
             if let Some(data) = &failure.data {
                 object["data"] = data.clone();
             }

@@ -12,6 +12,7 @@ pub mod similar;
 pub mod slug;
 pub mod topic;
 pub mod unseen;
+pub mod vagueness;
 pub mod words;
 pub mod wrap;
 

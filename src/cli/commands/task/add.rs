@@ -4,7 +4,8 @@ use crate::policy::plan_check::{Finding, ground};
 
 /// Add a task as a draft, or claimable at once with --finalize (planner, people)
 ///
-/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input).
+/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input). There `done_when` may be a block with a
+/// criterion in each line, and `scope` a block with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
 ///
 /// Without --id the id is made from the title: "Greet by name" becomes greet-by-name.
 ///
