@@ -186,9 +186,7 @@ impl Context {
         };
         let archived = id.and_then(|id| self.store.archived_task(&id).ok().flatten());
         let mut failure = Failure::from(refusal);
-        if let Some(task) =
-            archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
-        {
+        if let Some(task) = archived {
             failure.message = format!("task `{}` is {} and archived", task.id, task.status);
             failure.details.insert("archived".to_owned(), true.into());
             failure.hint =

@@ -112,7 +112,7 @@ pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured> {
         Scope::Task(id) => {
             let found = everything.of_task(id).ok_or_else(|| {
                 failure!(Code::UnknownTask, "there is no task `{id}`, archived or not")
-                    .hint("`liza task list` shows every task on the board")
+                    .hint(everything.board.hint_for_task(id))
             })?;
             (json!({ "of": "task", "id": id }), format!("task {id}"), found)
         }

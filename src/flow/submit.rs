@@ -23,7 +23,14 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     let epoch = ctx.epoch_of(task);
     let write =
         WriteCheckpoint { task: task.clone(), epoch, checkpoint, found, tests, edition: Edition::NOW };
-    Ok(ctx.commit(write)?.done())
+    let hint = |uncommitted| write.hint_to_keep_the_work(&snapshot.board, uncommitted);
+    let late = (hint(false), hint(true));
+    let committed =
+        ctx.commit(write).map_err(|failure| match (failure.code == Code::CheckpointLate, late) {
+            (true, (Some(clean), Some(dirty))) => failure.hint(if is_clean(&path) { clean } else { dirty }),
+            _ => failure,
+        })?;
+    Ok(committed.done())
 }
 
 /// A checkpoint that only names files adds them to the one before it in the same iteration.
@@ -76,6 +83,11 @@ fn test_files(
         !config.tests_among(kept.map(|change| change.path.as_str())).is_empty()
     };
     Ok(TestFiles { announced: announced.into_iter().cloned().collect(), others, announced_before, committed })
+}
+
+/// Whether everything in the worktree is committed. Where git does not say, it may not be.
+fn is_clean(worktree: &Path) -> bool {
+    content::status(worktree, Filters::Run).is_ok_and(|dirty| dirty.is_empty())
 }
 
 pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {

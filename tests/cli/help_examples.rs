@@ -90,6 +90,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza report", Me::Human, working),
     ("liza resume", Me::Human, paused),
     ("liza review approve", Me::Reviewer, reviewing),
+    ("liza review list", Me::Reviewer, ready),
     ("liza review claim", Me::Reviewer, ready),
     ("liza review discuss", Me::Reviewer, reviewing),
     ("liza review reject", Me::Reviewer, reviewing),

@@ -28,10 +28,10 @@ pub struct PlanArgs {
     #[arg(long)]
     pub draft: bool,
     /// The spec of tasks that name none
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(long, visible_alias = "spec-ref", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
     /// A criterion of tasks that have none
-    #[arg(long, value_name = "CRITERION")]
+    #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
 }
 
@@ -111,6 +111,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
         specs_found: &add.specs_found,
         finalize: add.finalize,
         as_graph: add.as_graph,
+        ground: &crate::flow::ground::of_tasks(&session.ctx, board, &add.tasks),
     };
     let mut checked = plan_check::check(&add.tasks, &around);
     let world = crate::board::World { archived, ..Default::default() };

@@ -5,7 +5,7 @@ use crate::cli::prelude::*;
 use crate::flow::report;
 use crate::flow::report::{RunFacts, StoppedAgent};
 use crate::policy::run::in_words;
-use crate::policy::team::{TeamMember, default_team};
+use crate::policy::team::{HUMAN, TeamMember, default_team};
 use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 /// Let the team work until the goal is complete
@@ -24,7 +24,7 @@ pub struct RunArgs {
     /// How many agents work at the same time
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub window: Option<u32>,
-    /// Whom to start, instead of `team` in liza.yaml; repeat for several
+    /// Team to start (overrides liza.yaml); ROLE=human is a person, whom the run waits for; repeat for several
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
     /// One small job without a plan: one coder and one reviewer
@@ -93,23 +93,18 @@ impl OnBoard for RunArgs {
 /// Whom `--team` names.
 fn parse_member(text: &str) -> Result<TeamMember, String> {
     let (role, count) = text.split_once('=').unwrap_or((text, "1"));
+    let role = role.parse().map_err(|why: IdError| why.to_string())?;
+    if count == HUMAN {
+        return Ok(TeamMember { role, count: 1, provider: Some(HUMAN.to_owned()) });
+    }
     let count = count.parse().map_err(|_| "it is not of the form ROLE=COUNT, such as coder=3".to_owned())?;
-    Ok(TeamMember { role: role.parse().map_err(|why: IdError| why.to_string())?, count, provider: None })
+    Ok(TeamMember { role, count, provider: None })
 }
 
 /// The job as a task of its own: reviewed like any other.
 fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failure> {
     let board = ctx.read(&Needs::Nothing)?.board;
-    let what_in_lower_case = what.to_lowercase();
-    let words = what_in_lower_case.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).take(5).collect();
-    let stem: String = words.join("-").chars().take(40).collect();
-    let stem = if stem.is_empty() { "job".to_owned() } else { stem };
-    let names = std::iter::once(stem.clone()).chain((2..1000).map(|n| format!("{stem}-{n}")));
-    let id = names
-        .filter_map(|name| TaskId::new(&name).ok())
-        .find(|id| board.task(id).is_none() && ctx.store.archived_task(id).is_ok_and(|found| found.is_none()))
-        .ok_or_else(|| Failure::new(Code::IdTaken, "no free id could be had for the job"))?;
+    let id = crate::flow::free_id::for_title(ctx, &board, what, "job")?;
     let inside = if args.inside.is_empty() { vec!["**".to_owned()] } else { args.inside.clone() };
     let inside = inside
         .iter()

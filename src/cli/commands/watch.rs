@@ -31,7 +31,8 @@ impl OnBoard for WatchArgs {
             return Ok(Answer::new(json!({ "alerts": told }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
+        let for_people = |told: &Told| crate::cli::times::for_people(&line(told)).into_owned();
+        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { for_people(told) });
         Ok(match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => {
                 let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");

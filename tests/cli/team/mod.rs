@@ -14,6 +14,7 @@ mod hiding;
 mod hooked;
 mod logged;
 mod overseen;
+mod people;
 mod played;
 mod running;
 mod sandboxed;

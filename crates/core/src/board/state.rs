@@ -14,6 +14,7 @@ use super::prelude::*;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
 use super::spent::Spent;
 use super::task::Task;
+use crate::text::nearest;
 
 /// The format this program writes.
 pub const VERSION: u32 = 2;
@@ -291,6 +292,31 @@ impl Board {
     /// The task whose id differs from `id` in case at most.
     pub fn task_alike(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.iter().find(|task| task.id.as_str().eq_ignore_ascii_case(id.as_str()))
+    }
+
+    /// The task that was probably meant by an id that is not on the board.
+    pub fn task_nearest(&self, id: &TaskId) -> Option<&Task> {
+        let near = || {
+            let name = nearest(id.as_str(), self.tasks.iter().map(|task| task.id.as_str()))?;
+            self.tasks.iter().find(|task| task.id.as_str() == name)
+        };
+        self.task_alike(id).or_else(near)
+    }
+
+    /// What to type instead of an unknown id of a task.
+    pub fn hint_for_task(&self, id: &TaskId) -> String {
+        match self.task_nearest(id) {
+            Some(task) => format!("did you mean `{}`? `liza task list` shows every task", task.id),
+            None => "`liza task list` shows every task".to_owned(),
+        }
+    }
+
+    /// What to type instead of an unknown id of an agent.
+    pub fn hint_for_agent(&self, id: &AgentId) -> String {
+        match nearest(id.as_str(), self.rest.agents.keys().map(AgentId::as_str)) {
+            Some(name) => format!("did you mean `{name}`? `liza agent list` shows every agent"),
+            None => "`liza agent list` shows every agent".to_owned(),
+        }
     }
 
     /// Only for changes that a rule has checked to be possible.

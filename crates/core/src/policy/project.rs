@@ -113,7 +113,8 @@ impl ProjectConfig {
     pub fn providers_in_use(&self) -> BTreeSet<&str> {
         let of_roles = self.roles.values().map(|role| &role.provider);
         let of_team = self.team.iter().map(|member| &member.provider);
-        of_roles.chain(of_team).chain([&self.provider]).filter_map(Option::as_deref).collect()
+        let named = of_roles.chain(of_team).chain([&self.provider]).filter_map(Option::as_deref);
+        named.filter(|name| *name != super::team::HUMAN).collect()
     }
 
     /// Those of `paths` that count as tests.

@@ -34,6 +34,11 @@ pub mod worktree;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+/// How many minutes the clock of this machine's people is ahead of UTC now. The C library knows, and libgit2 asks it.
+pub fn local_offset_minutes() -> i32 {
+    git2::Signature::now("liza", "liza").map_or(0, |now| now.when().offset_minutes())
+}
+
 pub use checkouts::{Checkout, branch_checked_out_at};
 pub use command::{Git, GitError};
 pub use commit::{Identity, NewCommit, commit_tree, identity};

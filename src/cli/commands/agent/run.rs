@@ -55,7 +55,7 @@ impl OnBoard for RunArgs {
         };
         if self.explain {
             let explained = explain(&session.ctx, &options)?;
-            return Ok(Answer::new(explained.data, explained.text));
+            return Ok(Answer::new(explained.data, explained.text).verbatim());
         }
         // A run has dealt with edits before it started its runners; since then agents are at work.
         if self.parent.is_none() {

@@ -1,3 +1,4 @@
+use super::add::{doubts, with_doubts};
 use crate::cli::prelude::*;
 
 /// Make drafts claimable
@@ -32,6 +33,9 @@ impl OnBoard for FinalizeArgs {
             }
         }
         let names = commas(&tasks);
-        session.commit(Finalize { tasks, specs_found }, |_| format!("claimable: {names}"))
+        let drafts = tasks.iter().filter_map(|id| snapshot.board.task(id)).map(NewTask::of);
+        let doubts = doubts(session, &snapshot.board, &drafts.collect::<Vec<_>>());
+        let done = session.commit(Finalize { tasks, specs_found }, |_| format!("claimable: {names}"))?;
+        Ok(with_doubts(session, done, doubts))
     }
 }
