@@ -22,6 +22,7 @@ pub mod claim;
 pub mod commit;
 pub mod config_file;
 pub mod context;
+pub mod deliver;
 pub mod disk;
 pub mod doctor;
 mod drift;

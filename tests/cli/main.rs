@@ -14,6 +14,7 @@ mod concurrency;
 mod converging;
 mod crash;
 mod damage;
+mod deliver;
 mod demo;
 mod disk;
 mod doctor;

@@ -23,4 +23,4 @@ pub use similar::{same_reason, similarity};
 pub use topic::Topic;
 pub use unseen::is_unseen;
 pub(crate) use words::words;
-pub use words::{clipped, display_width, indent, list_words, pad_to, plural};
+pub use words::{clipped, display_width, indent, list_words, nearest, pad_to, plural};

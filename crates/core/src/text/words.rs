@@ -64,6 +64,36 @@ pub fn plural(n: usize, noun: &str) -> String {
     }
 }
 
+/// The word that was probably meant: the nearest one, if at most a third of its letters is wrong.
+pub fn nearest<'w>(typed: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
+    let typed: Vec<char> = typed.to_lowercase().chars().collect();
+    let near = |word: &&'w str| {
+        let letters: Vec<char> = word.to_lowercase().chars().collect();
+        (typos(&typed, &letters), letters.len().max(typed.len()))
+    };
+    let known = known.into_iter().map(|word| (near(&word), word));
+    let close = known.filter(|((wrong, length), _)| wrong * 3 <= *length);
+    close.min_by_key(|((wrong, _), _)| *wrong).map(|(_, word)| word)
+}
+
+/// Letters that were changed, left out, put in or swapped with their neighbour.
+fn typos(one: &[char], other: &[char]) -> usize {
+    let mut rows = vec![(0..=other.len()).collect::<Vec<usize>>()];
+    for (at, letter) in one.iter().enumerate() {
+        let mut row = vec![at + 1];
+        for (to, wanted) in other.iter().enumerate() {
+            let mut least = (rows[at][to + 1] + 1).min(row[to] + 1);
+            least = least.min(rows[at][to] + usize::from(letter != wanted));
+            if at > 0 && to > 0 && one[at - 1] == *wanted && *letter == other[to - 1] {
+                least = least.min(rows[at - 1][to - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
 /// Joins words as a sentence does: `a`, `a and b`, `a, b and c`.
 pub fn list_words<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let words: Vec<S> = words.into_iter().collect();
@@ -121,6 +151,21 @@ fn is_wide(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nearest_word_allows_a_few_typos() {
+        let known = ["main", "release/1.2", "maintenance"];
+        for (typed, wanted) in [
+            ("mian", Some("main")),
+            ("Main", Some("main")),
+            ("release/1.3", Some("release/1.2")),
+            ("maintainance", Some("maintenance")),
+            ("develop", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, known), wanted, "{typed}");
+        }
+    }
 
     words! {
         #[derive(Default)]
