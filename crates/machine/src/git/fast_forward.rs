@@ -25,58 +25,70 @@ pub fn empty_tree(repo: &Repo) -> Result<CommitId, GitError> {
 }
 
 /// Files of a checkout that keep it from going to another commit or tree: changed and not committed, or in no commit where
-/// one is to come, ignored ones too. None where git would go.
+/// one is to come. Ignored ones too, which git would write over. None where nothing is lost.
 pub fn obstacles(
     repo: &Repo,
     checkout: &Path,
     from: &CommitId,
     to: &CommitId,
 ) -> Result<Vec<String>, GitError> {
-    let output = two_trees(checkout, &["-n"], from, to)?.output()?;
-    if output.status.success() {
-        return Ok(Vec::new());
-    }
-    let changed = |how: &[&str]| -> Result<BTreeSet<Vec<u8>>, GitError> {
-        let git = Git::acting(checkout, "diff-index").args(["-z", "--name-only", "--no-renames"]).args(how);
-        let names = git.end_of_options().arg(from.as_str()).run()?;
-        Ok(records(&names).map(<[u8]>::to_vec).collect())
-    };
-    let (in_files, in_index) = (changed(&[])?, changed(&["--cached"])?);
-    let mut found = BTreeSet::new();
     let all = differences(repo, from, to)?;
     let tracked: BTreeSet<&Path> =
         all.iter().filter(|one| one.sides[0].is_some()).map(|one| one.path.as_path()).collect();
-    for difference in &all {
-        let name = difference.path.as_os_str().as_bytes();
-        let stands = match &difference.sides {
-            [Some(_), _] => in_files.contains(name) || in_index.contains(name),
-            _ if in_index.contains(name) => true,
-            _ => false,
+    let mut found = BTreeSet::new();
+    for one in all.iter().filter(|one| one.sides[0].is_none()) {
+        untracked_at(checkout, &one.path, &tracked, &mut found);
+    }
+    if !found.is_empty() {
+        // What the person has added already is for git to compare.
+        let index = index_of(checkout)?;
+        found.retain(|path| !index.contains_key(path));
+    }
+    let output = two_trees(checkout, &["-n"], from, to)?.output()?;
+    if !output.status.success() {
+        let changed = |how: &[&str]| -> Result<BTreeSet<Vec<u8>>, GitError> {
+            let git =
+                Git::acting(checkout, "diff-index").args(["-z", "--name-only", "--no-renames"]).args(how);
+            let names = git.end_of_options().arg(from.as_str()).run()?;
+            Ok(records(&names).map(<[u8]>::to_vec).collect())
         };
-        if stands {
-            found.insert(lossy(name));
-        } else if difference.sides[0].is_none() {
-            found.extend(untracked_at(checkout, &difference.path, &tracked));
+        let (in_files, in_index) = (changed(&[])?, changed(&["--cached"])?);
+        let is_changed = |path: &Path| {
+            let name = path.as_os_str().as_bytes();
+            in_files.contains(name) || in_index.contains(name)
+        };
+        found.extend(all.iter().map(|one| one.path.clone()).filter(|path| is_changed(path)));
+        if found.is_empty() {
+            return Err(failed("read-tree", &output));
         }
     }
-    if found.is_empty() { Err(failed("read-tree", &output)) } else { Ok(found.into_iter().collect()) }
+    Ok(found.into_iter().map(|path| lossy(path.as_os_str().as_bytes())).collect())
 }
 
-/// What stands where a file is to come that git does not know: there, on the way to it, or below.
-fn untracked_at(checkout: &Path, path: &Path, tracked: &BTreeSet<&Path>) -> Option<String> {
+/// What stands where a file is to come and leaves with no commit: there, on the way to it, or below.
+fn untracked_at(checkout: &Path, path: &Path, tracked: &BTreeSet<&Path>, found: &mut BTreeSet<PathBuf>) {
     let mut parts: Vec<&Path> = path.ancestors().filter(|part| !part.as_os_str().is_empty()).collect();
     parts.reverse();
     for part in parts {
-        let meta = checkout.join(part).symlink_metadata().ok()?;
-        let is_whole = part == path;
-        if !meta.is_dir() && !tracked.contains(part) {
-            return Some(lossy(part.as_os_str().as_bytes()));
-        }
-        if meta.is_dir() && is_whole {
-            return Some(format!("{}/", lossy(part.as_os_str().as_bytes())));
+        let Ok(meta) = checkout.join(part).symlink_metadata() else { return };
+        if !meta.is_dir() {
+            if !tracked.contains(part) {
+                found.insert(part.to_owned());
+            }
+            return;
         }
     }
-    None
+    let mut below = vec![path.to_owned()];
+    while let Some(dir) = below.pop() {
+        for entry in fs::read_dir(checkout.join(&dir)).into_iter().flatten().flatten() {
+            let path = dir.join(entry.file_name());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below.push(path);
+            } else if !tracked.contains(path.as_path()) {
+                found.insert(path);
+            }
+        }
+    }
 }
 
 /// Brings index and files of a checkout from one commit to another. Git refuses, with nothing changed, what it would lose.
