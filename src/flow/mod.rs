@@ -61,6 +61,7 @@ pub mod spend;
 pub mod sprint;
 pub mod submit;
 pub mod summary;
+pub mod tidy;
 pub mod trash;
 pub mod uninstall;
 pub mod verify;

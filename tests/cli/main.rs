@@ -66,6 +66,7 @@ mod task_plans;
 mod tasks;
 mod team;
 mod test_engineer;
+mod tidy;
 mod tour;
 mod uninstall;
 mod verify;

@@ -30,6 +30,7 @@ pub mod vagueness;
 pub mod view;
 pub mod wake;
 pub mod work_graph;
+pub mod worktrees;
 
 pub use project::ProjectConfig;
 pub use view::{NodeState, Waiting};
