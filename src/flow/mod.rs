@@ -47,6 +47,7 @@ pub mod observe;
 pub mod oversight;
 mod page;
 mod prelude;
+pub mod prepare;
 pub mod propose;
 pub mod recover;
 pub mod report;

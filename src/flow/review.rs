@@ -37,7 +37,9 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
 /// The review checkout of a task, at exactly this commit and clean.
 pub fn make_checkout(ctx: &Context, task: &TaskId, commit: &CommitId) -> Result<PathBuf> {
     let dir = ctx.machine.worktrees().join(".review");
-    super::worktrees::detached_checkout(ctx, &dir, task.as_str(), commit, &format!("review of {task}"))
+    let log = ctx.machine.runs_of(task).join("review-setup.log");
+    let owner = format!("review of {task}");
+    super::worktrees::detached_checkout(ctx, &dir, task.as_str(), commit, &owner, Some(&log))
 }
 
 #[derive(Debug, Clone, Copy)]

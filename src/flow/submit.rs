@@ -4,14 +4,16 @@ use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
+use super::prepare::{is_prepared, prepared_for};
 use super::{evidence, shell};
 use crate::board::task::Kind;
 
 pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Checkpointed, u64)> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
+    let found = handout(&path, prepared_for(&snapshot.board, task))?;
     let write =
-        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found: handout(&path)? };
+        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found };
     let announced = write.checkpoint.files_to_modify.clone();
     let committed = ctx.commit(write)?;
     let is_code = committed.board.task(task).is_some_and(|task| task.kind == Kind::Code);
@@ -41,6 +43,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
     no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
+    nothing_prepared(&snapshot.board, task, &first.files)?;
     let known = snapshot.board.task(task);
     let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
         return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));
@@ -99,6 +102,18 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         ));
     }
     Ok(done)
+}
+
+/// Refuses commits of what liza put into the worktree: copies such as `.env` are nobody's work, and may be secret.
+fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()> {
+    let prepared = prepared_for(board, task);
+    let found: Vec<String> = files.iter().filter(|file| is_prepared(prepared, file)).cloned().collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(failure!(Code::Scope, "files that liza prepared are committed: {}", found.join(", "))
+        .hint("take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk")
+        .detail("paths", found))
 }
 
 /// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.

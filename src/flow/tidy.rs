@@ -2,6 +2,7 @@
 //! merged. What is in them is in integration, or was read only; anything else stays for `liza gc` to name.
 
 use super::prelude::*;
+use super::prepare::is_prepared;
 use super::worktrees::{self, Place, PruneOptions, Purpose, task_of};
 use crate::git::landed::proof;
 use crate::git::reviewed;
@@ -26,6 +27,7 @@ fn delete_reading_place(ctx: &Context, path: &Path) -> Result<()> {
     let record = checkouts::list(&ctx.repo)?.into_iter().find(|record| record.path.as_deref() == Some(path));
     let Some(record) = record.filter(|record| ctx.worktrees().is_ours(record)) else { return Ok(()) };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prepared = super::prepare::noted(ctx, path);
     let query = ctx.query()?;
     let submitted = query.targets_below(&format!("refs/liza/submitted/{name}"))?;
     let is_submitted = |head: CommitId| submitted.iter().any(|(_, at)| *at == head);
@@ -33,7 +35,9 @@ fn delete_reading_place(ctx: &Context, path: &Path) -> Result<()> {
         && content::head(path).is_ok_and(is_submitted)
         && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
         && (reviewed::holds_only_commit(query, path)
-            || content::status(path, Filters::Run).is_ok_and(|dirty| dirty.is_empty()));
+            || content::status(path, Filters::Run).is_ok_and(|dirty| {
+                dirty.iter().all(|found| is_prepared(&prepared, &found.path))
+            }));
     match is_only_read {
         true => ctx.worktrees().delete(path).map(|_| ())?,
         // What a reviewer wrote there is kept for a while.
@@ -88,7 +92,7 @@ fn standing(ctx: &Context, board: &Board) -> (Vec<TaskId>, bool) {
     for entry in fs::read_dir(ctx.machine.worktrees()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        going |= name.starts_with(".going-");
+        going |= name.starts_with(crate::git::worktree::GOING);
         found.extend(task_of(&name).filter(|_| !name.starts_with('.')));
     }
     let is_merged = |id: &TaskId| board.task(id).is_some_and(|task| task.status == Status::Merged);
@@ -124,9 +128,9 @@ pub fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
     let scope = &known.body().scope;
-    let Some(saved) = super::attempt::snapshot_worktree(ctx, task.as_str(), &place.path, Some(scope))? else {
-        return Ok(Vec::new());
-    };
+    let prepared = place.prepared();
+    let saved = super::attempt::snapshot_worktree(ctx, task.as_str(), &place.path, Some(scope), prepared)?;
+    let Some(saved) = saved else { return Ok(Vec::new()) };
     if !saved.left_out.is_empty() {
         let path = place.path.display();
         return Err(failure!(

@@ -58,6 +58,9 @@ pub struct Place {
     /// It may go for good: its work is on integration, as long as the head there is this commit's.
     #[serde(skip)]
     landed: bool,
+    /// What liza put there and no commit has.
+    #[serde(skip)]
+    prepared: Vec<String>,
     /// It belongs to one of the newest merged tasks.
     #[serde(skip)]
     newest: bool,
@@ -228,6 +231,7 @@ fn look(
         whose: Whose::Foreign,
         landed: false,
         newest: false,
+        prepared: Vec::new(),
         path,
     };
     let kept = id.as_ref().is_some_and(|id| known.kept.contains(id));
@@ -259,6 +263,12 @@ fn look(
         place.status = Some(task.status);
         place.archived = archived;
         (place.over, place.landed) = over(ctx, board, task, archived, &place, &name, kept)?;
+        let own = format!(".worktrees/{name}");
+        let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
+        place.prepared = match purpose {
+            Purpose::Review => super::prepare::noted(ctx, &place.path),
+            _ => attempt.map_or(Vec::new(), |attempt| attempt.prepared.clone()),
+        };
         place.task = id;
         place.newest = kept;
     }
@@ -334,7 +344,8 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
         match (content::head(path), content::status(path, filters), content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
-                place.uncommitted = dirty.into_iter().map(|found| found.path).collect();
+                let is_work = |path: &String| !super::prepare::is_prepared(&place.prepared, path);
+                place.uncommitted = dirty.into_iter().map(|found| found.path).filter(is_work).collect();
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
                 }
@@ -370,6 +381,11 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
 }
 
 impl Place {
+    /// What liza put there and no commit has.
+    pub fn prepared(&self) -> &[String] {
+        &self.prepared
+    }
+
     /// Why it stays, as a heading.
     pub fn stays(&self) -> &'static str {
         match self.purpose {
@@ -448,19 +464,23 @@ fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
     }
 }
 
-/// A checkout for reading, at exactly this commit and clean.
+/// A checkout for reading, at exactly this commit and clean. With a `log` it is prepared, and that says what came of it.
 pub(super) fn detached_checkout(
     ctx: &Context,
     dir: &Path,
     name: &str,
     commit: &CommitId,
     owner: &str,
+    log: Option<&Path>,
 ) -> Result<PathBuf> {
     let path = dir.join(name);
     let one_at_a_time = lock_when_written(ctx, &path)?;
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
-        && content::status(&path, Filters::Run).is_ok_and(|dirty| dirty.is_empty());
+        && content::status(&path, Filters::Run).is_ok_and(|dirty| {
+            let prepared = super::prepare::noted(ctx, &path);
+            dirty.iter().all(|found| super::prepare::is_prepared(&prepared, &found.path))
+        });
     if sound {
         return Ok(path);
     }
@@ -470,7 +490,14 @@ pub(super) fn detached_checkout(
     let _being_written = ctx.machine.lock_checkout(&path)?;
     drop(one_at_a_time);
     crash::point("checkout.registered");
-    if let Err(failure) = ctx.check_out(&path, commit) {
+    let made = ctx.check_out(&path, commit).and_then(|()| match log {
+        Some(log) => {
+            let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
+            if prepared.is_empty() { Ok(()) } else { super::prepare::note(ctx, &path, &prepared) }
+        }
+        None => Ok(()),
+    });
+    if let Err(failure) = made {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
         let _ = remove(ctx, &path);
         return Err(failure);
@@ -520,7 +547,7 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None)?
+        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None, &place.prepared)?
     {
         if !saved.left_out.is_empty() {
             let (path, left) = (place.path.display(), saved.left_out);

@@ -44,6 +44,7 @@ mod other_versions;
 mod overseer_settings;
 mod places;
 mod plan_check;
+mod prepare;
 mod prompts;
 mod providers;
 mod quorum;

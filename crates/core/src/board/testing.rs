@@ -367,6 +367,7 @@ impl Bench {
             base: commit(1),
             handout: untouched(),
             conflicts: Vec::new(),
+            prepared: Vec::new(),
         }
     }
 

@@ -402,7 +402,7 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
-        super::super::content::fingerprint(&fixture.root).unwrap();
+        super::super::content::fingerprint(&fixture.root, &[]).unwrap();
     }
 
     #[test]

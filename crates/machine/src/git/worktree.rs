@@ -16,7 +16,7 @@ const LOCK_MARK: &str = "liza: ";
 const ORIGIN: &str = "origin";
 const TREE: &str = "tree";
 /// How the name of a worktree begins that is being deleted.
-const GOING: &str = ".going-";
+pub const GOING: &str = ".going-";
 
 /// How long git may write files before that is said.
 const SILENCE: Duration = Duration::from_secs(1);

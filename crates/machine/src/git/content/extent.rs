@@ -22,10 +22,15 @@ pub(super) struct Large {
 impl Large {
     /// The pathspec that leaves it out.
     pub fn excluded(&self) -> OsString {
-        let mut spec = OsString::from(":(top,exclude,literal)");
-        spec.push(&self.path);
-        spec
+        excluded(&self.path)
     }
+}
+
+/// The pathspec that leaves a path out, and what is below.
+pub(super) fn excluded(path: &OsStr) -> OsString {
+    let mut spec = OsString::from(":(top,exclude,literal)");
+    spec.push(path);
+    spec
 }
 
 pub(super) fn too_large(large: &Large) -> String {
@@ -38,9 +43,10 @@ pub(super) fn too_large(large: &Large) -> String {
 
 impl Scratch<'_> {
     /// Changed and new files that are too large to be read.
-    pub(super) fn large_files(&self) -> Result<Vec<Large>, GitError> {
+    pub(super) fn large_files(&self, but: &[String]) -> Result<Vec<Large>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
-        let listed = git.run()?;
+        let but = but.iter().map(|path| excluded(path.trim_end_matches('/').as_ref()));
+        let listed = git.args(["--", "."]).args(but).run()?;
         let files = records(&listed).filter_map(|path| {
             use std::os::unix::fs::MetadataExt;
             let path = OsStr::from_bytes(path);
