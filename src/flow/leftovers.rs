@@ -92,7 +92,14 @@ pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
 pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf> {
     let commit = integration_head(ctx, board)?;
     let dir = ctx.machine.worktrees().join(PLANS);
-    super::worktrees::detached_checkout(ctx, &dir, agent.as_str(), &commit, &format!("reading of {agent}"), None)
+    super::worktrees::detached_checkout(
+        ctx,
+        &dir,
+        agent.as_str(),
+        &commit,
+        &format!("reading of {agent}"),
+        None,
+    )
 }
 
 /// The git directory of one worktree alone.

@@ -50,11 +50,20 @@ pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path)
         found.insert(topmost_new(&file.path, |dir| query.has_path(&head, dir).unwrap_or(true)));
     }
     if found.len() > MOST_PATHS {
-        return Err(failure!(Code::GateNotRun, "`worktrees.setup` makes {} files that git does not ignore", found.len())
-            .hint("name them in .gitignore, or let the commands make them in one directory"));
+        return Err(failure!(
+            Code::GateNotRun,
+            "`worktrees.setup` makes {} files that git does not ignore",
+            found.len()
+        )
+        .hint("name them in .gitignore, or let the commands make them in one directory"));
     }
     found.extend(ignored);
-    Ok(found.into_iter().collect())
+    let all: Vec<String> = found.into_iter().collect();
+    let stands_alone = |path: &&String| {
+        let dirs = all.iter().filter(|dir| dir.ends_with('/') && dir != path);
+        !dirs.into_iter().any(|dir| path.starts_with(dir.as_str()))
+    };
+    Ok(all.iter().filter(stands_alone).cloned().collect())
 }
 
 /// The uppermost directory above a new file in which git has nothing, or the file.

@@ -12,8 +12,7 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Resul
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
     let found = handout(&path, prepared_for(&snapshot.board, task))?;
-    let write =
-        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found };
+    let write = WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found };
     let announced = write.checkpoint.files_to_modify.clone();
     let committed = ctx.commit(write)?;
     let is_code = committed.board.task(task).is_some_and(|task| task.kind == Kind::Code);
@@ -112,7 +111,9 @@ fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()
         return Ok(());
     }
     Err(failure!(Code::Scope, "files that liza prepared are committed: {}", found.join(", "))
-        .hint("take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk")
+        .hint(
+            "take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk",
+        )
         .detail("paths", found))
 }
 

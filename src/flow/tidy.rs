@@ -35,9 +35,8 @@ fn delete_reading_place(ctx: &Context, path: &Path) -> Result<()> {
         && content::head(path).is_ok_and(is_submitted)
         && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
         && (reviewed::holds_only_commit(query, path)
-            || content::status(path, Filters::Run).is_ok_and(|dirty| {
-                dirty.iter().all(|found| is_prepared(&prepared, &found.path))
-            }));
+            || content::status(path, Filters::Run)
+                .is_ok_and(|dirty| dirty.iter().all(|found| is_prepared(&prepared, &found.path))));
     match is_only_read {
         true => ctx.worktrees().delete(path).map(|_| ())?,
         // What a reviewer wrote there is kept for a while.

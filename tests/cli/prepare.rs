@@ -38,7 +38,7 @@ fn prepared_worktrees_are_handed_out_and_their_files_are_no_work() {
     let attempt = world.show("t1")["attempts"][0].clone();
     assert_eq!(attempt["prepared"], json!([".env", "built.ignored", "config/", "deps/"]), "{attempt}");
     // Before the checkpoint nothing counts as work, at submit nothing as uncommitted.
-    world.checkpoint(one, "t1", &["a.sh", "tests/test_t1.sh"]);
+    world.checkpoint(one, "t1", &["a.sh", "tests/test_t1.sh", ".env"]);
     world.git_in(&worktree, &["status"]);
     write(&worktree, "a.sh", "x\n");
     write(&worktree, "tests/test_t1.sh", "echo ok\n");
@@ -92,7 +92,7 @@ fn failed_setup_undoes_the_claim() {
         assert_eq!((ran.exit, ran.code().as_str()), (7, "gate.not_run"), "{setup}: {}", ran.stdout);
         assert!(ran.stdout.contains(said), "{setup}: {}", ran.stdout);
         assert_eq!(world.status_of("t1"), "IDLE", "{setup}");
-        assert!(!world.path(".worktrees/t1").exists() && !world.state().contains("hello"), "{setup}");
+        assert!(!world.path(".worktrees/t1").exists() && !world.state().contains("text: hello"), "{setup}");
         std::fs::remove_file(world.path("liza.yaml")).unwrap();
         world.claim(&team.one, "t1");
         world.sound();

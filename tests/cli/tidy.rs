@@ -147,11 +147,9 @@ fn deleting_worktrees_may_die_anywhere() {
         assert!(names(&world, ".worktrees").is_empty() && names(&world, ".worktrees/.review").is_empty());
         assert_eq!(records(&world), 0, "{point}");
     }
-    saved.restore();
-    world.liza(&reviewer, &approve).ok();
-    let saved = Saved::of(&world);
     for point in ["merge.finished", "prune.saved", "worktree.going", "worktree.unrecorded", "prune.moved"] {
         saved.restore();
+        world.liza(&reviewer, &approve).ok();
         world.dies_at(point, &reviewer, &["merge", "t1"]);
         world.recovers(point);
         assert_eq!(world.status_of("t1"), "MERGED", "{point}");

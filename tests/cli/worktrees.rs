@@ -126,12 +126,12 @@ fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
     assert!(!review.exists());
     let kept = world.git(&["for-each-ref", "--format=%(objectname)", "refs/liza/wip/t1"]);
     assert_eq!(kept, extra);
-    // The same for one that a reviewer gave back.
+    // The same for one of a review that nobody ends any more.
     world.submitted(&one, "t2", "b.sh", "echo b\n");
     world.liza(&reviewer, &["review", "claim", "t2"]).ok();
     let review = world.path(".worktrees/.review/t2");
     let extra = world.write_and_commit(&review, &[("tried.txt", "another experiment")]);
-    world.liza(&reviewer, &["review", "release", "t2"]).ok();
+    world.human(&["task", "abandon", "t2", "--reason", "no use"]).ok();
     let pruned = prune(&world, &[]);
     let refname = pruned["pruned"][0]["kept"][0].as_str().unwrap().to_owned();
     assert_eq!(world.git(&["rev-parse", &refname]), extra, "{pruned}");
@@ -250,7 +250,7 @@ fn pruning_may_die_anywhere() {
         let (one, _, reviewer) = team(&world);
         world.submitted(&one, "t2", "a.sh", "echo a\n");
         world.liza(&reviewer, &["review", "claim", "t2"]).ok();
-        world.liza(&reviewer, &["review", "release", "t2"]).ok();
+        world.human(&["task", "abandon", "t2", "--reason", "no use"]).ok();
         world.dies_at(point, &HUMAN, &["worktree", "prune"]);
         world.recovers(point);
         prune(&world, &[]);

@@ -175,8 +175,11 @@ impl<'a> Place<'a> {
         let log = self.ctx.machine.gates().join("logs").join(format!("setup-{}.log", self.number));
         let prepared = crate::flow::prepare::prepare(self.ctx, &config, &self.path, &log)?;
         if self.disturbed()?.is_some() {
-            return Err(failure!(Code::GateNotRun, "`worktrees.setup` changed the tree or the repository that gates judge")
-                .hint(format!("read {}", log.display())));
+            return Err(failure!(
+                Code::GateNotRun,
+                "`worktrees.setup` changed the tree or the repository that gates judge"
+            )
+            .hint(format!("read {}", log.display())));
         }
         self.prepared = Some(prepared);
         Ok(())

@@ -372,6 +372,7 @@ impl<'a> Scratch<'a> {
     ) -> Result<std::process::Output, GitError> {
         let git = self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]);
         let git = git.args(large.iter().map(extent::Large::excluded));
+        let but = self.not_ignored(but)?;
         let git = git.args(but.iter().map(|path| extent::excluded(path.trim_end_matches('/').as_ref())));
         let what = format!("reading the changed files of {}", self.worktree.display());
         crate::host::progress::saying(&what, || git.output())

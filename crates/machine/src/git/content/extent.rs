@@ -42,6 +42,22 @@ pub(super) fn too_large(large: &Large) -> String {
 }
 
 impl Scratch<'_> {
+    /// Those of some paths that git does not ignore: it takes a pathspec that names an ignored one for a mistake.
+    pub(super) fn not_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+        let git = self.git("check-ignore").args(["-z", "--stdin"]).stdin(listed);
+        let output = git.output()?;
+        // 1: none is.
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return Err(failed("check-ignore", &output));
+        }
+        let ignored: BTreeSet<String> = records(&output.stdout).map(lossy).collect();
+        Ok(paths.iter().filter(|path| !ignored.contains(*path)).cloned().collect())
+    }
+
     /// Changed and new files that are too large to be read.
     pub(super) fn large_files(&self, but: &[String]) -> Result<Vec<Large>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
