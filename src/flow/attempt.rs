@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
-use super::prepare::is_prepared;
+use super::prepared::is_prepared;
 use crate::board::intent::ClaimWork;
 use crate::board::paths::{PathPattern, RepoPath, inside};
 use crate::board::task::{Attempt, Handout, Scope};
@@ -143,7 +143,7 @@ pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Ke
     let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
     let Some(known) = board.task(task) else { return Ok(None) };
     let epoch = known.epoch;
-    let prepared = super::prepare::prepared_for(board, task);
+    let prepared = super::prepared::prepared_for(board, task);
     let scope = Some(&known.body().scope);
     let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, scope, prepared)? else {
         return Ok(None);

@@ -163,13 +163,12 @@ fn make_worktree(
     fix: bool,
 ) -> Result<Made> {
     let path = ctx.root().join(&work.worktree);
-    let prepared;
-    if work.reuse {
+    let prepared = if work.reuse {
         git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
             failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
                 .hint("`liza doctor` says what is left of it; a person may release the task so that it starts afresh")
         })?;
-        prepared = super::prepare::prepared_for(board, task).to_vec();
+        super::prepared::prepared_for(board, task).to_vec()
     } else {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         pin_former_attempt(ctx, board, task)?;
@@ -181,8 +180,8 @@ fn make_worktree(
         ctx.check_out(&path, &work.start)?;
         let iteration = board.task(task).map_or(1, |task| task.iteration);
         let log = ctx.machine.round(task, work.epoch, iteration).join("setup.log");
-        prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, &log)?;
-    }
+        super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, &log)?
+    };
     crash::point("claim.added");
     let mut base = match attempt_of(board, task) {
         Some(attempt) if work.reuse => attempt.base_commit.clone(),
@@ -235,7 +234,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     // Asked before anything is touched.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
-    let prepared = super::prepare::prepared_for(&snapshot.board, task);
+    let prepared = super::prepared::prepared_for(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())
         .is_some_and(|handed_out| handout(&path, prepared).is_ok_and(|now| now == handed_out));

@@ -23,9 +23,9 @@ pub fn collect(
     let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
     let kept = kept.map(|change| change.path.as_str());
     let (mut dirty, mut ignored) = content::status_and_ignored(worktree, Filters::Run)?;
-    let prepared = super::prepare::prepared_for(board, task);
-    dirty.retain(|found| !super::prepare::is_prepared(prepared, &found.path));
-    ignored.retain(|found| !super::prepare::is_prepared(prepared, found));
+    let prepared = super::prepared::prepared_for(board, task);
+    dirty.retain(|found| !super::prepared::is_prepared(prepared, &found.path));
+    ignored.retain(|found| !super::prepared::is_prepared(prepared, found));
     let scope = board.task(task).map(|task| &task.body().scope);
     let ignored =
         scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));

@@ -9,16 +9,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use super::config_file::regular_file_inside;
 use super::gates::environment::{Source, handed_over};
 use super::prelude::*;
+use super::prepared::NAME;
 use super::shell::{Ended, Job, by_shell, execute};
 use crate::git::DirtyKind;
 use crate::host::place;
 use crate::policy::worktrees::WorktreesConfig;
 use crate::provider::secrets;
 
-/// How what is prepared is called among the definitions that a person accepts.
-pub const NAME: &str = "worktrees";
-/// The file in git's directory of a checkout for reading that says what was prepared there.
-const RECORD: &str = "liza-prepared";
 const LARGEST_COPY: u64 = 16 * 1024 * 1024;
 /// More paths that git does not ignore belong into `.gitignore`.
 const MOST_PATHS: usize = 200;
@@ -70,32 +67,6 @@ pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path)
 fn topmost_new(path: &str, is_tracked: impl Fn(&str) -> bool) -> String {
     let mut ends = path.match_indices('/').map(|(end, _)| &path[..end]);
     ends.find(|dir| !is_tracked(dir)).map_or_else(|| path.to_owned(), |dir| format!("{dir}/"))
-}
-
-/// Whether a path is, or lies below, one that was prepared.
-pub fn is_prepared(prepared: &[String], path: &str) -> bool {
-    prepared.iter().any(|known| match known.strip_suffix('/') {
-        Some(dir) => path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-        None => path == known,
-    })
-}
-
-/// What was prepared in the present worktree of a task; its body must be loaded.
-pub fn prepared_for<'b>(board: &'b Board, task: &TaskId) -> &'b [String] {
-    attempt_of(board, task).map_or(&[], |attempt| &attempt.prepared)
-}
-
-/// Notes what was prepared in a checkout for reading.
-pub fn note(ctx: &Context, checkout: &Path, prepared: &[String]) -> Result<()> {
-    let file = super::leftovers::git_dir(ctx, checkout).join(RECORD);
-    let text: String = prepared.iter().map(|path| format!("{path}\n")).collect();
-    fs::write(&file, text).map_err(|error| Failure::io("write", &file, &error))
-}
-
-/// What was prepared in a checkout for reading.
-pub fn noted(ctx: &Context, checkout: &Path) -> Vec<String> {
-    let text = fs::read_to_string(super::leftovers::git_dir(ctx, checkout).join(RECORD)).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
 }
 
 /// Copies files of the main checkout that this commit does not have. No link is followed on either side.
@@ -199,11 +170,5 @@ mod tests {
         assert_eq!(topmost_new("web/node_modules/a/b.js", tracked), "web/node_modules/");
         assert_eq!(topmost_new("web/src/made.js", tracked), "web/src/made.js");
         assert_eq!(topmost_new(".env", tracked), ".env");
-        let prepared = ["web/node_modules/".to_owned(), ".env".to_owned()];
-        for (path, expected) in
-            [("web/node_modules/x", true), ("web/node_modules_x", false), (".env", true), (".env/x", false)]
-        {
-            assert_eq!(is_prepared(&prepared, path), expected, "{path}");
-        }
     }
 }

@@ -4,7 +4,7 @@ use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
-use super::prepare::{is_prepared, prepared_for};
+use super::prepared::{is_prepared, prepared_for};
 use super::{evidence, shell};
 use crate::board::task::Kind;
 

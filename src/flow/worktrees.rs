@@ -132,10 +132,7 @@ impl<'b> Known<'b> {
     }
 }
 
-/// The task a name such as `t1` or `t1.3` belongs to.
-pub fn task_of(name: &str) -> Option<TaskId> {
-    TaskId::new(name.split('.').next().unwrap_or_default()).ok()
-}
+pub use super::merged::task_of_name as task_of;
 
 /// Every worktree under `.worktrees`, by path, with its size.
 pub fn list(ctx: &Context) -> Result<Vec<Place>> {
@@ -153,11 +150,10 @@ fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<Place>> {
 
 /// Looks into every worktree, or into those of these tasks; into several at a time, as git takes its time.
 fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sync) -> Result<Vec<Place>> {
-    let snapshot =
-        ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.iter().cloned().collect())))?;
+    let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
-    let kept = super::tidy::newest_merged(ctx, &snapshot.board)?;
+    let kept = super::merged::newest_merged(ctx, &snapshot.board)?;
     known.kept = kept.into_iter().collect();
     let mut places = Vec::new();
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
@@ -266,7 +262,7 @@ fn look(
         let own = format!(".worktrees/{name}");
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         place.prepared = match purpose {
-            Purpose::Review => super::prepare::noted(ctx, &place.path),
+            Purpose::Review => super::prepared::noted(&place.path),
             _ => attempt.map_or(Vec::new(), |attempt| attempt.prepared.clone()),
         };
         place.task = id;
@@ -324,7 +320,7 @@ fn over(
     let Some(head) = ctx.query()?.head_of_branch(branch)? else {
         return Ok((Ok(format!("{id} is {} and its branch was collected", task.status)), false));
     };
-    if task.status == Status::Merged && !kept && super::tidy::has_landed(ctx, board, task, &head)? {
+    if task.status == Status::Merged && !kept && super::merged::has_landed(ctx, board, task, &head)? {
         return Ok((Ok(format!("{id} is merged, and its work is on integration")), true));
     }
     stays(match kept {
@@ -344,7 +340,7 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
         match (content::head(path), content::status(path, filters), content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
-                let is_work = |path: &String| !super::prepare::is_prepared(&place.prepared, path);
+                let is_work = |path: &String| !super::prepared::is_prepared(&place.prepared, path);
                 place.uncommitted = dirty.into_iter().map(|found| found.path).filter(is_work).collect();
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
@@ -381,11 +377,6 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
 }
 
 impl Place {
-    /// What liza put there and no commit has.
-    pub fn prepared(&self) -> &[String] {
-        &self.prepared
-    }
-
     /// Why it stays, as a heading.
     pub fn stays(&self) -> &'static str {
         match self.purpose {
@@ -414,7 +405,7 @@ impl Place {
 pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
     if !options.dry_run {
-        super::tidy::finish_deletions(ctx)?;
+        super::merged::finish_deletions(ctx)?;
     }
     let mut report = PruneReport::default();
     for mut place in sized(ctx, only)? {
@@ -440,7 +431,7 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
         if !options.dry_run {
             pruned.kept = save(ctx, &place)?;
             if pruned.deleted {
-                pruned.kept.extend(super::tidy::keep_ignored(ctx, &place)?);
+                pruned.kept.extend(keep_ignored(ctx, &place)?);
             }
             crash::point("prune.saved");
             if pruned.deleted {
@@ -464,6 +455,28 @@ fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
     }
 }
 
+/// Keeps files of a task that git ignores, before its worktree is deleted.
+fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
+    let (Some(task), Purpose::Task) = (&place.task, place.purpose) else { return Ok(Vec::new()) };
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
+    let scope = &known.body().scope;
+    let prepared = &place.prepared;
+    let saved = snapshot_worktree(ctx, task.as_str(), &place.path, Some(scope), prepared)?;
+    let Some(saved) = saved else { return Ok(Vec::new()) };
+    if !saved.left_out.is_empty() {
+        let path = place.path.display();
+        return Err(failure!(
+            ErrorCode::GitUnsaved,
+            "not everything in {path} could be saved: {}",
+            saved.left_out
+        )
+        .hint("make those files readable, or take them out yourself, then try again"));
+    }
+    let Some(head) = &place.head else { return Ok(Vec::new()) };
+    Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), place, head), &saved.commit)?])
+}
+
 /// A checkout for reading, at exactly this commit and clean. With a `log` it is prepared, and that says what came of it.
 pub(super) fn detached_checkout(
     ctx: &Context,
@@ -478,8 +491,8 @@ pub(super) fn detached_checkout(
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
         && content::status(&path, Filters::Run).is_ok_and(|dirty| {
-            let prepared = super::prepare::noted(ctx, &path);
-            dirty.iter().all(|found| super::prepare::is_prepared(&prepared, &found.path))
+            let prepared = super::prepared::noted(&path);
+            dirty.iter().all(|found| super::prepared::is_prepared(&prepared, &found.path))
         });
     if sound {
         return Ok(path);
@@ -493,7 +506,7 @@ pub(super) fn detached_checkout(
     let made = ctx.check_out(&path, commit).and_then(|()| match log {
         Some(log) => {
             let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
-            if prepared.is_empty() { Ok(()) } else { super::prepare::note(ctx, &path, &prepared) }
+            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&path, &prepared) }
         }
         None => Ok(()),
     });

@@ -18,27 +18,8 @@ use crate::board::intent::MoveWork;
 use crate::git::checkouts::standing_on;
 use crate::git::fast_forward::{arrived, bring, has_arrived, take_back};
 use crate::git::locks::clear_dead;
-pub use plan::{Plan, Wanted, plan};
+pub use plan::{Delivered, Plan, Wanted, plan};
 pub use request::{PullRequest, open, request};
-
-/// What was delivered, or would be.
-#[derive(Debug, Serialize)]
-pub struct Delivered {
-    pub branch: String,
-    pub old: Option<CommitId>,
-    /// Where the branch is now; in a dry run, where integration is.
-    pub new: CommitId,
-    /// The checkout whose files went along.
-    #[serde(serialize_with = "crate::text::serialize_path")]
-    pub checkout: Option<PathBuf>,
-    /// The branch had commits of its own; they came into integration first.
-    pub advanced: bool,
-    pub commits: usize,
-    pub files: usize,
-    /// What the gates said about them.
-    pub gates: Vec<GateOutcome>,
-    pub dry_run: bool,
-}
 
 /// Does what was planned.
 pub fn deliver(ctx: &Context, plan: &Plan) -> Result<(Delivered, u64)> {

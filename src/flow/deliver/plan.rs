@@ -1,6 +1,5 @@
 //! What a delivery would do, and why it may not be done. Changes nothing.
 
-use super::Delivered;
 use crate::flow::prelude::*;
 use crate::git::checkouts::{Standing, branch_of, standing_on};
 use crate::git::fast_forward::{empty_tree, obstacles};
@@ -32,6 +31,25 @@ pub struct Plan {
     files: usize,
     /// How `liza.yaml` would change, if it would.
     pub config: Option<String>,
+}
+
+/// What was delivered, or would be.
+#[derive(Debug, Serialize)]
+pub struct Delivered {
+    pub branch: String,
+    pub old: Option<CommitId>,
+    /// Where the branch is now; in a dry run, where integration is.
+    pub new: CommitId,
+    /// The checkout whose files went along.
+    #[serde(serialize_with = "crate::text::serialize_path")]
+    pub checkout: Option<PathBuf>,
+    /// The branch had commits of its own; they came into integration first.
+    pub advanced: bool,
+    pub commits: usize,
+    pub files: usize,
+    /// What the gates said about them.
+    pub gates: Vec<GateOutcome>,
+    pub dry_run: bool,
 }
 
 impl Plan {
@@ -124,7 +142,7 @@ fn target(ctx: &Context, board: &Board, wanted: &Wanted<'_>) -> Result<String> {
         return Err(Failure::usage(format!("`{name}` is the integration branch itself"))
             .hint("name another one: liza deliver --to main"));
     }
-    if let Some(task) = name.strip_prefix("task/").and_then(super::super::worktrees::task_of)
+    if let Some(task) = name.strip_prefix("task/").and_then(crate::flow::merged::task_of_name)
         && (board.task(&task).is_some() || ctx.store.archived_beside(board, &task)?.is_some())
     {
         return Err(failure!(Code::BranchMove, "`{name}` is a branch of task `{task}`")

@@ -1,7 +1,7 @@
 //! Gates judge as a person accepted them: a definition that changed since stops approvals and merges.
 
 use crate::flow::prelude::*;
-use crate::flow::prepare::NAME;
+use crate::flow::prepared::NAME;
 use crate::policy::ProjectConfig;
 use crate::policy::worktrees::WorktreesConfig;
 
