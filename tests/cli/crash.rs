@@ -26,7 +26,7 @@ const COMMIT: [&str; 9] = [
 
 /// The points of one operation: its own, and the steps of each of its commits; in the short version every third step,
 /// other ones for each commit.
-fn points(own: &[&str], commits: usize) -> Vec<String> {
+pub fn points(own: &[&str], commits: usize) -> Vec<String> {
     let every = sweep(3, 1);
     let steps = (1..=commits).flat_map(|nth| {
         let steps = COMMIT.iter().enumerate().filter(move |(at, _)| (at + nth) % every == 0);

@@ -110,7 +110,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
         return Ok(Vec::new());
     }
-    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run)?;
+    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.prepared)?;
     if !found.is_empty() {
         ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
     }

@@ -10,7 +10,7 @@ pub mod accepted;
 mod ask;
 mod attention;
 pub mod by_runner;
-mod environment;
+pub mod environment;
 mod place;
 pub mod record;
 mod reuse;

@@ -275,6 +275,22 @@ record! {
         pub gates: Vec<String>,
         /// Why merging has stopped, if the head does not pass the gates.
         pub red: Option<String>,
+        /// The last pull or merge request for it.
+        pub request: Option<MergeRequest>,
+    }
+
+    /// Integration as it was pushed to a remote, for a pull or merge request.
+    #[derive(Eq)]
+    pub struct MergeRequest {
+        pub remote: String,
+        /// The branch there.
+        pub branch: String,
+        /// The branch that it is to come to.
+        pub base: String,
+        pub commit: super::ids::CommitId,
+        /// Where the request is; none if a person opens it.
+        pub url: Option<String>,
+        pub time: Wall,
     }
 }
 

@@ -211,6 +211,8 @@ record! {
         pub handout: Option<Handout>,
         /// The head its agent found when it claimed the task first, if it has claimed it again since.
         pub began: Option<CommitId>,
+        /// What liza put there before it was handed out and no commit has: no work of anybody's.
+        pub prepared: Vec<String>,
     }
 }
 

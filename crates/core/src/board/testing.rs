@@ -372,6 +372,7 @@ impl Bench {
             base: commit(1),
             handout: untouched(),
             conflicts: Vec::new(),
+            prepared: Vec::new(),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::prelude::*;
 use super::prices::Prices;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
+use super::worktrees::WorktreesConfig;
 use super::{
     breaker::BreakerConfig, checklist::Checklists, checklist::RedTeamConfig, overseer::OverseerConfig,
 };
@@ -54,6 +55,7 @@ settings! {
         /// What the git hooks allow.
         pub hooks: HooksConfig,
         pub disk: DiskConfig,
+        pub worktrees: WorktreesConfig,
     }
 }
 

@@ -196,6 +196,7 @@ transitions! {
     BeginMove "begin_move",
     FinishMove "finish_move",
     CancelMove "cancel_move",
+    RecordRequest "record_request",
     JudgeIntegration "judge_integration",
     RetireGate "retire_gate",
     AcceptGates "accept_gates",

@@ -364,6 +364,7 @@ fn what_belongs_to_people_alone() {
             branch: "integration".to_owned(),
             reason: "upstream".to_owned(),
             owner: process(1),
+            checkout: None,
         }
         .into(),
         AdoptEdit { goal_description: Some("another goal".to_owned()), ..AdoptEdit::default() }.into(),
