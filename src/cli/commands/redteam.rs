@@ -3,7 +3,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, Attack, Tried, Verdict, count, play_all};
-use crate::cli::ui::DONE;
 use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;

@@ -34,7 +34,7 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
 
 /// How worktrees are prepared is accepted like a gate: its commands run wherever work is done and judged.
 fn setup(config: &WorktreesConfig) -> Option<GateDefinition> {
-    Some(GateDefinition { name: NAME.to_owned(), definition: config.definition()? })
+    Some(GateDefinition { name: NAME.to_owned(), definition: config.definition()?, required: false })
 }
 
 /// Refuses commands that are not as they were accepted. Those that were never seen before are put on record.
