@@ -15,9 +15,9 @@
 use std::path::PathBuf;
 
 use crate::board::edit::edit_between;
-use crate::board::rules::{AdoptEdit, MOST_PENDING, RefuseEdit, SetAsideEdit, TypedNote};
+use crate::board::rules::{AdoptEdit, MOST_PENDING, RefuseEdit, SetAsideEdit};
 use crate::board::state::PendingEdit;
-use crate::board::{Actor, AgentId, Board, Credentials, Needs, Stamp};
+use crate::board::{Actor, Board, Credentials, Needs, Stamp};
 use crate::host::crash;
 use crate::wire::flat::read_edited;
 use crate::wire::state::{Decoded, hash};
