@@ -76,20 +76,22 @@ pub fn verdict(
     let quorum = found.map_or(1, |head| config.review.quorum.of(head.risk));
     let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
     shows_the_commit(ctx, &snapshot.board, task, &commit)?;
-    let (task, id) = (task.clone(), task.clone());
+    let (id, seen) = (task.clone(), commit.clone());
+    let about = (&id, &seen);
+    let task = task.clone();
     let max_seconds = Some(config.review.max_seconds).filter(|max| *max > 0);
     let red_team_from = config.red_team.map(|red_team| red_team.from);
     let drift = drift::since_reviews(ctx, &snapshot.board, &task, &commit, &feedback)?;
     match kind {
         VerdictKind::Approve if red_team => {
             let (outcome, revision) =
-                judged(ctx, &id, ClearByRedTeam { task, commit, branch_head, feedback })?;
+                judged(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
             let reject =
                 RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, edition: Edition::NOW };
-            let (outcome, revision) = judged(ctx, &id, reject)?;
+            let (outcome, revision) = judged(ctx, about, reject)?;
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
         VerdictKind::Approve => {
@@ -117,7 +119,7 @@ pub fn verdict(
             approve.gates = Some(gates::judge(ctx, &question)?);
             // The gates took their time, and the branch may have moved meanwhile.
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
-            let (outcome, revision) = judged(ctx, &id, approve)?;
+            let (outcome, revision) = judged(ctx, about, approve)?;
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
@@ -147,22 +149,26 @@ pub fn verdict(
                 });
                 reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
             }
-            let (outcome, revision) = judged(ctx, &id, reject)?;
+            let (outcome, revision) = judged(ctx, about, reject)?;
             Ok((Judged::Rejected(outcome), revision))
         }
         VerdictKind::Discuss => {
             let discuss = Discuss { task, commit, branch_head, feedback, of_risk, drift };
-            let (outcome, revision) = judged(ctx, &id, discuss)?;
+            let (outcome, revision) = judged(ctx, about, discuss)?;
             Ok((Judged::Discussed(outcome), revision))
         }
     }
 }
 
 /// Puts a verdict on record; the checkout it was reached in has served.
-fn judged<V: Verb + Into<Transition>>(ctx: &Context, task: &TaskId, verdict: V) -> Result<(V::Outcome, u64)> {
+fn judged<V: Verb + Into<Transition>>(
+    ctx: &Context,
+    (task, commit): (&TaskId, &CommitId),
+    verdict: V,
+) -> Result<(V::Outcome, u64)> {
     let committed = ctx.commit(verdict)?;
     crash::point("review.judged");
-    super::tidy::after_review(ctx, &committed.board, task);
+    super::tidy::after_review(ctx, &committed.board, task, Some(commit));
     Ok(committed.done())
 }
 

@@ -8,17 +8,17 @@ use super::worktrees::{self, PruneOptions};
 use crate::git::reviewed;
 use crate::policy::worktrees::KeepMerged;
 
-/// The checkout of a review goes when nobody reads there any more. A follow-up to a command that is done: trouble is told only.
-pub fn after_review(ctx: &Context, board: &Board, task: &TaskId) {
+/// The checkout of a review of `commit` goes when nobody reads there any more. A follow-up to a command that is done: trouble is told only.
+pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<&CommitId>) {
     let path = ctx.machine.worktrees().join(".review").join(task.as_str());
     let is_read = board.task(task).is_some_and(|task| task.judged_by().is_some());
     if is_read || path.symlink_metadata().is_err() || is_stood_in(ctx, &path) {
         return;
     }
-    tell(ctx, delete_reading_place(ctx, &path));
+    tell(ctx, delete_reading_place(ctx, &path, commit));
 }
 
-fn delete_reading_place(ctx: &Context, path: &Path) -> Result<()> {
+fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
     // Made anew this moment, for the next reviewer.
     if ctx.machine.is_checkout_locked(path) {
@@ -29,8 +29,14 @@ fn delete_reading_place(ctx: &Context, path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prepared = super::prepared::noted(path);
     let query = ctx.query()?;
-    let submitted = query.targets_below(&format!("refs/liza/submitted/{name}"))?;
-    let is_submitted = |head: CommitId| submitted.iter().any(|(_, at)| *at == head);
+    let submitted = match commit {
+        Some(commit) => vec![commit.clone()],
+        None => {
+            let all = refs::list(&ctx.repo, &format!("refs/liza/submitted/{name}"))?;
+            all.into_iter().map(|(_, at)| at).collect()
+        }
+    };
+    let is_submitted = |head: CommitId| submitted.contains(&head);
     let is_only_read = checkouts::check_sound(&ctx.repo, path).is_ok()
         && content::head(path).is_ok_and(is_submitted)
         && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
@@ -64,8 +70,8 @@ fn is_stood_in(ctx: &Context, path: &Path) -> bool {
 }
 
 /// Worktrees of merged tasks go, except the newest. Trouble is told only.
-pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId) {
-    after_review(ctx, board, task);
+pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
+    after_review(ctx, board, task, Some(commit));
     tell(ctx, delete_older(ctx, board));
 }
 

@@ -39,7 +39,7 @@ impl Runner {
         if let Assignment::Review { task } = &given
             && let Ok(board) = self.board(None)
         {
-            crate::flow::tidy::after_review(&self.ctx, &board, task);
+            crate::flow::tidy::after_review(&self.ctx, &board, task, None);
         }
         after
     }
