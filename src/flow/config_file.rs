@@ -3,6 +3,7 @@
 use std::path::Component;
 
 use super::prelude::*;
+use crate::board::goals::GOAL_SPEC;
 
 const LARGEST_CONFIG: usize = 1024 * 1024;
 
@@ -34,15 +35,20 @@ impl Context {
         Ok(config)
     }
 
-    /// Checks that a spec reference names a file inside the repository, and whether it is there.
+    /// Whether what a spec reference names is there: the goal, or a file inside the repository.
     pub fn spec_found(&self, spec_ref: &str) -> Result<bool> {
-        let path = spec_ref.split('#').next().unwrap_or_default();
+        Ok(spec_file(spec_ref) == GOAL_SPEC || self.spec_path(spec_ref)?.is_some())
+    }
+
+    /// The file inside the repository that a spec reference names, if it is there.
+    pub fn spec_path(&self, spec_ref: &str) -> Result<Option<PathBuf>> {
+        let path = spec_file(spec_ref);
         let bad = |why: String| {
             failure!(Code::Value, "`{spec_ref}` cannot be a spec: {why}")
-                .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor")
+                .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor, or `goal` for the goal's text")
         };
         let path = RepoPath::new(path).map_err(|why| bad(why.to_string()))?;
-        Ok(regular_file_inside(self.root(), Path::new(path.as_str())).map_err(bad)?.is_some())
+        regular_file_inside(self.root(), Path::new(path.as_str())).map_err(bad)
     }
 }
 

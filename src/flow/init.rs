@@ -4,6 +4,7 @@ use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::gates::accepted::definitions;
 use super::prelude::*;
 use super::propose::{self, Proposal};
+use super::specs::{DEFAULT_SPEC, vision_of};
 use crate::board::Config;
 use crate::git::facts::{GitVersion, RepoFacts};
 use crate::store::{Snapshot, files};
@@ -28,8 +29,6 @@ pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
 ];
 
 const PROJECT_CONFIG: &str = include_str!("../../templates/liza.yaml");
-const VISION: &str = include_str!("../../templates/vision.md");
-const DEFAULT_SPEC: &str = "specs/vision.md";
 pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
 /// A board that was made, and what was made with it.
@@ -288,7 +287,7 @@ pub(super) fn install_project_files(
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
         }
-        write_shared(ctx, &path, &VISION.replace("{{goal}}", &options.goal))?;
+        write_shared(ctx, &path, &vision_of(&options.goal))?;
         told.push(format!("{spec} from the template (fill it in and commit it)"));
     }
     Ok(())

@@ -127,9 +127,8 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
         tags: vec!["single".to_owned()],
         ..NewTask::blank(id.clone())
     };
-    let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
-    let specs_found = if found { vec![id.clone()] } else { Vec::new() };
-    ctx.commit(AddTasks::one(task, true, specs_found))?;
+    let specs = ctx.pin_specs(std::slice::from_ref(&task))?;
+    ctx.commit(AddTasks { single: true, ..AddTasks::one(task, true, specs) })?;
     Ok(id)
 }
 

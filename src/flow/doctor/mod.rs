@@ -71,13 +71,14 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 32] = [
+const EXAMINATIONS: [Examination; 33] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
     ("the board", board::file),
     ("the log", board::log),
     ("the archive", copies::lost_archived),
+    ("texts of specs", copies::lost_spec_texts),
     ("refused edits", board::refused_edits),
     ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),

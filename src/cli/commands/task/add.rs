@@ -41,23 +41,10 @@ impl OnBoard for AddArgs {
                 session.input.value::<NewTask>(file)?
             }
         };
-        let specs_found = specs_found(&session.ctx, std::slice::from_ref(&task))?;
+        let specs = session.ctx.pin_specs(std::slice::from_ref(&task))?;
         let id = task.id.clone();
-        session.commit(AddTasks::one(task, self.finalize, specs_found), |planned| {
+        session.commit(AddTasks::one(task, self.finalize, specs), |planned| {
             format!("added {id} ({})", planned.status)
         })
     }
-}
-
-/// Those of the tasks whose spec is there; one that could not be a spec at all is refused.
-pub fn specs_found(ctx: &Context, tasks: &[NewTask]) -> Result<Vec<TaskId>, Failure> {
-    let mut found = Vec::new();
-    for task in tasks {
-        if let Some(spec) = &task.spec_ref
-            && ctx.spec_found(spec)?
-        {
-            found.push(task.id.clone());
-        }
-    }
-    Ok(found)
 }
