@@ -50,7 +50,7 @@ pub struct Written {
 pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let board = &snapshot.board;
-    let in_state = |status: Status| board.tasks.iter().filter(|task| task.status == status).count();
+    let in_state = |status: Status| of_goal(board).filter(|task| task.status == status).count();
     let counts: Map<String, Value> =
         Status::ALL.into_iter().map(|status| (status.as_str().to_owned(), in_state(status).into())).collect();
     let seconds = (facts.seconds * 1000.0).round() / 1000.0;

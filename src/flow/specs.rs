@@ -138,6 +138,29 @@ pub fn change(ctx: &Context, spec: &str, change: String, affects: Vec<TaskId>) -
     Ok((changed, revision))
 }
 
+/// Gives a goal other words or another spec; tasks whose spec is the goal go by the new text as after a changed spec.
+pub fn edit_goal(
+    ctx: &Context,
+    board: &Board,
+    id: &str,
+    description: Option<String>,
+    spec_ref: Option<String>,
+) -> Result<(GoalEdited, u64)> {
+    let text = description.as_ref().filter(|_| board.rest.goal.id == id);
+    let text = text.map(|text| SpecText { of: GOAL_SPEC.to_owned(), text: text.clone() });
+    if let Some(text) = &text {
+        ctx.keep_texts(std::slice::from_ref(text))?;
+    }
+    let pin = text.as_ref().map(SpecText::pin);
+    let committed = ctx.commit(EditGoal { goal: id.to_owned(), description, spec_ref, pin })?;
+    let is_news = !committed.repeated;
+    let (edited, revision) = committed.done();
+    if is_news {
+        tell_agents(ctx, "the goal", &edited.description, &edited.under_way);
+    }
+    Ok((edited, revision))
+}
+
 /// Writes to the agents of tasks that are under way. A message that finds no room is no reason to fail.
 pub fn tell_agents(ctx: &Context, spec: &str, said: &str, tasks: &[TaskId]) {
     let Ok(board) = ctx.read(&Needs::Nothing).map(|snapshot| snapshot.board) else { return };

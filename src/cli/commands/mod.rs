@@ -16,6 +16,7 @@ mod discover;
 mod doctor;
 mod gate;
 mod gc;
+mod goal;
 mod graph;
 mod hold;
 mod hooks;
@@ -54,6 +55,7 @@ crate::cli::session::commands! {
     #[expect(clippy::large_enum_variant, reason = "one value a process")]
     pub enum Command {
         Init(init::InitArgs),
+        Goal(goal::GoalArgs),
         Status(status::StatusArgs),
         #[command(subcommand)]
         Task(task::TaskCommand),
