@@ -55,6 +55,7 @@ pub mod review;
 pub mod roles;
 pub mod roll_up;
 pub mod sessions;
+pub mod settings;
 pub mod shell;
 pub mod specs;
 pub mod spend;

@@ -9,6 +9,7 @@ mod bug;
 mod bundle;
 mod complete;
 mod completions;
+mod config;
 mod deliver;
 mod demo;
 mod diff;
@@ -56,6 +57,8 @@ crate::cli::session::commands! {
     pub enum Command {
         Init(init::InitArgs),
         Goal(goal::GoalArgs),
+        #[command(subcommand)]
+        Config(config::ConfigCommand),
         Status(status::StatusArgs),
         #[command(subcommand)]
         Task(task::TaskCommand),
