@@ -56,6 +56,7 @@ pub mod roles;
 pub mod roll_up;
 pub mod sessions;
 pub mod settings;
+pub mod setup;
 pub mod shell;
 pub mod specs;
 pub mod spend;

@@ -235,6 +235,7 @@ impl Scene {
         repo.commit("start");
         let scene = Self { repo, _deadline: crate::testing::deadline_of_children() };
         let options = InitOptions {
+            wanted: Default::default(),
             goal: "A greeting program".to_owned(),
             spec: None,
             integration: "integration".to_owned(),
