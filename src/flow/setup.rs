@@ -48,8 +48,13 @@ pub struct Chosen {
 
 /// The agent CLIs of the catalog that are on the PATH, the preferred ones first.
 pub fn installed(root: &Path) -> Vec<String> {
+    // Tests are about the programs they bring themselves.
+    if cfg!(debug_assertions) && std::env::var_os("LIZA_TEST_NO_PROVIDERS").is_some_and(|set| set == "1") {
+        return Vec::new();
+    }
     let catalog = Catalog::new(&ProjectConfig::default());
-    let is_here = |name: &&&str| catalog.entry(name).is_ok_and(|entry| find_program(entry.program(), root).is_some());
+    let is_here =
+        |name: &&&str| catalog.entry(name).is_ok_and(|entry| find_program(entry.program(), root).is_some());
     PREFERRED.iter().filter(is_here).map(|name| (*name).to_owned()).collect()
 }
 

@@ -6,6 +6,7 @@ mod claiming;
 mod converging;
 mod editing;
 mod gating;
+mod goals;
 mod handing_in;
 mod leaving;
 mod limits;
