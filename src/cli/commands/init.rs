@@ -11,7 +11,7 @@ use crate::flow::setup::{Setup, Wanted};
 ///
 /// Example: liza init "A greeting program that knows names"
 ///
-/// Example: liza init "A greeting program" --provider codex --gate "make check" -y
+/// Example: liza init "A greeting program" --provider codex --no-gate -y
 #[derive(Args)]
 pub struct InitArgs {
     /// What the team is to achieve, in a sentence
