@@ -5,7 +5,7 @@ use super::gates::accepted::changed;
 use super::prelude::*;
 use crate::store::files::replace_shared;
 use crate::wire::read_foreign_value;
-use crate::wire::yaml_edit::{self, inline_value, path_of, target_of, value_at, words};
+use crate::wire::yaml_edit::{self, Step, inline_value, path_of, target_of, value_at, words};
 
 /// Every setting with what it means: `liza config reference`.
 pub const REFERENCE: &str = include_str!("../../templates/liza.yaml");
@@ -80,7 +80,7 @@ pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     let first = words(key).map_err(usage)?.into_iter().next().unwrap_or_default();
     known_key(&first)?;
     let value = inline_value(value).unwrap_or_else(|_| Value::from(value));
-    let (path, target) = target_of(key, &tree, value.clone()).map_err(usage)?;
+    let (path, target) = target(key, &first, &tree, value.clone()).map_err(usage)?;
     let before = value_at(&tree, &path).cloned().unwrap_or_default();
     let base = if text.trim().is_empty() { "version: 1\n" } else { text.as_str() };
     let edited = yaml_edit::set(base, &path, &target)
@@ -93,6 +93,16 @@ pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     write(ctx, &text, &edited)?;
     let accepted = if matches!(first.as_str(), "gates" | "gating") { accept(ctx)? } else { Vec::new() };
     Ok(Changed { key: key.to_owned(), before, value: target, accepted })
+}
+
+/// Where a value goes, and what. The first element of a list that is not there yet makes the list.
+fn target(key: &str, first: &str, tree: &Value, value: Value) -> Result<(Vec<Step>, Value), String> {
+    let is_list = matches!(first, "gates" | "team") && tree.get(first).is_none_or(Value::is_null);
+    if !is_list || key == first {
+        return target_of(key, tree, value);
+    }
+    let (_, element) = target_of(key, &json!({ first: [] }), value)?;
+    Ok((vec![Step::Key(first.to_owned())], json!([element])))
 }
 
 /// Replaces the file, unless another process changed it meanwhile.

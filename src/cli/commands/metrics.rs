@@ -18,8 +18,8 @@ pub struct MetricsArgs {
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
     /// Every goal of this board together
-    #[arg(long = "all-goals", conflicts_with_all = ["task", "sprint"])]
-    pub board: bool,
+    #[arg(long, conflicts_with_all = ["task", "sprint"])]
+    pub all_goals: bool,
     /// One figure a line, for a spreadsheet
     #[arg(long)]
     pub csv: bool,
@@ -36,7 +36,7 @@ impl OnBoard for MetricsArgs {
         let scope = match (&self.sprint, &self.task) {
             (Some(sprint), _) => Scope::Sprint(sprint.clone()),
             (None, Some(task)) => Scope::Task(task.clone()),
-            (None, None) if self.board => Scope::Board,
+            (None, None) if self.all_goals => Scope::Board,
             (None, None) => Scope::Goal,
         };
         let measured = measure(&session.ctx, &scope)?;

@@ -79,12 +79,12 @@ impl OnBoard for RunArgs {
         // What a person finds changed at the start is better than what stops the first approval.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
+        let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
         if job.is_none()
             && let Some(answer) = self.start_next_goal(session)?
         {
             return Ok(answer);
         }
-        let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
         // Only now that it can be done: a task that nobody begins would stay on the board.
         let only = job.map(|what| add_single(&session.ctx, &what, self)).transpose()?;
         let live = Live::new(session.ui);

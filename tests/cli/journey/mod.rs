@@ -98,7 +98,7 @@ PLAN
   ;;
 coder)
   liza task checkpoint "$LIZA_TASK" --intent "{file} is there" --risks "none, new files" \
-    --validate "cat {file}" --expect "" --file "{file}" --file "{test}" || exit 1
+    --validate "cat {file}" --expect hello --file "{file}" --file "{test}" || exit 1
   mkdir -p "$(dirname '{file}')" "$(dirname '{test}')"
   cat > '{file}' <<'TEXT'
 {text}

@@ -26,7 +26,7 @@ fn set_keeps_comments_and_refuses_what_does_not_fit() {
             &HUMAN,
             &["config", "set", key, value],
             2,
-            if key == "provder" { "usage.invalid" } else { "usage.config" },
+            if key == "provder" { "usage.argument" } else { "usage.config" },
         );
         assert!(error["message"].as_str().unwrap().contains(wanted), "{key}: {error}");
         assert_eq!(world.read("liza.yaml"), after, "{key}");

@@ -71,9 +71,7 @@ fn existing_file_keeps_its_lines_and_gets_what_was_asked_for() {
     person.world.write("liza.yaml", "# ours\nversion: 1\nprovider: claude # for now\n");
     person.liza(&["init", "A goal to reach", "--provider", "codex", "--gate", "true"]).ok();
     let config = person.world.read("liza.yaml");
-    assert_eq!(
-        config,
-        "# ours\nversion: 1\nprovider: codex  # for now\ngates: [{command: \"true\", name: test}]\n"
-            .replace("{command: \"true\", name: test}", "{name: test, command: \"true\"}")
-    );
+    let wanted =
+        "# ours\nversion: 1\nprovider: codex  # for now\ngates:\n  - {name: test, command: \"true\"}\n";
+    assert_eq!(config, wanted);
 }

@@ -27,8 +27,6 @@ fn add(world: &World, id: &str, spec: &str) {
             "d",
             "--in",
             &path,
-            "--in",
-            "tests/",
             "--finalize",
         ])
         .ok();
