@@ -288,13 +288,13 @@ fn proposal_beside(ctx: &Context) -> Option<String> {
     (has_none && !ways.is_empty()).then(|| propose::yaml(&ways))
 }
 
-/// What the person asked for, in a `liza.yaml` that is there.
+/// What the person asked for, in a `liza.yaml` that is there; its gates are accepted with the board.
 fn wanted_settings(ctx: &Context, wanted: &Wanted) -> Result<()> {
     if let Some(provider) = &wanted.provider {
-        settings::set(ctx, "provider", provider)?;
+        settings::change(ctx, "provider", provider)?;
     }
     if let Some(gate) = &wanted.gate {
-        settings::set(ctx, "gates.test.command", &Value::from(gate.as_str()).to_string())?;
+        settings::change(ctx, "gates.test.command", &Value::from(gate.as_str()).to_string())?;
     }
     Ok(())
 }

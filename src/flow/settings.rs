@@ -72,9 +72,16 @@ fn read(ctx: &Context) -> Result<(String, Value)> {
     Ok((text, tree))
 }
 
-/// Changes one setting. The file is there as before or with exactly this change; what does not fit leaves it as it is. A gate
-/// that a person defines in this way is accepted by it.
+/// Changes one setting for a person. A gate that is defined in this way is accepted by it.
 pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
+    let changed = change(ctx, key, value)?;
+    let first = words(key).ok().and_then(|words| words.into_iter().next()).unwrap_or_default();
+    let accepted = if matches!(first.as_str(), "gates" | "gating") { accept(ctx)? } else { Vec::new() };
+    Ok(Changed { accepted, ..changed })
+}
+
+/// Changes one setting. The file is there as before or with exactly this change; what does not fit leaves it as it is.
+pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
     let (text, tree) = read(ctx)?;
     let usage = |why: String| Failure::usage(why).hint(KEYS);
     let first = words(key).map_err(usage)?.into_iter().next().unwrap_or_default();
@@ -91,8 +98,7 @@ pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
             .hint("nothing was changed; `liza config reference` says what fits")
     })?;
     write(ctx, &text, &edited)?;
-    let accepted = if matches!(first.as_str(), "gates" | "gating") { accept(ctx)? } else { Vec::new() };
-    Ok(Changed { key: key.to_owned(), before, value: target, accepted })
+    Ok(Changed { key: key.to_owned(), before, value: target, accepted: Vec::new() })
 }
 
 /// Where a value goes, and what. The first element of a list that is not there yet makes the list.

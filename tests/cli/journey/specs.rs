@@ -93,7 +93,8 @@ fn spec_texts_are_pinned_stored_once_and_restored() {
     std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
     std::fs::remove_dir_all(world.path(".git/liza/spec_texts")).unwrap();
     let ran = world.human(&["verify"]).exits(6);
-    assert!(ran.stdout.contains("the text of the spec specs/a.md"), "{}", ran.stdout);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("the text of the spec specs/a.md"), "{said}");
 }
 
 #[test]
