@@ -14,7 +14,7 @@ PLAN = """tasks:
   - {id: p1, title: One, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p1/]}}
   - {id: p2, title: Two, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p2/]}, depends_on: [p1]}
 """
-CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "make it work as it should", "--risks", "none that matter",
+CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "the files say what the spec asks for", "--risks", "none that matter",
               "--validate", "echo ok", "--expect", "ok", "--file", "t1/a.txt", "--file", "t1/tests/test_a.sh"]
 
 
@@ -398,6 +398,9 @@ def delivered(world):
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
     Op("note", "idle", ["note", "something to say"], told("something to say"), atomic=True),
+    # The same on a board of which few images are kept: it is written over the file of the one that goes.
+    Op("note-over", "idle", ["note", "something to say"], told("something to say"), atomic=True,
+       env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
        told("spec_ambiguity"), "coder-1", atomic=True),
     Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],

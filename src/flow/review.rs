@@ -85,7 +85,8 @@ pub fn verdict(
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
-            let reject = RejectByRedTeam { task, commit, branch_head, feedback, max_seconds };
+            let reject =
+                RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, edition: Edition::NOW };
             let (outcome, revision) = ctx.commit(reject)?.done();
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
@@ -101,6 +102,7 @@ pub fn verdict(
                 red_team_from,
                 quorum,
                 drift,
+                edition: Edition::NOW,
             };
             if let Some((outcome, revision)) = ctx.answered()? {
                 return Ok((Judged::Approved(outcome), revision));
@@ -117,8 +119,17 @@ pub fn verdict(
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
-            let mut reject =
-                Reject { task, commit, branch_head, feedback, of_risk, drift, max_seconds, acceptance: None };
+            let mut reject = Reject {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                of_risk,
+                drift,
+                max_seconds,
+                acceptance: None,
+                edition: Edition::NOW,
+            };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
                 if let Some((outcome, revision)) = ctx.answered()? {
                     return Ok((Judged::Rejected(outcome), revision));

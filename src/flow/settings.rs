@@ -136,10 +136,7 @@ pub(super) fn write(ctx: &Context, before: &str, after: &str) -> Result<()> {
 fn accept(ctx: &Context) -> Result<Vec<String>> {
     let Ok(snapshot) = ctx.read(&Needs::Nothing) else { return Ok(Vec::new()) };
     let changes = changed(&snapshot.board, &ctx.project_config()?);
-    let gates: Vec<GateDefinition> = changes
-        .into_iter()
-        .map(|change| GateDefinition { name: change.gate, definition: change.now })
-        .collect();
+    let gates: Vec<GateDefinition> = changes.into_iter().map(GateDefinition::from).collect();
     if gates.is_empty() {
         return Ok(Vec::new());
     }

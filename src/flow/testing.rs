@@ -37,7 +37,7 @@ pub fn task_id(text: &str) -> TaskId {
 /// A good checkpoint that announces these files.
 pub fn checkpoint(files: &[&str]) -> Checkpoint {
     Checkpoint {
-        intent: "make the thing work as specified".to_owned(),
+        intent: "the files say what the spec asks for".to_owned(),
         assumptions: Vec::new(),
         risks: "none that matter".to_owned(),
         validation: Plan { command: "echo ok".to_owned(), expect: "ok".to_owned() },
@@ -162,6 +162,7 @@ impl Actor {
             summary: summary.to_owned(),
             next_action: next.to_owned(),
             to_role: None,
+            edition: crate::board::Edition::NOW,
         };
         self.let_go(id, hand_off)
     }

@@ -34,10 +34,14 @@ impl OnBoard for HandoffArgs {
             next_action: session.input.text(&self.next)?,
             to_role: self.to_role.clone(),
             task: id.clone(),
+            edition: Edition::NOW,
         };
         attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
-        session.commit(handoff, |handed_off| {
-            format!("{id} is handed off and free to be claimed by a {}", handed_off.role)
+        session.commit(handoff, |handed_off| match handed_off.status {
+            Status::Blocked => format!(
+                "{id} is BLOCKED: it was handed off too often without a submission (`max_handoffs`); a planner or a person decides"
+            ),
+            _ => format!("{id} is handed off and free to be claimed by a {}", handed_off.role),
         })
     }
 }

@@ -239,7 +239,7 @@ pub(super) fn pin_anew(
         let (_, body) = parts(board, id);
         if body.spec.as_ref() != Some(pin) {
             body.spec = Some(pin.clone());
-            body.history.push(entry(call, Event::Edited).detail(&format!("spec {} pinned anew", pin.of)));
+            body.history.push(entry(call, Event::Edited).detail(format!("spec {} pinned anew", pin.of)));
         }
     }
     (fresh, under_way)

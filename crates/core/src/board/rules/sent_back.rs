@@ -13,6 +13,8 @@ pub struct Rejection<'a> {
     pub taken: Taken,
     pub drift: &'a [Drift],
     pub max_seconds: Option<u64>,
+    /// By which rules it was given.
+    pub edition: Edition,
 }
 
 outcome!(SentBack {

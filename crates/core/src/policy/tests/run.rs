@@ -428,6 +428,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     summary: "half of it".to_owned(),
                     next_action: "the rest".to_owned(),
                     to_role: None,
+                    edition: Default::default(),
                 },
             )),
             // Killed: it is still its own.
