@@ -121,7 +121,7 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
     }
     let Some(name) = name else {
         let text = format!("no agent command is named for the role {role}");
-        let hint = "write `provider: NAME` into liza.yaml, or give --provider NAME; known:";
+        let hint = "name one: `liza config set provider NAME`, or give --provider NAME; known:";
         return Err(Failure::new(ErrorCode::UsageProvider, text).hint(format!("{hint} {}", known())));
     };
     let entry = catalog

@@ -45,6 +45,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
+    ("liza config", Me::Human, board),
     ("liza deliver", Me::Human, merged_and_away),
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
@@ -61,6 +62,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
+    ("liza goal", Me::Human, specified),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
     ("liza hooks run", Me::Coder, board),
@@ -380,6 +382,13 @@ fn main_went_on() -> Stage {
     let stage = board();
     stage.world.write("upstream.txt", "a fix\n");
     stage.world.commit_all("upstream fix");
+    stage
+}
+
+/// The spec that an example names.
+fn specified() -> Stage {
+    let stage = board();
+    stage.world.write("specs/parser.md", "# Parser\n");
     stage
 }
 

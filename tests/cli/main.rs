@@ -33,6 +33,7 @@ mod hooks;
 mod hostile;
 mod identity;
 mod init;
+mod journey;
 mod leases;
 mod locks;
 mod lost_and_found;

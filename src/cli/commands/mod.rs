@@ -9,6 +9,7 @@ mod bug;
 mod bundle;
 mod complete;
 mod completions;
+mod config;
 mod deliver;
 mod demo;
 mod diff;
@@ -17,6 +18,7 @@ mod doctor;
 mod edits;
 mod gate;
 mod gc;
+mod goal;
 mod graph;
 mod hold;
 mod hooks;
@@ -56,6 +58,9 @@ crate::cli::session::commands! {
     #[expect(clippy::large_enum_variant, reason = "one value a process")]
     pub enum Command {
         Init(init::InitArgs),
+        Goal(goal::GoalArgs),
+        #[command(subcommand)]
+        Config(config::ConfigCommand),
         Status(status::StatusArgs),
         #[command(subcommand)]
         Task(task::TaskCommand),

@@ -1,5 +1,5 @@
-use super::task::add::specs_found;
 use crate::board::Refusal;
+use crate::board::goals::Specs;
 use crate::board::graph::Graph;
 use crate::cli::prelude::*;
 use crate::policy::plan_check;
@@ -46,7 +46,7 @@ impl OnBoard for PlanArgs {
             planned.tasks.iter().try_for_each(|task| session.known_role(&task.role))?;
         }
         let tasks = &planned.tasks;
-        let specs_found = specs_found(&session.ctx, tasks)?;
+        let (Specs { found: specs_found, pins }, texts) = session.ctx.find_specs(tasks)?;
         // A work graph has no place for what a task needs to be claimable; that can follow.
         let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
         let count = tasks.len();
@@ -56,11 +56,14 @@ impl OnBoard for PlanArgs {
             specs_found,
             as_graph: planned.as_graph,
             graph_id: planned.graph_id.clone(),
+            pins,
+            single: false,
         };
         if self.check {
             let judged = judge(session, &add)?;
             return answer(session, &planned, judged, &lacking);
         }
+        session.ctx.keep_texts(&texts)?;
         // What keeps it from being looked at is said by the commit, which may mend it.
         if let Ok(judged) = judge(session, &add) {
             for finding in judged.remarks(&lacking) {

@@ -3,6 +3,7 @@
 use super::mail::letter;
 use super::task::{files, numbered};
 use super::{Desk, KIB};
+use crate::board::goals::GOAL_SPEC;
 use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange};
 use crate::flow::prelude::*;
 use crate::policy::view::Scene;
@@ -36,7 +37,14 @@ impl Desk<'_> {
         let goal = &self.board.rest.goal;
         let bound = Bound::new(16 * KIB, "`liza status`");
         self.facts.block("goal", Block::new("the board, the goal", goal.description.trim(), &bound));
-        self.spec("the goal", Some(&goal.spec_ref), "write it, so that there is something to plan from");
+        // The goal's own text stands above already.
+        if matches!(self.ctx.spec_text(goal, &goal.spec_ref), Ok(Some(text)) if text.of == GOAL_SPEC) {
+            self.facts.block("spec", Block::none());
+        } else {
+            let mend =
+                "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
+            self.spec("the goal", Some(&goal.spec_ref), None, &mend.replace("ID", &goal.id));
+        }
         let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
         self.facts.wakes(&told);
         let inbox = self.inbox(wakes);
@@ -182,7 +190,9 @@ impl Desk<'_> {
         let world = self.ctx.store.surroundings(self.board)?;
         let scene = Scene::new(self.board, &world, &self.ctx.now);
         let mut lines = Vec::new();
-        for task in &self.board.tasks {
+        // Finished work of goals before this one is in the repository.
+        let counts = |task: &&Task| !task.status.is_terminal() || self.board.is_of_current_goal(task);
+        for task in self.board.tasks.iter().filter(counts) {
             let depends: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
             let agent = task.assigned_to.as_ref().map_or("-", |agent| agent.as_str());
             let waits = scene.waiting(task).map(|waiting| waiting.why);

@@ -133,6 +133,8 @@ impl World {
             .env("XDG_CONFIG_HOME", self.home.path().join("config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")
+            // An agent CLI of this machine has no part in a test.
+            .env("LIZA_TEST_NO_PROVIDERS", "1")
             .stdin(Stdio::null());
         command
     }

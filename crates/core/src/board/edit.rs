@@ -76,6 +76,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     // Taken apart, so that whoever adds a field has to say here whether it was edited.
     let Rest {
         goal,
+        goals,
         sprint,
         config,
         agents,
@@ -104,6 +105,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     } = &good.rest;
     let now = &edited.rest;
     differ("goal", *goal == now.goal);
+    differ("goals", *goals == now.goals);
     differ("sprint", *sprint == now.sprint);
     differ("config.integration_branch", *config == now.config);
     differ("agents", *agents == now.agents);

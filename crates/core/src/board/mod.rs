@@ -18,6 +18,7 @@ pub mod expectation;
 pub(crate) mod fields;
 pub mod gate_ledger;
 pub mod gates;
+pub mod goals;
 pub mod grants;
 pub mod graph;
 pub mod history;

@@ -7,6 +7,7 @@ use super::breaker::Breaker;
 use super::config::Config;
 use super::expectation::Expectation;
 use super::gate_ledger::GateLedger;
+pub use super::goals::Goal;
 use super::intent::Intent;
 use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
@@ -42,6 +43,8 @@ record! {
     /// Everything but the tasks, in the order it is written.
     pub struct Rest {
         pub goal: Goal,
+        /// Goals that are over, and goals that wait.
+        pub goals: Vec<Goal>,
         pub sprint: Sprint,
         pub config: Config,
         #[serde(default)]
@@ -127,19 +130,8 @@ record! {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Goal {
-    pub id: String,
-    pub description: String,
-    pub spec_ref: String,
-    pub status: GoalStatus,
-    #[serde(default)]
-    pub alignment_history: Vec<Alignment>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -148,6 +140,8 @@ pub enum GoalStatus {
     InProgress,
     Complete,
     Abandoned,
+    /// It waits for the goals before it.
+    Queued,
 }
 
 record! {

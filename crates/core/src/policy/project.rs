@@ -24,6 +24,9 @@ settings! {
         /// Checks that a tree must pass, in the order they are run.
         #[serde(deserialize_with = "super::gate::list_or_nothing")]
         pub gates: Vec<Gate>,
+        /// Gates that stand in the file and are not asked, each with its reason.
+        #[serde(skip)]
+        pub inactive_gates: Vec<Gate>,
         pub gating: Gating,
         /// What reviewers have to answer, by the risk of the task.
         #[serde(skip_serializing_if = "super::settings::is_default")]
@@ -111,6 +114,13 @@ const PROTECTED: &str = "\
     .pre-commit-config.yaml **/.gitattributes .gitmodules **/.envrc .aider.conf.yml liza.yaml";
 
 impl ProjectConfig {
+    /// Sets inactive gates apart: whatever asks gates sees the active ones only.
+    pub fn set_inactive_apart(&mut self) {
+        let (active, inactive) =
+            std::mem::take(&mut self.gates).into_iter().partition(|gate| gate.inactive.is_none());
+        (self.gates, self.inactive_gates) = (active, inactive);
+    }
+
     /// The names of providers that agents of this project are to be played by.
     pub fn providers_in_use(&self) -> BTreeSet<&str> {
         let of_roles = self.roles.values().map(|role| &role.provider);

@@ -80,8 +80,8 @@ pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
         let open = |task: &&Task| task.status == status && !task.hypothesis_exhausted();
         board.tasks.iter().filter(open).map(|task| task.id.to_string()).collect()
     };
-    let is_planned = !board.tasks.is_empty() || board.rest.archived > 0;
-    let unplanned = (!is_planned).then(|| board.rest.goal.id.clone()).into_iter();
+    let is_unplanned = board.rest.goal.is_open() && !board.is_planned();
+    let unplanned = is_unplanned.then(|| board.rest.goal.id.clone()).into_iter();
     let exhausted =
         board.tasks.iter().filter(|task| task.hypothesis_exhausted() && !task.status.is_terminal());
     let open_notes = || board.rest.human_notes.iter().filter(|note| note.processed_by.is_none());

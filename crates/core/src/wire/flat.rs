@@ -8,7 +8,7 @@ use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
 
 /// Keys of a task that belong to its head, in the order in which they are written; a test compares them with the struct.
-pub(super) const HEAD_KEYS: [&str; 25] = [
+pub(super) const HEAD_KEYS: [&str; 27] = [
     "id",
     "status",
     "kind",
@@ -34,6 +34,8 @@ pub(super) const HEAD_KEYS: [&str; 25] = [
     "integration_fix",
     "red_team",
     "approvals",
+    "goal",
+    "single",
 ];
 
 /// What liza writes with each task on the board beside its fields; whoever edits a task need not care.
@@ -209,6 +211,8 @@ struct Whole {
     revision: u64,
     journal: JournalMark,
     goal: Goal,
+    #[serde(default)]
+    goals: Vec<Goal>,
     sprint: Sprint,
     config: Config,
     #[serde(default)]
@@ -281,6 +285,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
         tasks: whole.tasks.into_iter().map(|flat| flat.0).collect(),
         rest: Rest {
             goal: whole.goal,
+            goals: whole.goals,
             sprint: whole.sprint,
             config: whole.config,
             agents: whole.agents,

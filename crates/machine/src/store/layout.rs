@@ -80,6 +80,10 @@ impl Layout {
     pub fn specs(&self) -> PathBuf {
         self.dir.join("specs")
     }
+    /// The texts of specs that tasks are pinned to, by hash.
+    pub fn spec_texts(&self) -> PathBuf {
+        self.dir.join("spec_texts")
+    }
     pub fn templates(&self) -> PathBuf {
         self.dir.join("templates")
     }

@@ -49,6 +49,9 @@ impl TaskEdit {
         let (head, body) = parts(board, &self.id);
         body.title = self.title.clone();
         body.description = self.description.clone();
+        if body.spec_ref != self.spec_ref {
+            body.spec = None;
+        }
         body.spec_ref = self.spec_ref.clone();
         body.done_when = self.done_when.clone();
         body.scope = self.scope.clone();

@@ -232,6 +232,10 @@ transitions! {
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",
     CompleteGoal "complete_goal",
+    AddGoal "add_goal",
+    StartGoal "start_goal",
+    EditGoal "edit_goal",
+    AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
 }
