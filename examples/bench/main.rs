@@ -305,6 +305,7 @@ impl Bench {
                 specs_found: chunk.iter().map(|task| task.id.clone()).collect(),
                 as_graph: false,
                 graph_id: None,
+                strict: true,
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -463,8 +464,15 @@ impl Bench {
             let tasks: Vec<NewTask> =
                 chunk.iter().map(|number| new_task(&format!("old-{number}"), *number)).collect();
             commit(
-                AddTasks { tasks, finalize: true, specs_found: ids.clone(), as_graph: false, graph_id: None }
-                    .into(),
+                AddTasks {
+                    tasks,
+                    finalize: true,
+                    specs_found: ids.clone(),
+                    as_graph: false,
+                    graph_id: None,
+                    strict: true,
+                }
+                .into(),
             );
             for task in &ids {
                 commit(Abandon { task: task.clone(), reason: "bench".to_owned() }.into());

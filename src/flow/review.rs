@@ -85,7 +85,8 @@ pub fn verdict(
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
-            let reject = RejectByRedTeam { task, commit, branch_head, feedback, max_seconds };
+            let reject =
+                RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, line_ranges: true };
             let (outcome, revision) = ctx.commit(reject)?.done();
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
@@ -117,8 +118,17 @@ pub fn verdict(
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
-            let mut reject =
-                Reject { task, commit, branch_head, feedback, of_risk, drift, max_seconds, acceptance: None };
+            let mut reject = Reject {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                of_risk,
+                drift,
+                max_seconds,
+                acceptance: None,
+                line_ranges: true,
+            };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
                 if let Some((outcome, revision)) = ctx.answered()? {
                     return Ok((Judged::Rejected(outcome), revision));

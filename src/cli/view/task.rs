@@ -10,6 +10,7 @@ use crate::board::review_result::Positions;
 use crate::board::task::{Body, Submission};
 use crate::cli::prelude::*;
 use crate::flow::alignment::Answer;
+use crate::flow::gates::shown::GateShown;
 use crate::text::{shown, side_by_side};
 
 /// Two of them and what stands between fit a terminal of 100 columns.
@@ -176,7 +177,13 @@ pub fn feedback(board: &Board, task: &Task) -> String {
 }
 
 /// Everything a verdict rests on, but for the diff.
-pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklist: &[String]) -> String {
+pub fn review(
+    task: &Task,
+    submission: &Submission,
+    answers: &[Answer],
+    checklist: &[String],
+    gates: &[GateShown],
+) -> String {
     let body = task.body();
     let mut text = String::new();
     text.line(format!("{}: {}", task.id, body.title));
@@ -205,10 +212,9 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
         (_, false) => submission.tests.join(", "),
     };
     text.line(format!("tests:   {tests}"));
-    if let Some(gates) =
-        body.gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref())
-    {
-        text.line(format!("gates:   {}", gates.summary()));
+    if !gates.is_empty() {
+        text.line("gates:");
+        gates.iter().for_each(|gate| text.line(format!("  {}", gate.line(&task.id))));
     }
     if !submission.protected.is_empty() {
         let files = submission.protected.join(", ");
@@ -218,7 +224,8 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
     if !body.issues.is_empty() {
         text.line("issues so far:");
         for issue in &body.issues {
-            let Issue { id, file, line, round, raised_by, .. } = issue;
+            let Issue { id, file, round, raised_by, .. } = issue;
+            let line = issue.lines();
             let (status, severity) = (issue.status.as_str(), issue.severity.as_str());
             let said = issue.last_words();
             text.line(format!(

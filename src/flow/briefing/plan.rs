@@ -37,6 +37,8 @@ impl Desk<'_> {
         let bound = Bound::new(16 * KIB, "`liza status`");
         self.facts.block("goal", Block::new("the board, the goal", goal.description.trim(), &bound));
         self.spec("the goal", Some(&goal.spec_ref), "write it, so that there is something to plan from");
+        let merged = self.merged_outputs();
+        self.facts.block("outputs", merged);
         let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
         self.facts.wakes(&told);
         let inbox = self.inbox(wakes);

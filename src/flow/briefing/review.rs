@@ -141,7 +141,8 @@ fn gates_said(task: &Task) -> String {
 }
 
 fn issue(issue: &Issue) -> String {
-    let Issue { status, severity, line, round, raised_by, .. } = issue;
+    let Issue { status, severity, round, raised_by, .. } = issue;
+    let line = issue.lines();
     let (id, file) = (shown_line(&issue.id), shown_line(&issue.file));
     let (status, severity) = (status.as_str(), severity.as_str());
     let words = indent(issue.last_words().trim(), 2);

@@ -88,8 +88,8 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     }
     let implementers = hands::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
-    // Asked for no task: what a task's own gates said last is about what it handed in.
-    let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
+    let question = Question { task: Some(task), ..Question::new(Moment::Bundle, &built.commit) };
+    let gates = judge(ctx, &question)?;
     gates.check(&built.commit, "apply the bundle")?;
     // The gates may have taken long: whoever changed the worktree meanwhile is heard now.
     clean(&place, task)?;
@@ -110,6 +110,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
             new: built.commit.clone(),
         },
         owner: host::this_process(),
+        gates: Some(gates.clone()),
     })?;
     let intent = begun.outcome.intent;
     crash::point("bundle.begun");

@@ -118,6 +118,7 @@ fn only_planners_and_people_plan() {
         existing: vec![task_id("t1")],
         reason: "r".to_owned(),
         specs_found: Vec::new(),
+        strict: true,
     };
     let change =
         ChangeSpec { spec: "specs/vision.md".to_owned(), change: "new".to_owned(), affects: Vec::new() };

@@ -99,6 +99,7 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         finalize: true,
         as_graph: false,
         graph_id: None,
+        strict: true,
     }
 }
 
@@ -450,6 +451,7 @@ impl Bench {
             drift: Vec::new(),
             max_seconds: None,
             acceptance: None,
+            line_ranges: true,
         }
     }
 
@@ -499,6 +501,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback: complaint(reason),
             max_seconds: None,
+            line_ranges: true,
         }
     }
 
@@ -623,6 +626,7 @@ impl Bench {
             existing: vec![id(by)],
             reason: "cut too large".to_owned(),
             specs_found: Vec::new(),
+            strict: true,
         }
     }
 

@@ -197,6 +197,7 @@ mod tests {
             into: parts,
             existing: Vec::new(),
             reason: "it was two things".to_owned(),
+            strict: true,
         };
         bench.ok("planner-1", rescope);
         let report = GraphReport::new(graph_of(&bench), Vec::new(), BTreeMap::new());

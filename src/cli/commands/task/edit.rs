@@ -86,7 +86,10 @@ impl OnBoard for EditArgs {
             Some(spec) => session.ctx.spec_found(spec)?,
             None => false,
         };
-        session.commit(EditTask { before: Box::new(before), after: Box::new(after), spec_found }, text)
+        session.commit(
+            EditTask { before: Box::new(before), after: Box::new(after), spec_found, strict: true },
+            text,
+        )
     }
 }
 

@@ -36,6 +36,7 @@ impl OnBoard for RescopeArgs {
             existing,
             reason: session.input.text(&self.reason)?,
             specs_found,
+            strict: true,
         };
         session.commit(rescope, |rescoped| {
             format!("{id} is SUPERSEDED by {}", rescoped.superseded_by.join(", "))

@@ -66,6 +66,8 @@ logged! {
         pub reason: String,
         #[serde(default)]
         always pub specs_found: Vec<TaskId>,
+        /// As of new tasks.
+        pub strict: bool,
     }
 }
 
@@ -110,7 +112,7 @@ impl Verb for Rescope {
         if self.into.is_empty() {
             return Ok(());
         }
-        check_new(board, call, &self.into)?;
+        check_new(board, call, &self.into, self.strict)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 

@@ -112,6 +112,8 @@ logged! {
         pub feedback: Feedback,
         /// What all rounds together may take.
         pub max_seconds: Option<u64>,
+        /// As of a rejection.
+        pub line_ranges: bool,
     }
 }
 
@@ -150,6 +152,7 @@ impl Verb for RejectByRedTeam {
             taken,
             drift: &[],
             max_seconds: self.max_seconds,
+            line_ranges: self.line_ranges,
         };
         send_back(board, &self.task, call, &rejection)
     }

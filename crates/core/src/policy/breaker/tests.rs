@@ -63,6 +63,7 @@ impl Desk {
                 existing: Vec::new(),
                 reason: format!("{task} was cut too large"),
                 specs_found: vec![id(into)],
+                strict: true,
             },
         );
         self.bench.tick(10);
