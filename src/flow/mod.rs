@@ -31,6 +31,7 @@ pub mod failure;
 pub mod gates;
 pub mod gc;
 pub mod git_settings;
+pub mod handoff;
 mod here;
 pub mod hooks;
 pub mod init;

@@ -155,6 +155,10 @@ pub fn feedback(board: &Board, task: &Task) -> String {
             "Handed off by {}: {}\nNext: {}\n",
             handoff.by, handoff.summary, handoff.next_action
         ));
+        for (name, lines) in handoff.package.iter().flat_map(|package| package.parts()) {
+            let lines: Vec<_> = lines.iter().map(|line| shown_line(line)).collect();
+            list(&mut text, name, &lines);
+        }
     }
     if let Some(answer) = &body.answer {
         text.line(format!("Answer to the questions it was blocked with: {answer}\n"));

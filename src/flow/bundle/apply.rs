@@ -231,6 +231,7 @@ fn dirty(task: &TaskId, found: &[String]) -> Failure {
 fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> Failure {
     let id = &loaded.bundle.metadata.id;
     let block = Block {
+        from_first_claim: true,
         task: task.clone(),
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),

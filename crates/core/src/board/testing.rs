@@ -585,6 +585,7 @@ impl Bench {
 
     pub fn block(&self, name: &str) -> Block {
         Block {
+            from_first_claim: true,
             task: id(name),
             epoch: None,
             reason: "the spec is silent".to_owned(),
@@ -611,6 +612,7 @@ impl Bench {
             summary: "half done".to_owned(),
             next_action: "write the other half".to_owned(),
             to_role: None,
+            package: None,
         }
     }
 

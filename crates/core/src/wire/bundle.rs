@@ -177,8 +177,9 @@ pub enum Kind {
     Limit,
     /// It names a place that no bundle may change.
     Path,
-    /// Somebody else owns what it changes.
+    /// It changes a file in no module that it declares.
     Module,
+    /// Another task owns what it changes.
     Lock,
     /// A file is not the one it was made against.
     Checksum,

@@ -34,7 +34,9 @@ impl OnBoard for HandoffArgs {
             next_action: session.input.text(&self.next)?,
             to_role: self.to_role.clone(),
             task: id.clone(),
+            package: None,
         };
+        let handoff = crate::flow::handoff::filled(&session.ctx, handoff);
         attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
         session.commit(handoff, |handed_off| {
             format!("{id} is handed off and free to be claimed by a {}", handed_off.role)
