@@ -136,6 +136,7 @@ fn gates_said(task: &Task) -> String {
         let log = result.log.as_ref().map_or(String::new(), |log| format!(", log {}", shown_line(log)));
         lines.push(format!("gate {}{required}: {}{reason}{log}", result.name, result.status.as_str()));
         lines.extend(result.failing.iter().map(|name| format!("  failing: {}", shown_line(name))));
+        lines.extend(result.untested.iter().map(|name| format!("  no test reaches: {}", shown_line(name))));
     }
     lines.join("\n")
 }

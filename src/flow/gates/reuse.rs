@@ -29,7 +29,7 @@ pub fn key_of(
     expected: Option<&str>,
     environment: &BTreeMap<OsString, String>,
 ) -> String {
-    let settings = serde_json::json!({
+    let mut settings = serde_json::json!({
         "format": FORMAT,
         "tree": tree,
         "gate": gate.name,
@@ -41,6 +41,9 @@ pub fn key_of(
         "at_least": gate.at_least,
         "flaky_retries": gate.flaky_retries,
     });
+    if let Some(of) = gate.of {
+        settings["of"] = json!(of);
+    }
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());

@@ -33,7 +33,11 @@ impl GateShown {
         let counts = outcome.counts().map_or(String::new(), |counts| format!(" ({counts})"));
         let why = outcome.reason.as_ref().map_or(String::new(), |why| format!(": {}", shown_line(why)));
         let log = outcome.log.as_ref().map_or(String::new(), |log| format!("; log {}", shown_line(log)));
-        format!("{name}{optional}: {}{counts}{why}{log}", outcome.status.as_str())
+        let untested = match outcome.untested.is_empty() {
+            true => String::new(),
+            false => format!("; no test reaches {}", shown_line(&outcome.untested.join(", "))),
+        };
+        format!("{name}{optional}: {}{counts}{why}{log}{untested}", outcome.status.as_str())
     }
 }
 
