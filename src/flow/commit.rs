@@ -5,7 +5,7 @@
 use serde::de::DeserializeOwned;
 
 use super::prelude::*;
-use super::{archive, recover};
+use super::{archive, recover, views};
 use crate::board::Applied;
 use crate::board::verb::Begun;
 use crate::store::{Committed, Proposal};
@@ -69,8 +69,19 @@ impl Context {
 
     pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
         self.acts_for_somebody()?;
+        let leaves = matches!(what, Transition::ArchiveTasks(_));
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
-        self.store.commit_any(proposal, &host::now())
+        let committed = self.store.commit_any(proposal, &host::now())?;
+        self.keep_views(leaves, &committed);
+        Ok(committed)
+    }
+
+    /// After the commit point and without the lock: whatever goes wrong here is no failure of the change.
+    fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>) {
+        if !committed.repeated {
+            // A warning may say that an edit by hand was adopted, which has loaded nothing.
+            views::follow(self, &committed.board, tasks_leave || !committed.warnings.is_empty());
+        }
     }
 
     /// The first answer to this request, if it was given before, and the revision of the board that knows it.
@@ -154,7 +165,9 @@ impl Context {
         self.acts_for_somebody()?;
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
-        self.store.commit_any(proposal, &host::now())
+        let committed = self.store.commit_any(proposal, &host::now())?;
+        self.keep_views(matches!(what, Transition::ArchiveTasks(_)), &committed);
+        Ok(committed)
     }
 
     /// Whoever begins work with git, or takes it over, holds the lock that says so before the board does.

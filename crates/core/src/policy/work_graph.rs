@@ -116,12 +116,13 @@ pub fn work_graph(board: &Board, archived: &[Task], world: &World, now: &Stamp) 
         .iter()
         .chain(&board.tasks)
         .filter(|task| task.status != Status::Superseded)
-        .map(|task| node(task, scene.node_state(task), &all))
+        .map(|task| node_of(task, scene.node_state(task), &all))
         .collect();
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
 }
 
-fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
+/// One task as a node; `all` are those it may have been replaced by. Its body must be loaded.
+pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
     let body = task.body();
     let outputs = if body.expected_outputs.is_empty() {
         task.owns.iter().map(ToString::to_string).collect()

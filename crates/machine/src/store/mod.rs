@@ -24,6 +24,7 @@ pub mod refound;
 mod reports;
 mod switches;
 pub mod trash;
+pub mod views;
 mod witness;
 
 pub use commit::{Committed, Proposal};

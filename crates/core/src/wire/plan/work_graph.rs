@@ -40,6 +40,8 @@ record! {
         pub config: GraphConfig,
         /// Of a graph that liza wrote; not looked at.
         pub revision: Option<u64>,
+        /// The same.
+        pub index: Option<String>,
     }
 }
 
