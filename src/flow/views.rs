@@ -111,6 +111,9 @@ fn table_text(table: &LockTable) -> String {
     let line = |lock: &Lock| serde_json::to_string(lock).unwrap_or_default();
     let lines: Vec<String> = table.locks.iter().map(line).collect();
     let LockTable { revision, time, .. } = table;
+    if lines.is_empty() {
+        return format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[]}}\n");
+    }
     format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[\n{}\n]}}\n", lines.join(",\n"))
 }
 

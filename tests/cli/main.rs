@@ -17,6 +17,7 @@ mod damage;
 mod demo;
 mod disk;
 mod doctor;
+mod documents;
 mod edits;
 mod escapes;
 mod gate_setup;

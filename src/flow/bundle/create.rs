@@ -56,7 +56,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
         return Err(failure!(Code::NothingSubmitted, "task `{id}` changes nothing")
             .hint("commit the work on its branch first"));
     }
-    bundle.metadata.touched_modules = modules(&bundle.patches, &task.owns);
+    bundle.metadata.touched_modules = modules(&bundle.patches);
     proven(ctx, &bundle, &base)?;
     let left_out = uncommitted(ctx, task)?;
     let (path, bytes) = publish(ctx, &mut bundle, elsewhere.as_deref())?;
@@ -237,20 +237,10 @@ fn cannot(file: &str, why: &str) -> Failure {
 }
 
 /// The directories something changes in; a file of the root stands for itself.
-fn modules(patches: &[Patch], owns: &[PathPattern]) -> Vec<String> {
-    // The directory or file that the task owns; a file that it shares with others stands for itself.
-    let module = |file: &String| {
-        let plain = |owned: &&PathPattern| {
-            let path = owned.as_str().trim_end_matches('/');
-            !path.contains(['*', '?']) && bundle::is_in_module(file, path) && file.starts_with(path)
-        };
-        owns.iter().find(plain).map_or(file.as_str(), |owned| owned.as_str().trim_end_matches('/')).to_owned()
-    };
-    let mut found: Vec<String> = patches
-        .iter()
-        .flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from))
-        .map(module)
-        .collect();
+fn modules(patches: &[Patch]) -> Vec<String> {
+    // File by file: a directory would keep the bundle from every task whose neighbour owns another file in it.
+    let files = patches.iter().flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from));
+    let mut found: Vec<String> = files.cloned().collect();
     found.sort();
     found.dedup();
     found.truncate(1_000);

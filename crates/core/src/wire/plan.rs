@@ -60,6 +60,14 @@ pub fn read_planned(
     if value.get("nodes").is_some() {
         return read_foreign::<PlannedGraph>(bytes, limits)?.planned(standing);
     }
+    // Nodes alone: a task has a title, a node only a description.
+    let is_node = |value: &Value| value.get("title").is_none() && value.get("description").is_some();
+    if value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_node))
+        && subcontract::as_list(&value).is_none()
+    {
+        let graph = json!({ "nodes": value }).to_string();
+        return read_foreign::<PlannedGraph>(graph.as_bytes(), limits)?.planned(standing);
+    }
     if let Some(listed) = subcontract::as_list(&value) {
         let listed = listed.to_string();
         return read_foreign::<PlannedSubcontracts>(listed.as_bytes(), limits)?.planned(standing);

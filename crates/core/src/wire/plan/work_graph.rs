@@ -455,6 +455,13 @@ mod tests {
     }
 
     #[test]
+    fn bare_list_of_nodes_is_a_graph() {
+        let planned = read(r#"[{"id":"WN-001","description":"d","outputs":["x/"]}]"#).expect("a graph");
+        assert!(planned.as_graph && planned.tasks[0].title == "d");
+        assert!(read(r#"[{"id":"t","title":"T","description":"d"}]"#).is_ok_and(|planned| !planned.as_graph));
+    }
+
+    #[test]
     fn contradictions_and_unknown_keys_are_refused() {
         for text in [
             r#"{"nodes":[{"id":"a","description":"d"}],"max_parallel":2,"config":{"max_parallel":3}}"#,
