@@ -71,16 +71,17 @@ impl Context {
         self.acts_for_somebody()?;
         let leaves = matches!(what, Transition::ArchiveTasks(_));
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
-        let committed = self.store.commit_any(proposal, &host::now())?;
-        self.keep_views(leaves, &committed);
+        let now = host::now();
+        let committed = self.store.commit_any(proposal, &now)?;
+        self.keep_views(leaves, &committed, &now);
         Ok(committed)
     }
 
     /// After the commit point and without the lock: whatever goes wrong here is no failure of the change.
-    fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>) {
+    fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>, now: &Stamp) {
         if !committed.repeated {
             // A warning may say that an edit by hand was adopted, which has loaded nothing.
-            views::follow(self, &committed.board, tasks_leave || !committed.warnings.is_empty());
+            views::follow(self, &committed.board, now, tasks_leave || !committed.warnings.is_empty());
         }
     }
 
@@ -165,8 +166,9 @@ impl Context {
         self.acts_for_somebody()?;
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
-        let committed = self.store.commit_any(proposal, &host::now())?;
-        self.keep_views(matches!(what, Transition::ArchiveTasks(_)), &committed);
+        let now = host::now();
+        let committed = self.store.commit_any(proposal, &now)?;
+        self.keep_views(matches!(what, Transition::ArchiveTasks(_)), &committed, &now);
         Ok(committed)
     }
 

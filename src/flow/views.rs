@@ -84,7 +84,11 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     let (revision, former) = (whole.board.revision, ctx.store.graph_head(&name, &lock));
     // What was made of a newer board stays.
     if former.is_none_or(|head| head.revision <= revision) {
-        ctx.store.write_graph(&name, &graph_file::whole(&whole.graph), &lock)?;
+        ctx.store.write_graph(
+            &name,
+            &graph_file::whole(&whole.graph, graph_file::held(&whole.board, &ctx.now)),
+            &lock,
+        )?;
     }
     let goal = &whole.board.rest.goal.id;
     if GraphId::new(goal).is_ok_and(|goal| goal.to_string() != name) {
@@ -140,17 +144,17 @@ impl FormerTable {
 
 /// Brings the files in line with a board that was just published. What of it was not loaded was not changed either: it is taken
 /// over from the files as they are, and where that cannot be done everything is read once more.
-pub(super) fn follow(ctx: &Context, board: &Board, whole_again: bool) {
+pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: bool) {
     // Whatever a commit changes of a task, it has loaded.
     let touched = board.tasks.iter().any(|task| !task.is_light());
     // Another commit of this process ends what it has begun.
-    let unfinished = board.rest.intents.iter().any(|intent| intent.owner == host::this_process());
+    let unfinished = board.rest.intents.iter().any(|intent| intent.owner.pid == std::process::id());
     if !(touched || whole_again) || unfinished {
         return;
     }
     let done = match whole_again {
         true => Ok(false),
-        false => followed(ctx, board),
+        false => followed(ctx, board, now),
     };
     let troubles = match done {
         Ok(true) => Vec::new(),
@@ -161,24 +165,23 @@ pub(super) fn follow(ctx: &Context, board: &Board, whole_again: bool) {
 }
 
 /// False, if the bodies of other tasks are needed for it.
-fn followed(ctx: &Context, board: &Board) -> Result<bool> {
+fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(board);
     let Some(head) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
     let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| FormerTable::read(&bytes)) else {
         return Ok(false);
     };
-    let now = host::now();
     let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
     if head.revision < board.revision {
-        match head.brought_up(board, &world, &now) {
+        match head.brought_up(board, &world, now) {
             None => return Ok(false),
             Some(pieces) if pieces.is_empty() => {}
             Some(pieces) => ctx.store.patch_graph(&name, &pieces, &lock)?,
         }
     }
     if former.revision < board.revision {
-        let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, &now) };
+        let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, now) };
         for row in table.locks.iter_mut().filter(|row| row.since.is_none()) {
             row.since = former.since(row);
             if row.since.is_none() {

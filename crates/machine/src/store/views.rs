@@ -53,10 +53,10 @@ impl Store {
         let mut part = [0_u8; 8192];
         while line.len() < LONGEST_HEAD {
             let count = file.read(&mut part).ok().filter(|count| *count > 0)?;
-            match part[..count].iter().position(|byte| *byte == b'\n') {
+            match memchr::memchr(b'\n', &part[..count]) {
                 Some(end) => {
                     line.extend_from_slice(&part[..=end]);
-                    return FileHead::read(std::str::from_utf8(&line).ok()?);
+                    return FileHead::read(String::from_utf8(line).ok()?);
                 }
                 None => line.extend_from_slice(&part[..count]),
             }
