@@ -176,3 +176,38 @@ fn error(task: &Task) -> Option<String> {
     };
     Some(format!("{}: {why}", task.id))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::gates::{GateReport, Moment};
+    use crate::board::testing::{Bench, commit, id};
+
+    #[test]
+    fn lint_errors_are_counted_apart_from_tests() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.approved("coder-1", "t");
+        bench.merge("t");
+        let gate = |name: &str, status, counted, total, passed| GateOutcome {
+            counted,
+            total: Some(total),
+            passed,
+            ..GateOutcome::new(name, status)
+        };
+        let results = vec![
+            gate("test", GateStatus::Pass, None, 179, Some(179)),
+            gate("coverage", GateStatus::Pass, Some(Counted::Lines), 1000, Some(900)),
+            gate("diag", GateStatus::Pass, Some(Counted::Findings), 3, None),
+            GateOutcome::new("clippy", GateStatus::Fail),
+        ];
+        let (_, body) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
+        body.gates = Some(GateReport { results, ..GateReport::empty(Moment::Merge, commit(1), commit(2)) });
+        let all: Vec<&Task> = bench.board.tasks.iter().collect();
+        let goal = goal_roll_up(&bench.board, &all);
+        assert_eq!((goal.tests.total, goal.tests.passed), (Some(179), Some(179)), "lines are no tests");
+        assert_eq!(
+            goal.lint,
+            LintCounts { gates: vec!["diag".to_owned(), "clippy".to_owned()], errors: Some(4) }
+        );
+    }
+}
