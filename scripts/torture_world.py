@@ -398,6 +398,9 @@ def delivered(world):
 OPS = [
     Op("init", "bare", ["init", "A goal"], lambda w: w.liza("status").returncode == 0),
     Op("note", "idle", ["note", "something to say"], told("something to say"), atomic=True),
+    # The same on a board of which few images are kept: it is written over the file of the one that goes.
+    Op("note-over", "idle", ["note", "something to say"], told("something to say"), atomic=True,
+       env={"LIZA_TEST_FEW_IMAGES": "1"}),
     Op("anomaly", "claimed", ["anomaly", "spec_ambiguity", "--task", "t1", "--detail", "question=Is it so?"],
        told("spec_ambiguity"), "coder-1", atomic=True),
     Op("discover", "claimed", ["discover", "something found", "--task", "t1", "--severity", "minor", "--urgency", "deferred"],

@@ -27,6 +27,7 @@ use std::time::Instant;
 use liza::board::rules::{Abandon, AddTasks, ArchiveTasks, NewTask};
 use liza::board::task::Scope;
 use liza::board::{Credentials, Needs, PathPattern, Role, TaskId};
+use liza::store::images::IMAGES_KEPT;
 use liza::store::{Proposal, Store};
 use serde_json::{Value, json};
 
@@ -329,6 +330,10 @@ impl Bench {
         self.fill(&world, size);
         let coder = self.register(&world, "coder");
         world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", "task-0"]);
+        // A board in use: for every image that comes one goes.
+        for _ in 0..=IMAGES_KEPT {
+            world.run(&self.liza, &world.root, Some(&coder), &["task", "renew", "task-0"]);
+        }
         let dir = world.root.join(".liza");
         fs::copy(dir.join("state.yaml"), dir.join("floor.yaml")).expect("copied");
         let floor_dir = dir.display().to_string();
@@ -578,6 +583,8 @@ impl Bench {
             adds.push(timed(|| {
                 world.git(&["worktree", "add", "-q", "--no-track", "-b", &branch, &place, "integration"]);
             }));
+            // The first sync of a claim would write what the worktree above left.
+            rustix::fs::sync();
             claims.push(timed(|| {
                 drop(world.run(&self.liza, &world.root, Some(&coder), &["task", "claim", &id]))
             }));

@@ -13,6 +13,7 @@ mod input;
 mod live;
 mod named;
 mod prelude;
+mod redteam;
 mod session;
 mod ui;
 mod view;

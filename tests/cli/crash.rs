@@ -178,6 +178,67 @@ fn a_commit_may_die_at_every_step() {
     }
 }
 
+/// Boards of which few images are kept, so that each commit writes over the file of one.
+const FEW: [(&str, &str); 1] = [("LIZA_TEST_FEW_IMAGES", "1")];
+
+#[test]
+fn a_commit_over_an_image_may_die_at_every_step() {
+    let world = World::new();
+    let note = |text: &str| {
+        let mut command = world.liza_command(&HUMAN, &world.root, &["note", text]);
+        command.envs(FEW);
+        command
+    };
+    for round in 0..6 {
+        assert!(note(&format!("before {round}")).finish().expect("liza runs").status.success());
+    }
+    for point in COMMIT.iter().chain(&["commit.4-room"]) {
+        let text = format!("note that dies at {point}");
+        let mut command = note(&text);
+        command.env("LIZA_CRASH_AT", point);
+        let output = command.finish().expect("liza runs");
+        assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {output:?}");
+        assert_eq!(world.state().contains(&text), published(point), "{point}");
+        world.recovers(point);
+        // The one that died may have taken an image with it.
+        assert!(note("once more").finish().expect("liza runs").status.success());
+        assert!(note("and again").finish().expect("liza runs").status.success());
+    }
+}
+
+#[test]
+fn image_that_goes_is_written_over_if_it_has_one_name() {
+    use std::os::unix::fs::MetadataExt as _;
+    let world = World::new();
+    let note = |text: &str| world.liza_with(&HUMAN, &["note", text], b"", &FEW).ok();
+    let images = || {
+        let names = std::fs::read_dir(world.path(".liza/images")).expect("images").flatten();
+        let mut all: Vec<u64> = names
+            .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml")?.parse().ok())
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    let inode = |path: &str| std::fs::metadata(world.path(path)).expect("a file").ino();
+    (0..6).for_each(|round| drop(note(&format!("note {round}"))));
+    let oldest = images()[0];
+    assert_eq!(images().len(), 4);
+    let free = inode(&format!(".liza/images/{oldest}.yaml"));
+    note("longer than what stood there before, so that nothing of it is left behind");
+    assert_eq!(inode(".liza/state.yaml"), free);
+    assert_eq!(images(), (oldest + 1..oldest + 5).collect::<Vec<_>>());
+    // A person keeps the oldest one under another name: its bytes stay.
+    let oldest = world.path(&format!(".liza/images/{}.yaml", images()[0]));
+    let (kept, bytes) = (world.home().join("kept.yaml"), std::fs::read(&oldest).expect("an image"));
+    std::fs::hard_link(&oldest, &kept).expect("a link");
+    note("another file is written");
+    assert!(!oldest.exists() && std::fs::read(&kept).expect("kept") == bytes);
+    assert_ne!(inode(".liza/state.yaml"), std::fs::metadata(&kept).expect("kept").ino());
+    // A shorter board leaves nothing of the longer one below it.
+    world.human(&["verify"]).ok();
+    world.sound();
+}
+
 #[test]
 fn a_claim_may_die_anywhere() {
     let world = World::new();

@@ -60,7 +60,7 @@ fn the_demo_shows_all_it_promises_and_leaves_nothing_behind() {
         .map(|check| check.to_string())
         .collect();
     assert!(missing.is_empty(), "{missing:?}\n{}", ran.stderr);
-    assert_eq!(data["checks"].as_array().map(Vec::len), Some(10));
+    assert_eq!(data["checks"].as_array().map(Vec::len), Some(11));
     assert_eq!(data["shown"], true);
     assert_eq!(ran.exit, 0, "{}", ran.stderr);
     assert_eq!(ran.stderr, "", "quiet means quiet");

@@ -49,6 +49,7 @@ mod providers;
 mod quorum;
 mod reading;
 mod red_team;
+mod redteam;
 mod requests;
 mod restore;
 mod review;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use liza::board::{Applied, Board, Credentials, Needs, Stamp, Transition, Wall};
-use liza::store::commit::IMAGES_KEPT;
+use liza::store::images::IMAGES_KEPT;
 use liza::store::rebuild::replay;
 use liza::store::{Proposal, Store, StoreError};
 use liza::wire::log::{LogError, read_chain};

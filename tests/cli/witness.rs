@@ -43,6 +43,23 @@ fn git_clean_is_survived() {
     world.sound();
 }
 
+/// A command that was at work when `.liza` was removed may have made its directory and lock again.
+#[test]
+fn emptied_board_directory_is_restored() {
+    let world = board();
+    let state = world.state();
+    let lock = std::fs::read(world.path(".liza/state.yaml.lock")).unwrap();
+    std::fs::remove_dir_all(world.path(".liza")).unwrap();
+    std::fs::create_dir(world.path(".liza")).unwrap();
+    std::fs::write(world.path(".liza/state.yaml.lock"), lock).unwrap();
+    world.human(&["note", "x"]).exits(6);
+    world.human(&["doctor", "--fix"]).ok();
+    assert_eq!(world.state(), state);
+    world.human(&["task", "show", "t2"]).ok();
+    world.human(&["note", "second"]).ok();
+    world.sound();
+}
+
 /// Written over in place and put in place of the files: both ways to bring a backup back.
 #[test]
 fn old_board_journal_and_lock_are_noticed() {

@@ -1,13 +1,18 @@
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use crate::cli::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
 use crate::cli::prelude::*;
+use crate::cli::redteam::{ALL, count, play_all};
 use crate::host::place::Temporary;
+use crate::supervise::child::end_descendants;
 
 /// Let a whole team work on a throw-away repository, and check that it did what it should
 ///
 /// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
 /// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file
 /// that another task owns, a rejection and its fix, a self-approval refused, a coder killed and its task taken over, a conflict
-/// settled, a pause, two tasks that are green alone and red together, which a gate stops before they land, and the goal reached.
+/// settled, a pause, two tasks that are green alone and red together, which a gate stops before they land, and the goal reached;
+/// and some of the attacks of `liza redteam`, each refused.
 /// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
 ///
 /// Example: liza demo --keep liza-demo
@@ -100,13 +105,37 @@ impl From<Failure> for Ended {
 
 fn play(root: &Path, place: &Path, cast: Cast, ui: Ui) -> Result<(Stage, Box<Story>, Vec<Check>), Ended> {
     let ears = Ears::open()?;
+    let signal = ears.signal();
     let stage = Stage::build(root, place, cast, ui)?;
     match direct(&stage, ears)? {
         Outcome::Signal(signal) => Err(Ended::Signal(signal)),
         Outcome::Played(story) => {
-            let checks = judge(&stage, &story)?;
-            Ok((stage, story, checks))
+            let mut checks = judge(&stage, &story)?;
+            checks.push(attacked(place, &signal));
+            match signal.load(Ordering::Relaxed) {
+                0 => Ok((stage, story, checks)),
+                signal => Err(Ended::Signal(signal)),
+            }
         }
+    }
+}
+
+/// A few attacks of the red team, on repositories of their own.
+fn attacked(place: &Path, signal: &AtomicI32) -> Check {
+    let quick: Vec<_> = ALL.iter().filter(|attack| attack.is_quick()).collect();
+    let tried = play_all(&quick, &place.join("redteam"), signal, false, &|_| {});
+    end_descendants();
+    let through = tried.iter().find(|tried| !tried.verdict.holds());
+    let found = match through {
+        Some(tried) => format!("{}: {}", tried.id, tried.verdict.words().1),
+        None => format!("{} of the {} that there are: {}", tried.len(), ALL.len(), count(&tried)),
+    };
+    Check {
+        name: "attacks",
+        shown: through.is_none() && tried.len() == quick.len(),
+        what: "attacks by an agent refused",
+        found,
+        place: "`liza redteam` tries them all; `liza redteam --list` says what each is".to_owned(),
     }
 }
 

@@ -32,6 +32,7 @@ mod next;
 mod note;
 mod overseer;
 mod plan;
+mod redteam;
 mod report;
 mod resume;
 mod review;
@@ -111,6 +112,7 @@ crate::cli::session::commands! {
         Uninstall(uninstall::UninstallArgs),
         Schema(schema::SchemaArgs),
         Demo(demo::DemoArgs),
+        Redteam(redteam::RedteamArgs),
         Completions(completions::CompletionsArgs),
         Man(man::ManArgs),
         #[command(name = "__hold", hide = true)]

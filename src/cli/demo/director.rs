@@ -2,6 +2,8 @@
 //! what happens. It waits for conditions, never for time to pass.
 
 use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
 use rustix::process::{Pid, Signal};
@@ -68,22 +70,31 @@ struct Director<'a> {
 pub struct Ears {
     tx: Sender<Wake>,
     rx: Receiver<Wake>,
+    signal: Arc<AtomicI32>,
 }
 
 impl Ears {
     pub fn open() -> Result<Self, Failure> {
         let (tx, rx) = channel();
         let to = tx.clone();
+        let signal = Arc::new(AtomicI32::new(0));
+        let came = signal.clone();
         signals::forward(move |signal| {
+            came.store(signal, Ordering::Relaxed);
             let _ = to.send(Wake::Signal(signal));
         })
         .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}")))?;
-        Ok(Self { tx, rx })
+        Ok(Self { tx, rx, signal })
+    }
+
+    /// The last signal that came; 0 before.
+    pub fn signal(&self) -> Arc<AtomicI32> {
+        self.signal.clone()
     }
 }
 
 pub fn direct(stage: &Stage, ears: Ears) -> Result<Outcome, Failure> {
-    let Ears { tx, rx } = ears;
+    let Ears { tx, rx, .. } = ears;
     let mut run = Run::start(stage, tx)?;
     let mut director = Director {
         stage,

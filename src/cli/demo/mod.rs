@@ -13,5 +13,5 @@ mod story;
 pub use checks::{Check, judge};
 pub use director::{Ears, Outcome, direct};
 pub use project::SCRIPTED_TASKS;
-pub use stage::{Cast, Stage};
+pub use stage::{Cast, Stage, apart};
 pub use story::Story;

@@ -97,17 +97,7 @@ impl Stage {
 
     /// Has a program run in the repository. In a process group of its own: Ctrl-C is for the demo to handle.
     pub fn on_stage(&self, program: Program) -> Program {
-        let program = program
-            .dir(&self.root)
-            .own_group()
-            .without_env(|name| {
-                ["GIT_", "LIZA_", "DEMO_", "XDG_"].iter().any(|start| name.starts_with(start))
-            })
-            .env("HOME", &self.home)
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("TMPDIR", &self.scratch)
-            .env("DEMO_STAGE", &self.markers);
+        let program = apart(program, &self.root, &self.home, &self.scratch).env("DEMO_STAGE", &self.markers);
         match self.cast.speed.filter(|speed| *speed > 0.0) {
             Some(speed) => program.env("DEMO_SPEED", speed.to_string()),
             None => program,
@@ -197,6 +187,19 @@ impl Stage {
             self.ui.narrate(&format!("    {line}"));
         }
     }
+}
+
+/// A program that sees nothing of what this machine's git and liza were told: a home and a temporary folder of its own, no
+/// configuration outside of the repository, and a process group that can be ended as a whole.
+pub fn apart(program: Program, root: &Path, home: &Path, scratch: &Path) -> Program {
+    program
+        .dir(root)
+        .own_group()
+        .without_env(|name| ["GIT_", "LIZA_", "DEMO_", "XDG_"].iter().any(|start| name.starts_with(start)))
+        .env("HOME", home)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("TMPDIR", scratch)
 }
 
 fn said(bytes: &[u8]) -> String {

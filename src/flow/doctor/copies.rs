@@ -17,12 +17,15 @@ pub fn removed_board(ctx: &Context) -> Option<Finding> {
     let why = "no command can work without the board";
     let remedy =
         "board, journal and archive are restored; agents register again, because their tokens are gone";
-    Some(Finding::new("board.removed", what, why, remedy).mended_by(|ctx| {
-        let told = restore(ctx)?;
-        ctx.machine.make_directories()?;
-        install_texts(ctx)?;
-        Ok(Some(told))
-    }))
+    Some(Finding::new("board.removed", what, why, remedy).mended_by(restore_all))
+}
+
+/// Restores board, journal and archive, and makes what else belongs into the board's directory.
+pub fn restore_all(ctx: &Context) -> Result<Option<String>> {
+    let told = restore(ctx)?;
+    ctx.machine.make_directories()?;
+    install_texts(ctx)?;
+    Ok(Some(told))
 }
 
 /// An old board was put in place together with its journal and lock.

@@ -10,6 +10,14 @@ pub struct Changed {
     /// As it was accepted; none if it never was.
     pub accepted: Option<String>,
     pub now: String,
+    #[serde(skip)]
+    pub required: bool,
+}
+
+impl From<Changed> for GateDefinition {
+    fn from(changed: Changed) -> Self {
+        Self { name: changed.gate, definition: changed.now, required: changed.required }
+    }
 }
 
 /// Every gate as one line of JSON, with what the gates have in common.
@@ -17,7 +25,7 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
     let line = |gate: &Gate| {
         let mut all = serde_json::to_value(gate).unwrap_or_default();
         all["keep"] = serde_json::to_value(&config.gating.keep).unwrap_or_default();
-        GateDefinition { name: gate.name.clone(), definition: all.to_string() }
+        GateDefinition { name: gate.name.clone(), definition: all.to_string(), required: gate.is_required() }
     };
     config.gates.iter().map(line).collect()
 }
@@ -25,9 +33,9 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
 /// What differs from what was accepted.
 pub fn changed(board: &Board, config: &ProjectConfig) -> Vec<Changed> {
     let ledger = &board.rest.gate_ledger;
-    let differs = |GateDefinition { name, definition }: GateDefinition| {
-        let accepted = ledger.accepted(&name).map(|known| known.definition.clone());
-        (accepted.as_ref() != Some(&definition)).then_some(Changed { gate: name, accepted, now: definition })
+    let differs = |GateDefinition { name: gate, definition: now, required }: GateDefinition| {
+        let accepted = ledger.accepted(&gate).map(|known| known.definition.clone());
+        (accepted.as_ref() != Some(&now)).then_some(Changed { gate, accepted, now, required })
     };
     definitions(config).into_iter().filter_map(differs).collect()
 }
@@ -43,8 +51,7 @@ pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()>
             .detail("gate", gate.as_str()));
     }
     if !new.is_empty() {
-        let gates =
-            new.into_iter().map(|new| GateDefinition { name: new.gate, definition: new.now }).collect();
+        let gates = new.into_iter().map(GateDefinition::from).collect();
         ctx.commit_as_liza(AcceptGates { gates })?;
     }
     Ok(())

@@ -85,7 +85,9 @@ pub fn read_foreign_value(bytes: &[u8], limits: Limits) -> Result<Value, Foreign
 
 /// Text that has passed the checks which need no parser.
 enum Source<'t> {
-    Yaml(&'t str),
+    /// Without the words of its comments: the crate looks at every character of them, and most of a file of settings is
+    /// comments.
+    Yaml(String),
     Json(&'t str),
 }
 
@@ -104,8 +106,8 @@ impl<'t> Source<'t> {
             check_json(text, limits.depth)?;
             Ok(Self::Json(text))
         } else {
-            check_yaml(text, limits.depth, limits.tokens)?;
-            Ok(Self::Yaml(text))
+            let comments = check_yaml(text, limits.depth, limits.tokens)?;
+            Ok(Self::Yaml(without(text, &comments)))
         }
     }
 
@@ -117,7 +119,7 @@ impl<'t> Source<'t> {
         })
     }
 
-    fn read<S: DeserializeSeed<'t>>(&self, seed: S) -> Result<S::Value, Unreadable> {
+    fn read<'s, S: DeserializeSeed<'s>>(&'s self, seed: S) -> Result<S::Value, Unreadable> {
         match self {
             Self::Yaml(text) => Ok(seed.deserialize(serde_yaml::Deserializer::from_str(text))?),
             Self::Json(text) => {
@@ -132,6 +134,18 @@ impl<'t> Source<'t> {
     fn line_of(&self, path: &[Step]) -> Option<usize> {
         self.read(Seek { path }).err().and_then(|error| error.line)
     }
+}
+
+/// The text without these parts of it.
+fn without(text: &str, parts: &[Range<usize>]) -> String {
+    let mut rest = String::with_capacity(text.len());
+    let mut from = 0;
+    for part in parts {
+        rest.push_str(&text[from..part.start]);
+        from = part.end;
+    }
+    rest.push_str(&text[from..]);
+    rest
 }
 
 /// A parser's error without the position in its words.

@@ -36,6 +36,15 @@ pub(super) fn read_title(body: &str) -> Option<Cow<'_, str>> {
 /// So many keys every head begins with: id, status, kind, role.
 const FIRST: usize = 4;
 
+/// How the next lines of a task read that nobody has claimed, and how its head ends: [`Head::new`] says the same.
+const UNCLAIMED: &str = "    priority: 0\n    risk: low\n    epoch: 0\n";
+const UNCLAIMED_END: &str = "    iteration: 0\n    review_cycles_current: 0\n    review_cycles_total: 0\n";
+/// The key after those of [`UNCLAIMED`], and the first one of [`UNCLAIMED_END`].
+const AFTER_EPOCH: usize = 8;
+const ITERATION: usize = 18;
+const _: () = assert!(matches!(HEAD_KEYS[AFTER_EPOCH - 1].as_bytes(), b"epoch"));
+const _: () = assert!(matches!(HEAD_KEYS[ITERATION].as_bytes(), b"iteration"));
+
 fn quick_head(text: &str) -> Option<Head> {
     let mut reader = Reader { rest: text };
     let id = reader.first_line("  - id: ", |text| TaskId::new(text).ok())?;
@@ -44,7 +53,12 @@ fn quick_head(text: &str) -> Option<Head> {
     let role = reader.first_line("    role: ", |text| Role::new(text).ok())?;
     let mut head = Head { status, kind, ..Head::new(id, role) };
     let mut before = FIRST;
-    while let Some((key, value)) = reader.line()? {
+    if let Some(rest) = reader.rest.strip_prefix(UNCLAIMED) {
+        (reader.rest, before) = (rest, AFTER_EPOCH);
+    }
+    while !(before <= ITERATION && reader.rest == UNCLAIMED_END)
+        && let Some((key, value)) = reader.line()?
+    {
         before += 1 + HEAD_KEYS.get(before..)?.iter().position(|known| *known == key)?;
         match key {
             "priority" => head.priority = value.number()?,
@@ -192,7 +206,15 @@ mod tests {
             quick_head(&text_of(&Head::new(whole.id.clone(), Role::planner()))).map(|head| head.role),
             Some(Role::planner())
         );
-        // Without any one of its lines, with any one of them twice, and with any two of them in the other order.
+        let unclaimed = Head { owns: whole.owns.clone(), ..Head::new(whole.id.clone(), whole.role.clone()) };
+        let unclaimed_text = text_of(&unclaimed);
+        assert!(unclaimed_text.contains(UNCLAIMED) && unclaimed_text.ends_with(UNCLAIMED_END));
+        assert_eq!(quick_head(&unclaimed_text), Some(unclaimed));
+        [text, unclaimed_text].iter().for_each(|text| agree_on_changes_of(text));
+    }
+
+    /// Without any one of its lines, with any one of them twice, and with any two of them in the other order.
+    fn agree_on_changes_of(text: &str) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         let mut changed = Vec::new();
         for at in 0..lines.len() {

@@ -5,6 +5,8 @@
 //! scan cuts the bytes into tokens as that parser (libyaml) does. Its rule of safety: where the two could
 //! disagree, see more nesting rather than less, or refuse.
 
+use std::ops::Range;
+
 /// Why the bytes are refused, and on which line.
 #[derive(Debug)]
 pub(super) struct Refused {
@@ -69,7 +71,8 @@ pub(super) fn check_json(text: &str, depth: usize) -> Result<(), Refused> {
 }
 
 /// Refuses YAML of more than `tokens` tokens, with nesting deeper than `depth`, references, tags, directives or a second document.
-pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<(), Refused> {
+/// Returns where the words of its comments stand.
+pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<Vec<Range<usize>>, Refused> {
     let mut scan = Scan {
         bytes: text.as_bytes(),
         at: 0,
@@ -82,6 +85,7 @@ pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<(), 
         plain: None,
         started: false,
         content: false,
+        comments: Vec::new(),
     };
     let mut left = tokens;
     while scan.next_token()? {
@@ -90,7 +94,7 @@ pub(super) fn check_yaml(text: &str, depth: usize, tokens: usize) -> Result<(), 
         }
         left -= 1;
     }
-    if scan.content { Ok(()) } else { refused(1, "the document is empty") }
+    if scan.content { Ok(scan.comments) } else { refused(1, "the document is empty") }
 }
 
 fn too_deep(depth: usize) -> String {
@@ -113,6 +117,7 @@ struct Scan<'t> {
     plain: Option<&'t [u8]>,
     started: bool,
     content: bool,
+    comments: Vec<Range<usize>>,
 }
 
 impl<'t> Scan<'t> {
@@ -169,7 +174,11 @@ impl<'t> Scan<'t> {
                 Some(b'\n') => line_start = true,
                 Some(b' ' | b'\t' | b'\r') => {}
                 Some(b'#') => {
+                    let words = self.at + 1;
                     self.skip_line();
+                    // Its end of line stays.
+                    let ended = self.bytes.get(self.at - 1) == Some(&b'\n');
+                    self.comments.push(words..self.at - usize::from(ended));
                     line_start = true;
                     continue;
                 }

@@ -14,7 +14,7 @@ pub fn prove(bytes: &[u8], revision: u64, journal: &JournalMark, board: &str) ->
     let end = end_line(text).map_err(|error| error.to_string())?;
     let above = &text[..end.start];
     let parts = Parts::of(above);
-    if parts.sums(above).checksum() != end.checksum || end.below {
+    if parts.checksum(above, &parts.sums(above)) != end.checksum || end.below {
         return Err("its checksum does not match".to_owned());
     }
     let content = find_line(text, "goal:").filter(|at| *at < end.start).ok_or("it has no goal")?;

@@ -42,6 +42,12 @@ pub(super) struct Group {
     pub sum: blake3::Hash,
 }
 
+impl Group {
+    pub fn sum_up(&mut self, text: &str) {
+        self.sum = blake3::hash(&text.as_bytes()[self.start..self.end]);
+    }
+}
+
 /// Everything above the last line, taken apart. Every byte belongs to exactly one sum, whatever the text is.
 pub(super) struct Parts {
     /// Where each task begins.
@@ -50,12 +56,6 @@ pub(super) struct Parts {
     groups: Vec<Range<usize>>,
     /// Where the first task begins.
     first: usize,
-}
-
-/// The sums over the parts of a text.
-pub(super) struct Sums {
-    pub groups: Vec<Group>,
-    above: blake3::Hash,
 }
 
 impl Parts {
@@ -76,20 +76,23 @@ impl Parts {
         Self { tasks, groups, first }
     }
 
-    pub fn sums(&self, text: &str) -> Sums {
-        let bytes = text.as_bytes();
-        let group = |range: &Range<usize>| Group {
-            start: range.start,
-            end: range.end,
-            sum: blake3::hash(&bytes[range.clone()]),
-        };
-        Sums { groups: self.groups.iter().map(group).collect(), above: blake3::hash(&bytes[..self.first]) }
+    /// The groups, before they are summed up.
+    pub fn unsummed(&self) -> Vec<Group> {
+        let none = blake3::Hash::from_bytes([0; blake3::OUT_LEN]);
+        let group = |range: &Range<usize>| Group { start: range.start, end: range.end, sum: none };
+        self.groups.iter().map(group).collect()
     }
-}
 
-impl Sums {
-    pub fn checksum(&self) -> String {
-        checksum(self.above, self.groups.iter().map(|group| group.sum))
+    pub fn sums(&self, text: &str) -> Vec<Group> {
+        let mut groups = self.unsummed();
+        groups.iter_mut().for_each(|group| group.sum_up(text));
+        groups
+    }
+
+    /// What the last line of the text has to say; `groups` are the sums over all of them.
+    pub fn checksum(&self, text: &str, groups: &[Group]) -> String {
+        let above = blake3::hash(&text.as_bytes()[..self.first]);
+        checksum(above, groups.iter().map(|group| group.sum))
     }
 }
 

@@ -118,20 +118,18 @@ impl Decoded {
         let end = end_line(&text)?;
         let above = &text[..end.start];
         let parts = Parts::of(above);
-        let mut origin = Origin::default();
-        let (sums, board) = beside_each_other(
-            text.len() >= LARGE,
-            || parts.sums(above),
-            || {
-                let content_start = find_line(&text, "goal:").ok_or(StateError::Edited)?;
-                read(&text, content_start..end.start, &parts.tasks, Some(&mut origin))
-            },
-        );
-        if sums.checksum() != end.checksum || end.below {
+        let mut hashes = String::with_capacity(parts.tasks.len() * DIGITS);
+        let (groups, (top, tasks)) = beside_sums(&parts, above, || {
+            let content_start = find_line(&text, "goal:").ok_or(StateError::Edited);
+            let top = content_start.and_then(|start| read_top(&text, start..end.start, &parts.tasks));
+            (top, read_tasks(&text, &parts.tasks, end.start, Some(&mut hashes)))
+        });
+        if parts.checksum(above, &groups) != end.checksum || end.below {
             return Err(not_ours(&text, &end));
         }
-        let board = board?;
-        (origin.groups, origin.text) = (sums.groups, text);
+        let (Top { header, rest, range }, tasks) = (top?, tasks?);
+        let origin = Origin { text, top: range, hashes, groups };
+        let board = Board { revision: header.revision, journal: header.journal, rest, tasks };
         Ok(Self { board, origin: Arc::new(origin) })
     }
 
@@ -159,8 +157,10 @@ impl Decoded {
         let text = String::from_utf8(bytes).map_err(|_| StateError::NotText)?;
         let end = end_line(&text)?;
         let content_start = former_content(&text, &end).ok_or(StateError::Edited)?;
-        let tasks = Parts::of(&text[..end.start]).tasks;
-        let board = read(&text, content_start..end.start, &tasks, None)?;
+        let starts = Parts::of(&text[..end.start]).tasks;
+        let Top { header, rest, .. } = read_top(&text, content_start..end.start, &starts)?;
+        let tasks = read_tasks(&text, &starts, end.start, None)?;
+        let board = Board { revision: header.revision, journal: header.journal, rest, tasks };
         Self { board, origin: Origin::of_text(text) }.rewritten()
     }
 
@@ -200,16 +200,24 @@ impl Decoded {
 /// From this size on, in bytes, a board is hashed on one thread and read on another.
 const LARGE: usize = 1 << 20;
 
-/// Does both, on two threads if they are wanted and can be had.
-fn beside_each_other<A: Send, B>(threads: bool, a: impl Fn() -> A + Sync, b: impl FnOnce() -> B) -> (A, B) {
-    if !threads {
-        return (a(), b());
+/// Sums up the groups and does `other`, on two threads if the text is long and they can be had. The one that hashes is
+/// given its memory: a thread that asks for its own gets it page by page, while the other one waits.
+fn beside_sums<T>(parts: &Parts, text: &str, other: impl FnOnce() -> T) -> (Vec<Group>, T) {
+    let mut groups = parts.unsummed();
+    if text.len() < LARGE {
+        groups.iter_mut().for_each(|group| group.sum_up(text));
+        return (groups, other());
     }
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, &a);
-        let b = b();
-        (started.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(&a), b)
-    })
+    let (summed, done) = std::thread::scope(|scope| {
+        let sum_up = || groups.iter_mut().for_each(|group| group.sum_up(text));
+        let started = std::thread::Builder::new().spawn_scoped(scope, sum_up);
+        let done = other();
+        (started.is_ok_and(|thread| thread.join().is_ok()), done)
+    });
+    if !summed {
+        groups.iter_mut().for_each(|group| group.sum_up(text));
+    }
+    (groups, done)
 }
 
 pub(super) struct EndLine<'t> {
@@ -297,7 +305,8 @@ pub(super) fn sealed(text: &str) -> String {
     let end = end_line(text).ok().map_or(text.len(), |end| end.start);
     format!("{}end: \"{}\"\n", &text[..end], {
         let above = &text[..end];
-        Parts::of(above).sums(above).checksum()
+        let parts = Parts::of(above);
+        parts.checksum(above, &parts.sums(above))
     })
 }
 
@@ -309,14 +318,16 @@ fn malformed(text: &str, at: usize) -> impl Fn(ParseError) -> StateError {
     }
 }
 
-/// `tasks` is where each of them begins; `origin` is told the top-level part and the hashes, which boards of earlier builds
-/// do not have.
-fn read(
-    text: &str,
-    content: Range<usize>,
-    tasks: &[usize],
-    mut origin: Option<&mut Origin>,
-) -> Result<Board, StateError> {
+/// Everything of a board but its tasks.
+struct Top {
+    header: Header,
+    rest: Rest,
+    /// Where the content stands that is no task.
+    range: Range<usize>,
+}
+
+/// `tasks` is where each of them begins.
+fn read_top(text: &str, content: Range<usize>, tasks: &[usize]) -> Result<Top, StateError> {
     let header_start =
         find_line(text, "version:").filter(|at| *at < content.start).ok_or(StateError::Edited)?;
     if let Some(version) = version_of(text).filter(|version| *version != u64::from(VERSION)) {
@@ -324,30 +335,39 @@ fn read(
     }
     let header: Header =
         parse(&text[header_start..content.start], 0).map_err(malformed(text, header_start))?;
-    let wrong =
-        |at: usize, message: &str| malformed(text, at)(ParseError { line: 1, message: message.to_owned() });
     // The first line that begins so: everything before it is nested deeper or has another name.
     let tasks_at = memmem::find(&text.as_bytes()[content.clone()], b"\ntasks:")
         .map(|at| content.start + at + 1)
-        .ok_or_else(|| wrong(0, "there is no `tasks:`"))?;
+        .ok_or_else(|| wrong(text, 0, "there is no `tasks:`"))?;
     let rest: Rest = parse(&text[content.start..tasks_at], 0).map_err(malformed(text, content.start))?;
     let above_tasks = text.get(tasks_at..tasks.first().map_or(content.end, |first| *first));
     if above_tasks != Some(tasks_line(tasks.is_empty())) {
-        return Err(wrong(tasks_at, "`tasks:` has no list, or its first task does not begin with its id"));
+        let message = "`tasks:` has no list, or its first task does not begin with its id";
+        return Err(wrong(text, tasks_at, message));
     }
-    if let Some(origin) = &mut origin {
-        origin.top = content.start..tasks_at;
-        origin.hashes.reserve(tasks.len() * DIGITS);
-    }
-    let mut read = Vec::with_capacity(tasks.len());
-    for (number, start) in tasks.iter().copied().enumerate() {
-        let end = tasks.get(number + 1).map_or(content.end, |next| *next);
+    Ok(Top { header, rest, range: content.start..tasks_at })
+}
+
+fn wrong(text: &str, at: usize, message: &str) -> StateError {
+    malformed(text, at)(ParseError { line: 1, message: message.to_owned() })
+}
+
+/// Reads the heads of the tasks that begin there. `hashes` is told their hashes, which boards of earlier builds do not have.
+fn read_tasks(
+    text: &str,
+    starts: &[usize],
+    end: usize,
+    mut hashes: Option<&mut String>,
+) -> Result<Vec<Task>, StateError> {
+    let mut read = Vec::with_capacity(starts.len());
+    for (number, start) in starts.iter().copied().enumerate() {
+        let end = starts.get(number + 1).map_or(end, |next| *next);
         let block = &text[start..end];
-        let (head, body) = match &mut origin {
-            Some(origin) => {
+        let (head, body) = match &mut hashes {
+            Some(hashes) => {
                 let (head, hash, body) =
-                    hash_line(block).ok_or_else(|| wrong(start, "the task has no hash"))?;
-                origin.hashes.push_str(hash);
+                    hash_line(block).ok_or_else(|| wrong(text, start, "the task has no hash"))?;
+                hashes.push_str(hash);
                 (head, body)
             }
             None => block.split_at(body_at(block)),
@@ -356,7 +376,7 @@ fn read(
         let title = read_title(body).unwrap_or_default();
         read.push(Task::light(head, &title, Source { start, end, number }));
     }
-    Ok(Board { revision: header.revision, journal: header.journal, rest, tasks: read })
+    Ok(read)
 }
 
 /// The tasks of the board that were split from this one. What was read in our layout is searched as text: their bodies need not

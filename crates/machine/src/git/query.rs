@@ -171,6 +171,13 @@ impl Query {
         Identity::configured(&setting("user.name"), &setting("user.email"))
     }
 
+    /// Makes a ref at a commit, in a repository of files, where nothing of that name stands. False, and nothing done, where
+    /// that does not go without questions: git says what is in the way. Not flushed.
+    pub(super) fn make_ref(&self, refname: &str, commit: &CommitId) -> bool {
+        let made = |at| self.git.reference(refname, at, false, "liza: made").is_ok();
+        refs::leads_to(self.git.path(), refname).is_none() && oid(commit).is_ok_and(made)
+    }
+
     /// Keeps a commit from being collected, under a ref that is ours alone. Not flushed: whoever needs it to survive a
     /// power cut syncs the file system before saying so.
     pub fn pin(&self, refname: &str, commit: &CommitId) -> Result<(), QueryError> {

@@ -54,11 +54,26 @@ impl<'a> Worktrees<'a> {
         let refname = refs::of_branch(branch)?;
         self.heal()?;
         // Asked first: a half-done add leaves the branch behind, and afterwards the two could not be told apart.
-        if let Some(at) = Query::open(self.repo)?.ref_commit(&refname)? {
+        let query = Query::open(self.repo)?;
+        if let Some(at) = query.ref_commit(&refname)? {
             return Err(RefError::Taken { refname, at }.into());
         }
-        let how = ["--no-track", "--no-checkout", "-b", branch];
-        self.add_by(self.git(), path, &how, start, owner).map_err(|error| match error {
+        free(path)?;
+        // Git would start another git to make the branch.
+        let made = query.make_ref(&refname, start);
+        let at_branch = || {
+            let git = self.git();
+            self.add_by(git, path, &["--no-checkout"], branch, owner).inspect_err(|_| {
+                // As if it had not been made.
+                let _ = refs::delete_if_at(self.repo, &refname, start);
+            })
+        };
+        let with_branch = || {
+            let how = ["--no-track", "--no-checkout", "-b", branch];
+            self.add_by(self.git(), path, &how, start.as_str(), owner)
+        };
+        let added = if made { at_branch() } else { with_branch() };
+        added.map_err(|error| match error {
             WorktreeError::Git(error) => match refs::diagnose(self.repo, &refname, Expected::Any, error) {
                 RefError::Git(error) => WorktreeError::Git(error),
                 named => WorktreeError::Branch(named),
@@ -71,7 +86,7 @@ impl<'a> Worktrees<'a> {
     /// [`Worktrees::check_out`].
     pub fn add_detached(&self, path: &Path, commit: &CommitId, owner: &str) -> Result<(), WorktreeError> {
         self.heal()?;
-        self.add_by(self.git(), path, &["--detach", "--no-checkout"], commit, owner)
+        self.add_by(self.git(), path, &["--detach", "--no-checkout"], commit.as_str(), owner)
     }
 
     /// Writes the files of a worktree that was just registered at `commit`, as `git worktree add` does it: a hard reset, then
@@ -101,7 +116,7 @@ impl<'a> Worktrees<'a> {
     ) -> Result<(), WorktreeError> {
         self.heal()?;
         let git = super::private::settled(self.git()).held_for_gate(board);
-        self.add_by(git, path, &["--detach", "--no-checkout"], commit, owner)
+        self.add_by(git, path, &["--detach", "--no-checkout"], commit.as_str(), owner)
     }
 
     fn git(&self) -> Git {
@@ -113,18 +128,15 @@ impl<'a> Worktrees<'a> {
         git: Git,
         path: &Path,
         how: &[&str],
-        start: &CommitId,
+        what: &str,
         owner: &str,
     ) -> Result<(), WorktreeError> {
-        // Git would go on in an empty directory that is there; a half-made worktree must never be used again.
-        if path.symlink_metadata().is_ok() {
-            return Err(WorktreeError::PathTaken { path: path.to_owned() });
-        }
+        free(path)?;
         super::door::forget_checkout(path);
         let reason: String = owner.chars().map(|c| if crate::text::is_unseen(c) { ' ' } else { c }).collect();
         let git = git.arg("add").args(how).args(["--quiet", "--lock"]);
         let git = git.arg(format!("--reason={LOCK_MARK}{reason}")).end_of_options();
-        git.arg(path).arg(start.as_str()).run()?;
+        git.arg(path).arg(what).run()?;
         Ok(())
     }
 
@@ -317,6 +329,14 @@ fn runs_after_checkout(repo: &Repo) -> Result<Option<PathBuf>, QueryError> {
         return Ok(super::door::may_run_hook(repo, "post-checkout"));
     }
     Ok(Query::open(repo)?.has_hook("post-checkout").then(PathBuf::new))
+}
+
+/// Git would go on in an empty directory that is there; a half-made worktree must never be used again.
+fn free(path: &Path) -> Result<(), WorktreeError> {
+    match path.symlink_metadata() {
+        Ok(_) => Err(WorktreeError::PathTaken { path: path.to_owned() }),
+        Err(_) => Ok(()),
+    }
 }
 
 fn not_restorable(why: impl Into<String>) -> WorktreeError {

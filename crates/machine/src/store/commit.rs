@@ -37,15 +37,11 @@ use crate::wire::state::{Decoded, StateError};
 use super::error::{IoContext, StoreError};
 use super::files::{FileIdentity, beside, check_private, write_new, write_new_pieces};
 use super::handle::Store;
+use super::images::Room;
 use super::lock::BoardLock;
 use super::log_file::LogFile;
 use super::read::{Found, invalid, largest_state};
 
-/// How many former boards are kept, as long as they are small.
-pub const IMAGES_KEPT: u64 = 64;
-/// How much they may take together; the last few are kept whatever they take.
-const IMAGE_BYTES: u64 = 64 * 1024 * 1024;
-const IMAGES_AT_LEAST: u64 = 4;
 /// A change that adds no more than this is bookkeeping, for which a full board has a reserve.
 const BOOKKEEPING: u64 = 4 * 1024;
 
@@ -301,9 +297,14 @@ impl Store {
         check_size(locked.decoded.text().len() as u64, size)?;
         // 5. Whoever removed the lock file let others in: their records must not be written over.
         self.check_unchanged(locked, &self.layout().state())?;
-        locked.log.append(&line)?;
+        // Before the log is synced, so that on most file systems that sync makes the renaming durable too.
+        let room = self.make_room(revision - 1, locked.decoded.text().len() as u64);
+        if let Err(error) = locked.log.append(&line) {
+            room.give_up();
+            return Err(error);
+        }
         crash::point("commit.5");
-        if let Err(error) = self.replace_state(locked, &state, revision - 1) {
+        if let Err(error) = self.replace_state(locked, &state, revision - 1, room) {
             locked.log.undo(&line);
             return Err(error);
         }
@@ -322,11 +323,19 @@ impl Store {
     }
 
     /// Steps 6 and 7.
-    fn replace_state(&self, locked: &mut Locked, new: &NewState, former: u64) -> Result<(), StoreError> {
+    fn replace_state(
+        &self,
+        locked: &mut Locked,
+        new: &NewState,
+        former: u64,
+        room: Room,
+    ) -> Result<(), StoreError> {
         let state = self.layout().state();
         let temp = beside(&state);
-        let _ = fs::remove_file(&temp);
-        write_new_pieces(&temp, new.pieces())?;
+        if !self.write_over(&room, new)? {
+            let _ = fs::remove_file(&temp);
+            write_new_pieces(&temp, new.pieces())?;
+        }
         crash::point("commit.6-written");
         let result = self
             .keep_image(locked, &state, former)
@@ -351,48 +360,6 @@ impl Store {
                 .to_owned(),
             hint: "nothing was changed; run the command again".to_owned(),
         })
-    }
-
-    /// The superseded board stays as an image; the oldest one goes.
-    fn keep_image(&self, locked: &Locked, state: &Path, former: u64) -> Result<(), StoreError> {
-        let images = self.layout().images();
-        super::files::make_private_dir(&images)?;
-        let image = self.layout().image(former);
-        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
-        let linked = locked.image_text.is_none() && fs::hard_link(state, &image).is_ok();
-        if linked {
-            // The state may have been replaced since it was read, and then this is not the board of that revision.
-            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
-                let _ = fs::remove_file(&image);
-            }
-        } else if super::files::read_whole(&image, super::read::LARGEST_STATE)
-            .ok()
-            .is_none_or(|(kept, _)| kept != text.as_bytes())
-        {
-            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
-            // edited in place, or links are not to be had here: a copy serves.
-            super::files::replace(&image, text.as_bytes())?;
-        }
-        self.drop_images(former, text.len() as u64, IMAGE_BYTES);
-        Ok(())
-    }
-
-    /// Removes images that are too old, or too much beside the newest ones, of which `former` has `size` bytes.
-    fn drop_images(&self, former: u64, size: u64, most: u64) {
-        if let Some(old) = former.checked_sub(IMAGES_KEPT) {
-            let _ = fs::remove_file(self.layout().image(old));
-        }
-        if size.saturating_mul(IMAGES_KEPT) <= most {
-            return;
-        }
-        let mut bytes = 0;
-        for age in 0..IMAGES_KEPT.min(former) {
-            let image = self.layout().image(former - age);
-            bytes += fs::symlink_metadata(&image).map_or(0, |meta| meta.len());
-            if age >= IMAGES_AT_LEAST && bytes > most {
-                let _ = fs::remove_file(image);
-            }
-        }
     }
 
     /// Writes the very first board. The caller has made the directories and holds no lock.
@@ -495,32 +462,5 @@ pub(super) fn cannot_write(error: crate::wire::EmitError) -> StoreError {
     StoreError::Invalid {
         message: format!("the board cannot be written: {error}"),
         hint: "nothing was changed; please report this".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The images that stay of 100 whose sizes are these, newest last, if they may take 1,000 bytes.
-    fn kept(size: impl Fn(u64) -> u64) -> Vec<u64> {
-        let dir = tempfile::tempdir().expect("a directory");
-        let store = Store::new(dir.path());
-        fs::create_dir(store.layout().images()).expect("a directory");
-        for revision in 1..=100 {
-            let file = fs::File::create(store.layout().image(revision)).expect("a file");
-            file.set_len(size(revision)).expect("a size");
-            store.drop_images(revision, size(revision), 1_000);
-        }
-        store.image_revisions()
-    }
-
-    #[test]
-    fn images_are_bounded_in_number_and_bytes() {
-        assert_eq!(kept(|_| 10), (37..=100).collect::<Vec<_>>());
-        assert_eq!(kept(|_| 100), (91..=100).collect::<Vec<_>>());
-        assert_eq!(kept(|_| 10_000), [97, 98, 99, 100]);
-        // What was small before the board grew stays as long as there is room.
-        assert_eq!(kept(|revision| if revision < 98 { 10 } else { 200 }), (58..=100).collect::<Vec<_>>());
     }
 }

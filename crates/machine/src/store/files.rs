@@ -34,14 +34,39 @@ pub fn write_new_pieces<'t>(path: &Path, pieces: impl Iterator<Item = &'t str>) 
 fn write_all_new<'b>(path: &Path, pieces: impl IntoIterator<Item = &'b [u8]>) -> Result<(), StoreError> {
     let file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).doing("create", path)?;
+    write_synced(&file, path, pieces, 0)
+}
+
+/// Writes a text over the `former` bytes that an open file of ours holds, and syncs it. The file at `path` is removed if that
+/// fails.
+pub fn write_over_pieces<'t>(
+    file: &File,
+    path: &Path,
+    pieces: impl Iterator<Item = &'t str>,
+    former: u64,
+) -> Result<(), StoreError> {
+    write_synced(file, path, pieces.map(str::as_bytes), former)
+}
+
+fn write_synced<'b>(
+    file: &File,
+    path: &Path,
+    pieces: impl IntoIterator<Item = &'b [u8]>,
+    former: u64,
+) -> Result<(), StoreError> {
     // Gathers small pieces; large ones pass through.
     let mut writer = BufWriter::new(file);
+    let mut length = 0;
     let written = pieces
         .into_iter()
-        .try_for_each(|piece| writer.write_all(piece))
+        .try_for_each(|piece| {
+            length += piece.len() as u64;
+            writer.write_all(piece)
+        })
         .and_then(|()| writer.flush())
+        .and_then(|()| if former > length { file.set_len(length) } else { Ok(()) })
         .doing("write", path)
-        .and_then(|()| writer.get_ref().sync_all().doing("sync", path));
+        .and_then(|()| file.sync_all().doing("sync", path));
     if written.is_err() {
         // A descriptor whose sync failed may lie the second time; the file is thrown away, never synced again.
         let _ = fs::remove_file(path);

@@ -11,6 +11,7 @@ pub mod edits;
 pub mod error;
 pub mod files;
 mod handle;
+pub mod images;
 pub mod inspect;
 mod layout;
 pub mod lock;

@@ -64,8 +64,8 @@ impl Store {
 
     /// The image of a revision, or what is wrong with it.
     pub fn read_image(&self, revision: u64) -> Result<Decoded, String> {
-        let path = self.layout().image(revision);
-        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let named = |error| format!("{}: {error}", self.layout().image(revision).display());
+        let bytes = self.image_bytes(revision).map_err(named)?;
         let decoded = Decoded::new(bytes).map_err(|error| error.to_string());
         decoded
             .and_then(|decoded| decoded.check_tasks().map(|()| decoded))
@@ -74,12 +74,11 @@ impl Store {
 
     /// Whether the image of a revision is the board that its record made: every byte, by hashes, without parsing its tasks.
     pub fn check_image(&self, record: &Record, journal: &JournalMark) -> Result<(), String> {
-        let path = self.layout().image(record.revision);
-        let bytes = match super::files::read_whole(&path, LARGEST_STATE) {
-            Ok((bytes, _)) => bytes,
+        let bytes = match self.image_bytes(record.revision) {
+            Ok(bytes) => bytes,
             // A command has dropped it since they were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(format!("{}: {error}", path.display())),
+            Err(error) => return Err(format!("{}: {error}", self.layout().image(record.revision).display())),
         };
         prove(&bytes, record.revision, journal, &record.board).map_err(|why| {
             format!("the image of revision {} is not what the log makes: {why}", record.revision)
@@ -88,7 +87,7 @@ impl Store {
 
     /// The board that is kept of this revision, if its file is sound; an earlier build may have kept it.
     fn image(&self, revision: u64) -> Option<Decoded> {
-        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
+        let bytes = self.image_bytes(revision).ok()?;
         let decoded = match Decoded::new(bytes.clone()) {
             Err(StateError::Former) => Decoded::former(bytes),
             decoded => decoded,

@@ -28,10 +28,7 @@ impl OnBoard for AcceptArgs {
             };
             return Ok(Answer::new(json!({ "changed": changes, "accepted": false }), text).at(revision));
         }
-        let gates = changes
-            .iter()
-            .map(|change| GateDefinition { name: change.gate.clone(), definition: change.now.clone() })
-            .collect();
+        let gates = changes.into_iter().map(GateDefinition::from).collect();
         session.commit(AcceptGates { gates }, |accepted| {
             format!("{shown}\naccepted: {}", commas(&accepted.gates))
         })

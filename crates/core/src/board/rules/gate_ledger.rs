@@ -10,6 +10,8 @@ logged! {
         pub name: String,
         /// One line of JSON.
         pub definition: String,
+        /// It has to pass: from now on no approval and no merge goes on without it.
+        pub required: bool,
     }
 
     /// A person accepts definitions that changed. Liza records those that it sees for the first time.
@@ -41,7 +43,11 @@ impl Verb for AcceptGates {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let accepted = &mut board.rest.gate_ledger.accepted;
-        for GateDefinition { name, definition } in &self.gates {
+        let asked = &mut board.rest.integration.gates;
+        for GateDefinition { name, definition, required } in &self.gates {
+            if *required && !asked.contains(name) {
+                asked.push(name.clone());
+            }
             let gate = AcceptedGate {
                 name: name.clone(),
                 definition: definition.clone(),
@@ -84,8 +90,8 @@ mod tests {
     use crate::board::testing::*;
 
     fn accept(definition: &str) -> AcceptGates {
-        let gate = GateDefinition { name: "test".to_owned(), definition: definition.to_owned() };
-        AcceptGates { gates: vec![gate] }
+        let (name, definition) = ("test".to_owned(), definition.to_owned());
+        AcceptGates { gates: vec![GateDefinition { name, definition, required: true }] }
     }
 
     #[test]
@@ -97,6 +103,8 @@ mod tests {
         bench.ok("human", accept("true"));
         let known = bench.board.rest.gate_ledger.accepted("test").expect("accepted");
         assert_eq!((known.definition.as_str(), known.by.as_str()), ("true", "human"));
+        // Nobody has been judged by it yet, and liza.yaml cannot drop it any more.
+        assert!(bench.board.no_gate_is_gone(None, "merge").is_err());
     }
 
     #[test]

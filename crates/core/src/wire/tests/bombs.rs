@@ -114,4 +114,32 @@ proptest! {
             }
         }
     }
+
+    /// Comments say nothing, wherever they stand; what only looks like one is kept.
+    #[test]
+    fn words_of_comments_change_no_value(pieces in prop::collection::vec(prop::sample::select(commented()), 1..8)) {
+        let text = pieces.concat();
+        if let (Ok(ours), Ok(theirs)) =
+            (read_foreign_value(text.as_bytes(), Limits::default()), read_by_crate::<Value>(&text))
+        {
+            prop_assert_eq!(ours, theirs, "{:?}", text);
+        }
+    }
+}
+
+fn commented() -> Vec<&'static str> {
+    vec![
+        "a: 1 # one\n",
+        "# ä \"\n",
+        "  # it's\n",
+        "b: \"x # y\"\n",
+        "c: 'x\n# y\n  z'\n",
+        "d: \"x \\\" # y\n# z\"\n",
+        "e: |\n  # kept\n  x # kept\n# gone\n",
+        "f: [a\", \"b\n# c\"]\n",
+        "g: x#y\n",
+        "h:\n  - a # b\n  # c\n  - d\n",
+        "i: {j: k} #\r\n",
+        "# ends without a line ü",
+    ]
 }

@@ -141,3 +141,30 @@ fn board_of_an_earlier_build_is_named_and_can_be_read() {
     assert!(matches!(Decoded::new(edited.clone().into_bytes()), Err(StateError::Edited)));
     assert!(matches!(Decoded::former(edited.into_bytes()), Err(StateError::Edited)));
 }
+
+#[test]
+fn large_board_is_read_by_two_threads_as_by_one() {
+    let names: Vec<String> = (0..300).map(|number| format!("t{number}")).collect();
+    let mut bench = Bench::with_tasks(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for (number, task) in bench.board.tasks.iter_mut().enumerate() {
+        task.parts_mut().1.description = format!("{number} ").repeat(1_500);
+    }
+    let large = written(&bench.board);
+    assert!(large.text().len() > 1 << 20, "two threads read it");
+    assert_eq!(large.board.tasks.len(), names.len());
+    assert!(large.board.tasks.iter().zip(&names).all(|(task, name)| task.id.as_str() == name));
+    large.check_tasks().expect("every task has its hash");
+    assert_eq!(text_of(&large), large.text());
+    assert_eq!(large.board_hash(), Decoded::unwritten(bench.board.clone()).content().expect("content").hash);
+    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is told.
+    let changed = large.text().replacen("  - id: t200\n", "  - id: t2oo\n", 1);
+    assert!(matches!(Decoded::new(changed.into_bytes()), Err(StateError::Edited)));
+    let line = |text: &str| 1 + large.text().lines().position(|line| line == text).expect("a line");
+    let broken = ["t200", "t290"].iter().fold(large.text().to_owned(), |text, id| {
+        text.replacen(&format!("  - id: {id}\n    status: "), &format!("  - id: {id}\n    status: NO"), 1)
+    });
+    match Decoded::new(sealed(&broken).into_bytes()) {
+        Err(StateError::Malformed { line: at, .. }) => assert_eq!(at, line("  - id: t200") + 1),
+        other => panic!("{other:?}"),
+    }
+}

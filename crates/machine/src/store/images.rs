@@ -1,0 +1,205 @@
+//! Former boards, each whole, by their revision.
+//!
+//! A board that is superseded costs nothing to keep: its file gets a second name. What costs is the file that has to go for
+//! it. Of a large board that is as much as writing the new one, so its file is written over instead: it leaves its name
+//! before the record is appended, and gets the name of the file beside the board.
+//!
+//! Written over is only what nobody can still want: a file of our own with no other name, whose old name is durably gone
+//! (after a power cut no image may be half of another board). Whoever reads an image looks afterwards whether it is still
+//! there; a stalled reader of the board itself finds a wrong checksum and reads again.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::host::crash;
+use crate::wire::content::NewState;
+
+use super::commit::Locked;
+use super::error::StoreError;
+use super::files::{
+    FileIdentity, beside, make_private_dir, read_whole, replace, sync_dir, write_over_pieces,
+};
+use super::handle::Store;
+use super::lock::open_no_follow;
+use super::read::LARGEST_STATE;
+
+/// How many former boards are kept, as long as they are small.
+pub const IMAGES_KEPT: u64 = 64;
+const IMAGES_AT_LEAST: u64 = 4;
+
+/// How much is kept and what is written over.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    /// How much they may take together; the last few are kept whatever they take.
+    bytes: u64,
+    /// Boards of this size, in bytes, are written over the image that goes.
+    reused_from: u64,
+}
+
+impl Bounds {
+    /// A debug build may be told by a test to keep few and to write over small ones.
+    fn get() -> Self {
+        #[cfg(debug_assertions)]
+        if std::env::var_os("LIZA_TEST_FEW_IMAGES").is_some() {
+            return Self { bytes: 0, reused_from: 0 };
+        }
+        Self { bytes: 64 * 1024 * 1024, reused_from: 1024 * 1024 }
+    }
+}
+
+/// The file of an image that went, under the name of the file beside the board; or none.
+#[derive(Debug, Default)]
+pub(super) struct Room(Option<PathBuf>);
+
+impl Room {
+    /// Nothing is written there after all.
+    pub fn give_up(&self) {
+        if let Some(temp) = &self.0 {
+            let _ = fs::remove_file(temp);
+        }
+    }
+}
+
+impl Store {
+    /// Lets images go that are too old, or too much once `former`, of `size` bytes, is one of them. The file of one may be
+    /// written over.
+    pub(super) fn make_room(&self, former: u64, size: u64) -> Room {
+        let bounds = Bounds::get();
+        let mut room = Room::default();
+        for revision in self.surplus(former, size, bounds.bytes) {
+            let image = self.layout().image(revision);
+            let temp = beside(&self.layout().state());
+            if size >= bounds.reused_from && room.0.is_none() && fs::rename(&image, &temp).is_ok() {
+                crash::point("commit.4-room");
+                room = Room(Some(temp));
+            } else {
+                let _ = fs::remove_file(image);
+            }
+        }
+        room
+    }
+
+    fn surplus(&self, former: u64, size: u64, most: u64) -> Vec<u64> {
+        let mut surplus = Vec::new();
+        let mut bytes = size;
+        let few = size.saturating_mul(IMAGES_KEPT) > most;
+        for age in 1..IMAGES_KEPT.min(former).min(if few { u64::MAX } else { 0 }) {
+            let too_much = age >= IMAGES_AT_LEAST && bytes > most;
+            match fs::symlink_metadata(self.layout().image(former - age)) {
+                Ok(meta) => {
+                    bytes += meta.len();
+                    if age >= IMAGES_AT_LEAST && bytes > most {
+                        surplus.push(former - age);
+                    }
+                }
+                // Those below went before.
+                Err(_) if too_much => break,
+                Err(_) => {}
+            }
+        }
+        surplus.extend(former.checked_sub(IMAGES_KEPT));
+        surplus
+    }
+
+    /// Writes a board into the file that became free; false, and nothing there, if there is none that may be used.
+    pub(super) fn write_over(&self, room: &Room, new: &NewState) -> Result<bool, StoreError> {
+        let Some(temp) = &room.0 else { return Ok(false) };
+        // Its former name first: the sync of the log has mostly done that already.
+        let opened = sync_dir(&self.layout().images()).and_then(|()| {
+            let file = open_no_follow(temp, OpenOptions::new().write(true))?;
+            Ok((file.metadata()?, file))
+        });
+        match opened {
+            Ok((meta, file)) if is_free(&meta) => {
+                write_over_pieces(&file, temp, new.pieces(), meta.len()).map(|()| true)
+            }
+            _ => {
+                room.give_up();
+                Ok(false)
+            }
+        }
+    }
+
+    /// The superseded board stays as an image.
+    pub(super) fn keep_image(&self, locked: &Locked, state: &Path, former: u64) -> Result<(), StoreError> {
+        let image = self.layout().image(former);
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
+        make_private_dir(&self.layout().images())?;
+        if locked.image_text.is_none() && fs::hard_link(state, &image).is_ok() {
+            // The state may have been replaced since it was read, and then this is not the board of that revision.
+            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
+                let _ = fs::remove_file(&image);
+            }
+        } else if read_whole(&image, LARGEST_STATE).ok().is_none_or(|(kept, _)| kept != text.as_bytes()) {
+            // `init` or a commit that died keeps the same bytes. Otherwise it was linked to a file that somebody then
+            // edited in place, or links are not to be had here: a copy serves.
+            replace(&image, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of an image, as long as it is one: a commit may have written over its file while it was read.
+    pub(super) fn image_bytes(&self, revision: u64) -> std::io::Result<Vec<u8>> {
+        let path = self.layout().image(revision);
+        let (bytes, identity) = read_whole(&path, LARGEST_STATE)?;
+        match FileIdentity::at(&path)? == identity {
+            true => Ok(bytes),
+            false => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// A file as liza makes it, of this user, that has no other name.
+fn is_free(meta: &fs::Metadata) -> bool {
+    meta.is_file()
+        && meta.nlink() == 1
+        && meta.uid() == rustix::process::geteuid().as_raw()
+        && meta.mode() & 0o7777 == 0o600
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The images that stay of 100 whose sizes are these, newest last, if they may take 1,000 bytes.
+    fn kept(size: impl Fn(u64) -> u64) -> Vec<u64> {
+        let dir = tempfile::tempdir().expect("a directory");
+        let store = Store::new(dir.path());
+        fs::create_dir(store.layout().images()).expect("a directory");
+        for revision in 1..=100 {
+            for old in store.surplus(revision, size(revision), 1_000) {
+                let _ = fs::remove_file(store.layout().image(old));
+            }
+            let file = fs::File::create(store.layout().image(revision)).expect("a file");
+            file.set_len(size(revision)).expect("a size");
+        }
+        store.image_revisions()
+    }
+
+    #[test]
+    fn images_are_bounded_in_number_and_bytes() {
+        assert_eq!(kept(|_| 10), (37..=100).collect::<Vec<_>>());
+        assert_eq!(kept(|_| 100), (91..=100).collect::<Vec<_>>());
+        assert_eq!(kept(|_| 10_000), [97, 98, 99, 100]);
+        // What was small before the board grew stays as long as there is room.
+        assert_eq!(kept(|revision| if revision < 98 { 10 } else { 200 }), (58..=100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn files_with_another_name_are_not_written_over() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+        super::super::files::write_new(&one, b"text").expect("a file");
+        let free = |path: &Path| is_free(&fs::symlink_metadata(path).expect("a file"));
+        assert!(free(&one));
+        fs::hard_link(&one, &two).expect("a link");
+        assert!(!free(&one));
+        fs::remove_file(&one).expect("removed");
+        assert!(free(&two));
+        fs::set_permissions(&two, std::os::unix::fs::PermissionsExt::from_mode(0o640)).expect("set");
+        assert!(!free(&two), "a person gave others rights to it");
+        std::os::unix::fs::symlink(&two, &one).expect("a link");
+        assert!(!free(&one));
+    }
+}

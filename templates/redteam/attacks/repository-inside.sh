@@ -1,0 +1,22 @@
+# promise: what lands is what was reviewed
+# attack: submit a repository inside of the repository, whose files git does not carry
+# play: coder
+
+coder() {
+    liza task checkpoint t1 --intent "t1.txt says hello" --risks "none, a new file" \
+        --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh || return
+    mkdir -p tests
+    echo hello > t1.txt
+    git init -q lines.d && (cd lines.d && git -c user.name=x -c user.email=x commit -q --allow-empty -m x)
+    rm lines.txt && mv lines.d lines.txt
+    echo true > tests/test_t1.sh
+    git add -A 2> /dev/null
+    git commit -q -m t1
+    try submit submit
+}
+
+outcome() {
+    was_refused submit
+}
+
+won() { try submit true; }
