@@ -111,7 +111,7 @@ fn output(id: &TaskId, body: &Body) -> String {
         .collect();
     let promised =
         if named.is_empty() { String::new() } else { format!("; expected outputs: {}", files(&named)) };
-    format!("{id} ({title}): merged as {commit}; files: {}{promised}", files(&body.actual_outputs))
+    format!("{id}: merged as {commit}; files: {}{promised}; task: {title}", files(&body.actual_outputs))
 }
 
 /// File names on one line, the first of many.

@@ -29,8 +29,9 @@ pub fn file(scene: &Scene) -> Result<Vec<Finding>> {
     Ok(vec![match store.rebuild_published() {
         // Files in the board's directory are not enough to make the board again, its copies below .git are.
         Err(_) if let Some(revision) = store.witnessed_revision() => {
-            let remedy =
-                format!("board, journal and archive of revision {revision} are restored from their copies below .git");
+            let remedy = format!(
+                "board, journal and archive of revision {revision} are restored from their copies below .git"
+            );
             Finding::new("board.broken", broken, why, remedy).mended_by(super::copies::restore_all)
         }
         Err(error) => {
