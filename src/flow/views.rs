@@ -19,7 +19,7 @@ const LARGEST_GATE_FILE: u64 = 1 << 20;
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
 /// The table of locks as it is kept in `.liza/locks/locks.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LockTable {
     /// The board's revision it was made of.
     pub revision: u64,
@@ -94,7 +94,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     if GraphId::new(goal).is_ok_and(|goal| goal.to_string() != name) {
         ctx.store.remove_graph(goal, &lock);
     }
-    let former = ctx.store.lock_table(&lock).and_then(|bytes| FormerTable::read(&bytes));
+    let former = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes));
     if former.is_none_or(|table| table.revision <= revision) {
         ctx.store.write_lock_table(&table_text(&whole.table), &lock)?;
     }
@@ -121,25 +121,9 @@ fn table_text(table: &LockTable) -> String {
     format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[\n{}\n]}}\n", lines.join(",\n"))
 }
 
-/// The table as it was written last, as far as the next one needs it.
-#[derive(Deserialize)]
-struct FormerTable {
-    revision: u64,
-    locks: Vec<Value>,
-}
-
-impl FormerTable {
-    /// It is a file that any program may have written: only its shape is believed.
-    fn read(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok()
-    }
-
-    /// Since when a task holds its paths under this claim.
-    fn since(&self, lock: &Lock) -> Option<Wall> {
-        let same = |row: &&Value| row["task"] == lock.task.as_str() && row["epoch"] == lock.epoch;
-        let row = self.locks.iter().find(same)?;
-        serde_json::from_value(row["since"].clone()).ok()?
-    }
+/// The table as it was written last. It is a file that any program may have written: only its shape is believed.
+fn former_table(bytes: &[u8]) -> Option<LockTable> {
+    serde_json::from_slice(bytes).ok()
 }
 
 /// Brings the files in line with a board that was just published. What of it was not loaded was not changed either: it is taken
@@ -169,7 +153,7 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(board);
     let Some(head) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
-    let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| FormerTable::read(&bytes)) else {
+    let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes)) else {
         return Ok(false);
     };
     let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
@@ -183,14 +167,14 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     if former.revision < board.revision {
         let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, now) };
         for row in table.locks.iter_mut().filter(|row| row.since.is_none()) {
-            row.since = former.since(row);
+            // Under the same claim it is what it was.
+            let same = |known: &&Lock| known.task == row.task && known.epoch == row.epoch;
+            row.since = former.locks.iter().find(same).and_then(|known| known.since);
             if row.since.is_none() {
                 return Ok(false);
             }
         }
-        let rows: Vec<Value> =
-            table.locks.iter().map(|row| serde_json::to_value(row).unwrap_or_default()).collect();
-        if rows != former.locks {
+        if table.locks != former.locks {
             ctx.store.write_lock_table(&table_text(&table), &lock)?;
         }
     }

@@ -29,7 +29,7 @@ impl Granularity {
 }
 
 /// What ends a lock by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWith {
     /// From `until` on somebody else may claim the task; its paths stay with the task.
@@ -41,7 +41,7 @@ pub enum EndsWith {
 }
 
 /// One path pattern that one task keeps from others.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
     pub path: PathPattern,
     pub granularity: Granularity,

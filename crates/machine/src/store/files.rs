@@ -129,6 +129,20 @@ pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     })
 }
 
+/// As [`replace_disposable`], with what `write` puts into the new file.
+pub fn replace_disposable_by(
+    path: &Path,
+    write: impl FnOnce(&File) -> std::io::Result<()>,
+) -> Result<(), StoreError> {
+    let temp = beside(path);
+    let _ = fs::remove_file(&temp);
+    let new =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp).doing("create", &temp)?;
+    write(&new).and_then(|()| fs::rename(&temp, path)).doing("replace", path).inspect_err(|_| {
+        let _ = fs::remove_file(&temp);
+    })
+}
+
 /// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
 pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let rights = fs::metadata(path).map(|meta| meta.permissions());

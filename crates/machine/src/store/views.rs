@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use super::error::{IoContext, StoreError};
-use super::files::{beside, make_private_dir, read_whole, replace_disposable};
+use super::files::{make_private_dir, read_whole, replace_disposable, replace_disposable_by};
 use super::handle::Store;
 use crate::wire::graph_file::{FileHead, Piece};
 
@@ -75,16 +75,11 @@ impl Store {
     pub fn patch_graph(&self, id: &str, pieces: &[Piece], _: &ViewLock) -> Result<(), StoreError> {
         let path = self.layout().graph(id);
         let old = File::open(&path).doing("open", &path)?;
-        let temp = beside(&path);
-        let _ = fs::remove_file(&temp);
-        let new =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp).doing("create", &temp)?;
-        let joined = pieces.iter().try_for_each(|piece| match piece {
-            Piece::New(text) => (&new).write_all(text.as_bytes()),
-            Piece::Kept { from, length } => copy_range(&old, *from as u64, *length as u64, &new),
-        });
-        joined.and_then(|()| fs::rename(&temp, &path)).doing("replace", &path).inspect_err(|_| {
-            let _ = fs::remove_file(&temp);
+        replace_disposable_by(&path, |new| {
+            pieces.iter().try_for_each(|piece| match piece {
+                Piece::New(text) => (&*new).write_all(text.as_bytes()),
+                Piece::Kept { from, length } => copy_range(&old, *from as u64, *length as u64, new),
+            })
         })
     }
 
