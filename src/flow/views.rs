@@ -83,7 +83,7 @@ fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
     let name = name_of(&whole.board);
     let (revision, former) = (whole.board.revision, ctx.store.graph_head(&name, &lock));
     // What was made of a newer board stays.
-    if former.is_none_or(|head| head.revision <= revision) {
+    if former.is_none_or(|(head, _)| head.revision <= revision) {
         ctx.store.write_graph(
             &name,
             &graph_file::whole(&whole.graph, graph_file::held(&whole.board, &ctx.now)),
@@ -152,7 +152,7 @@ pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: boo
 fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
     let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
     let name = name_of(board);
-    let Some(head) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
+    let Some((head, file)) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
     let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes)) else {
         return Ok(false);
     };
@@ -161,7 +161,7 @@ fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
         match head.brought_up(board, &world, now) {
             None => return Ok(false),
             Some(pieces) if pieces.is_empty() => {}
-            Some(pieces) => ctx.store.patch_graph(&name, &pieces, &lock)?,
+            Some(pieces) => ctx.store.patch_graph(&name, &file, &pieces, &lock)?,
         }
     }
     if former.revision < board.revision {

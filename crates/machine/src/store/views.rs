@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use super::error::{IoContext, StoreError};
-use super::files::{make_private_dir, read_whole, replace_disposable, replace_disposable_by};
+use super::files::{make_private_dir, replace_disposable_by};
 use super::handle::Store;
 use crate::wire::graph_file::{FileHead, Piece};
 
@@ -46,8 +46,8 @@ impl Store {
         }
     }
 
-    /// The first line of the graph's file; nothing where there is none that liza wrote.
-    pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<FileHead> {
+    /// The first line of the graph's file, and the file; nothing where there is none that liza wrote.
+    pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
         let mut file = File::open(self.layout().graph(id)).ok()?;
         let mut line = Vec::new();
         let mut part = [0_u8; 8192];
@@ -56,7 +56,7 @@ impl Store {
             match memchr::memchr(b'\n', &part[..count]) {
                 Some(end) => {
                     line.extend_from_slice(&part[..=end]);
-                    return FileHead::read(String::from_utf8(line).ok()?);
+                    return Some((FileHead::read(String::from_utf8(line).ok()?)?, file));
                 }
                 None => line.extend_from_slice(&part[..count]),
             }
@@ -68,17 +68,22 @@ impl Store {
     pub fn write_graph(&self, id: &str, text: &str, _: &ViewLock) -> Result<(), StoreError> {
         let path = self.layout().graph(id);
         path.parent().map_or(Ok(()), make_private_dir)?;
-        replace_disposable(&path, text.as_bytes())
+        replace_disposable_by(&path, |mut new| new.write_all(text.as_bytes()))
     }
 
     /// The graph's file made of parts of itself and new text.
-    pub fn patch_graph(&self, id: &str, pieces: &[Piece], _: &ViewLock) -> Result<(), StoreError> {
+    pub fn patch_graph(
+        &self,
+        id: &str,
+        old: &File,
+        pieces: &[Piece],
+        _: &ViewLock,
+    ) -> Result<(), StoreError> {
         let path = self.layout().graph(id);
-        let old = File::open(&path).doing("open", &path)?;
         replace_disposable_by(&path, |new| {
             pieces.iter().try_for_each(|piece| match piece {
                 Piece::New(text) => (&*new).write_all(text.as_bytes()),
-                Piece::Kept { from, length } => copy_range(&old, *from as u64, *length as u64, new),
+                Piece::Kept { from, length } => copy_range(old, *from as u64, *length as u64, new),
             })
         })
     }
@@ -90,11 +95,14 @@ impl Store {
 
     /// The table of locks as it was written last.
     pub fn lock_table(&self, _: &ViewLock) -> Option<Vec<u8>> {
-        read_whole(&self.layout().lock_table(), LARGEST_TABLE).ok().map(|(bytes, _)| bytes)
+        let file = File::open(self.layout().lock_table()).ok()?;
+        let mut bytes = Vec::with_capacity(4096);
+        file.take(LARGEST_TABLE).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 
     pub fn write_lock_table(&self, text: &str, _: &ViewLock) -> Result<(), StoreError> {
-        replace_disposable(&self.layout().lock_table(), text.as_bytes())
+        replace_disposable_by(&self.layout().lock_table(), |mut new| new.write_all(text.as_bytes()))
     }
 }
 
