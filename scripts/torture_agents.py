@@ -9,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import time
 
@@ -55,7 +56,7 @@ GRAMMAR = {
     "plumbing": [
         "git replace -f HEAD $(git commit-tree HEAD^{tree} -m evil)", "git rev-parse HEAD > $GIT/info/grafts",
         "echo $OUT/objects > $GIT/objects/info/alternates", "git update-ref refs/heads/task/@task@ $(git commit-tree HEAD^{tree} -p HEAD -m evil)",
-        "git update-ref refs/heads/integration $(git commit-tree HEAD^{tree} -p refs/heads/integration -m evil)",
+        "git update-ref --no-deref refs/heads/integration $(git commit-tree HEAD^{tree} -p refs/heads/integration -m evil)",
         "git symbolic-ref refs/heads/integration refs/heads/release", "git update-ref -d refs/liza/submitted/@task@/1-1", "git pack-refs --all",
         "git gc -q --prune=now", "git commit-graph write --reachable 2>/dev/null", "git worktree prune", "git worktree unlock .; git worktree remove --force .",
         "b=$(git rev-parse HEAD:README.md); f=$GIT/objects/$(echo $b | cut -c1-2)/$(echo $b | cut -c3-); [ ! -f $f ] || { chmod u+w $f; head -c 9 /dev/urandom > $OUT/bytes; }",
@@ -278,6 +279,12 @@ def one_world(options, chance, seconds):
             try:
                 run.process.wait(seconds)
             except subprocess.TimeoutExpired:
+                # A step may have stopped it.
+                for pid in world.processes():
+                    try:
+                        os.kill(pid, signal.SIGCONT)
+                    except OSError:
+                        pass
                 run.process.terminate()
             code = run.end(60)
             world.note(f"exit {code}")

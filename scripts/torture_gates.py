@@ -63,7 +63,7 @@ class GateWorld(TeamWorld):
         self.must("task", "add", "--id", task, "--title", title or task, "--spec", "specs/vision.md", "--done", "it works",
                   "--kind", "docs", "--finalize", *[word for path in paths for word in ("--in", path)], *more)
         worktree = self.data("task", "claim", task, who=who)["worktree"]
-        self.must("task", "checkpoint", task, "--intent", "make it work as it should", "--risks", "none that matter",
+        self.must("task", "checkpoint", task, "--intent", "the files say what the spec asks for", "--risks", "none that matter",
                   "--validate", "echo ok", "--expect", "ok", *[word for path in paths for word in ("--file", path)], who=who)
         return worktree
 
@@ -559,7 +559,7 @@ def part_nobody(options):
             world.must("task", "release", "working", who="coder-1")
             world.must("task", "add", "--id", "check", "--title", "c", "--spec", "specs/vision.md", "--done", "x", "--in", "c.txt", "--finalize", "--kind", "docs")
             worktree = world.data("task", "claim", "check", who="coder-1")["worktree"]
-            world.must("task", "checkpoint", "check", "--intent", "make it work as it should", "--risks", "none that matter",
+            world.must("task", "checkpoint", "check", "--intent", "the files say what the spec asks for", "--risks", "none that matter",
                        "--validate", f"sh '{world.home}/attempts.sh' && exit 3", "--expect", "ok", "--file", "c.txt", who="coder-1")
             world.written(worktree, {"c.txt": "c\n"})
             before = board_of(world)

@@ -14,7 +14,7 @@ PLAN = """tasks:
   - {id: p1, title: One, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p1/]}}
   - {id: p2, title: Two, spec_ref: specs/vision.md, done_when: [works], scope: {in: [p2/]}, depends_on: [p1]}
 """
-CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "make it work as it should", "--risks", "none that matter",
+CHECKPOINT = ["task", "checkpoint", "t1", "--intent", "the files say what the spec asks for", "--risks", "none that matter",
               "--validate", "echo ok", "--expect", "ok", "--file", "t1/a.txt", "--file", "t1/tests/test_a.sh"]
 
 

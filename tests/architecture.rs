@@ -358,7 +358,7 @@ const AROUND_PLACE: [&str; 9] = [
 ];
 
 /// Where single files, never directories, are renamed.
-const RENAMES_FILES: [&str; 13] = [
+const RENAMES_FILES: [&str; 14] = [
     "crates/machine/src/store/rebuild.rs",
     "crates/machine/src/store/archive.rs",
     "crates/machine/src/store/edits.rs",
@@ -366,6 +366,7 @@ const RENAMES_FILES: [&str; 13] = [
     "crates/machine/src/store/switches.rs",
     "crates/machine/src/store/files.rs",
     "crates/machine/src/store/commit.rs",
+    "crates/machine/src/store/images.rs",
     "crates/machine/src/git/private.rs",
     "src/flow/hooks/install.rs",
     "src/supervise/output.rs",

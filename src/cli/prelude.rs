@@ -11,7 +11,7 @@ pub(super) use serde_json::{Map, Value, json};
 
 pub(super) use super::complete::Completer;
 pub(super) use super::session::{Access, Execute, Invocation, OnBoard, Session, commands};
-pub(super) use super::ui::{Answer, DONE, Lines, Ui, commas};
+pub(super) use super::ui::{Answer, Lines, Ui, commas};
 pub(super) use super::view;
 pub(super) use crate::board::records::{Draft, Message, MessageKind, Recipient};
 pub(super) use crate::board::review::{Feedback, Verdict};

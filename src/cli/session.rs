@@ -127,6 +127,7 @@ impl Invocation {
         // Scripts are told the revision with every answer; where a command did not look, the mark knows it.
         let known = || Some(store.published_revision()).filter(|revision| *revision > 0);
         let outcome = run(&mut session);
+        crate::flow::summary::after_command(&session.ctx);
         if session.ctx.crowded.get() {
             crate::flow::archive::thin_out(&session.ctx);
         }

@@ -59,13 +59,15 @@ pub struct Answer {
     pub colored: Option<String>,
     pub revision: Option<u64>,
     pub exit: u8,
+    /// Why the exit code is not 0.
+    pub problem: Option<Box<Failure>>,
 }
 
 impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
         let data = serde_json::to_value(data)
             .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
-        Self { data, text: text.into(), colored: None, revision: None, exit: DONE }
+        Self { data, text: text.into(), colored: None, revision: None, exit: DONE, problem: None }
     }
 
     pub fn at(mut self, revision: u64) -> Self {
@@ -73,9 +75,25 @@ impl Answer {
         self
     }
 
+    /// A code that only liza's own hooks and shells ask for.
     pub fn exit(mut self, code: u8) -> Self {
         self.exit = code;
         self
+    }
+
+    /// It has something to say, and yet the command failed: in JSON `ok` is false, and `error` says why.
+    pub fn failed(mut self, failure: Failure) -> Self {
+        self.exit = failure.code.exit();
+        self.problem = Some(Box::new(failure));
+        self
+    }
+
+    /// The same, if there is a reason.
+    pub fn failed_if(self, failure: Option<Failure>) -> Self {
+        match failure {
+            Some(failure) => self.failed(failure),
+            None => self,
+        }
     }
 }
 
@@ -96,6 +114,16 @@ impl Lines for String {
     }
 }
 
+fn error_object(failure: &Failure) -> Value {
+    json!({
+        "liza": 1, "ok": false, "revision": failure.revision,
+        "error": {
+            "code": failure.code, "exit": failure.code.exit(), "message": failure.message, "hint": failure.hint,
+            "details": failure.details,
+        },
+    })
+}
+
 impl Ui {
     pub fn new(json: bool, quiet: bool, color: ColorChoice) -> Self {
         let wanted = match color {
@@ -112,7 +140,12 @@ impl Ui {
     /// Prints the answer. A reader that went away is no error.
     pub fn answer(&self, answer: &Answer) {
         if self.json {
-            let object = json!({ "liza": 1, "ok": true, "revision": answer.revision, "data": answer.data });
+            let mut object = match &answer.problem {
+                Some(failure) => error_object(failure),
+                None => json!({ "liza": 1, "ok": answer.exit == DONE }),
+            };
+            object["revision"] = json!(answer.revision);
+            object["data"] = answer.data.clone();
             self.out(&format!("{}\n", to_json_line(&object)));
             return;
         }
@@ -130,13 +163,7 @@ impl Ui {
     pub fn failure(&self, failure: &Failure) -> u8 {
         let code = failure.code.exit();
         if self.json {
-            let mut object = json!({
-                "liza": 1, "ok": false, "revision": failure.revision,
-                "error": {
-                    "code": failure.code, "exit": code, "message": failure.message, "hint": failure.hint,
-                    "details": failure.details,
-                },
-            });
+            let mut object = error_object(failure);
             if let Some(data) = &failure.data {
                 object["data"] = data.clone();
             }

@@ -1,6 +1,7 @@
 //! The four questions a reviewer asks of a checkpoint, answered by what liza itself saw.
 
 use super::prelude::*;
+use crate::board::assumptions::Held;
 use crate::board::history::Assumption;
 use crate::board::inside;
 
@@ -21,12 +22,20 @@ pub fn answers(body: &Body) -> Vec<Answer> {
 }
 
 fn before_work(body: &Body) -> Answer {
-    let written = body.history.iter().rev().find(|line| line.event == Event::PreExecutionCheckpoint);
+    let written =
+        body.history.iter().rev().find(|line| line.event == Event::PreExecutionCheckpoint && !is_late(line));
+    let late = this_iteration(body).iter().find(|line| is_late(line));
     let handout = body.attempt().and_then(|attempt| attempt.handout.as_ref());
     let (holds, answer) = match (written, handout) {
         (Some(line), Some(handout)) => {
             let (time, head) = (line.time, handout.head.short());
-            (true, format!("written {time} while the worktree was as handed out (head {head})"))
+            let late = late.map_or(String::new(), |line| {
+                format!(
+                    "; test files were announced {}, after a submission without tests was refused",
+                    line.time
+                )
+            });
+            (true, format!("written {time} while the worktree was as handed out (head {head}){late}"))
         }
         _ => (false, "no checkpoint of this iteration is on record".to_owned()),
     };
@@ -76,8 +85,17 @@ fn validation(body: &Body) -> Answer {
 }
 
 fn assumptions(body: &Body) -> Answer {
-    let made =
-        current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default();
+    let question = "Were the assumptions valid?";
+    let made = made(body);
+    let judged = body.submission.as_ref().map(|submission| &submission.commit);
+    let last = body.reviews.last().filter(|review| Some(&review.commit) == judged);
+    if let Some(review) = last.filter(|review| !review.assumptions.is_empty()) {
+        let said =
+            review.assumptions.iter().map(|one| format!("{}: {}", one.answer.as_str(), one.assumption));
+        let answer = format!("{} answered: {}", review.reviewer, said.collect::<Vec<_>>().join("; "));
+        let holds = review.assumptions.iter().all(|one| one.answer != Held::Violated);
+        return Answer { question, holds, answer };
+    }
     let critical = made.iter().filter(|assumption| assumption.critical).count();
     let answer = if made.is_empty() {
         "none were made".to_owned()
@@ -88,5 +106,5 @@ fn assumptions(body: &Body) -> Answer {
         };
         format!("judge each: {}", made.iter().map(told).collect::<Vec<_>>().join("; "))
     };
-    Answer { question: "Were the assumptions valid?", holds: critical == 0, answer }
+    Answer { question, holds: critical == 0, answer }
 }

@@ -14,7 +14,8 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     let begin = beginning(ctx, &snapshot.board, task)?;
     let (base, owner) = (begin.base.clone(), begin.owner.clone());
     // The request is answered when the worktree is there; a repeat of a finished claim ends here.
-    let (begun, intent_id) = match ctx.begin(begin)? {
+    let begun = ctx.begin(begin).map_err(|failure| blocked_at_limit(ctx, &snapshot.board, task, failure))?;
+    let (begun, intent_id) = match begun {
         Begin::Before { board, outcome } => return Ok((absolute(ctx, outcome), board)),
         Begin::Now { board, intent } => (board, intent),
     };
@@ -41,6 +42,22 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     }
 }
 
+/// A task that is refused because it has no iteration or handoff left waits for a decision from now on. Says so instead.
+fn blocked_at_limit(ctx: &Context, board: &Board, task: &TaskId, failure: Failure) -> Failure {
+    if failure.code != Code::Limit || !failure.details.contains_key("limit") {
+        return failure;
+    }
+    let Ok(agent) = board.identify(&ctx.credentials).map(|actor| actor.id()) else { return failure };
+    let Ok(blocked) = ctx.commit_as_liza(BlockAtLimit { task: task.clone(), agent }) else { return failure };
+    let reason = blocked.outcome.blocked_reason;
+    Failure::new(Code::Limit, format!("task `{task}` is BLOCKED now: {reason}"))
+        .hint(format!(
+            "take other work; a planner or a person decides: `liza task unblock {task} --answer …`"
+        ))
+        .detail("task", task.as_str())
+        .detail("status", Status::Blocked.as_str())
+}
+
 /// The claim of this task as it would be begun now.
 fn beginning(ctx: &Context, board: &Board, task: &TaskId) -> Result<BeginClaim> {
     let worktree_lost = attempt_of(board, task).is_some_and(|attempt| {
@@ -56,6 +73,7 @@ fn beginning(ctx: &Context, board: &Board, task: &TaskId) -> Result<BeginClaim> 
         owner: host::this_process(),
         request: ctx.request.clone(),
         caps: ctx.caps(board)?,
+        edition: Edition::NOW,
     })
 }
 

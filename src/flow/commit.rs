@@ -85,6 +85,15 @@ impl Context {
         }
     }
 
+    /// Puts a breach of Tier 0 on record that no commit of the caller's would have met. Says what the caller is told.
+    pub fn breach(&self, refusal: Refusal) -> Failure {
+        let record =
+            RecordViolation { code: refusal.code.as_str().to_owned(), message: refusal.message.clone() };
+        // The refusal stands whether or not that could be written.
+        let _ = self.commit_any(record.into());
+        refusal.into()
+    }
+
     /// The first answer to this request, if it was given before, and the revision of the board that knows it.
     pub fn answered<O: DeserializeOwned + 'static>(&self) -> Result<Option<(O, u64)>> {
         let Some(key) = &self.request else { return Ok(None) };

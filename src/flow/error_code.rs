@@ -32,6 +32,7 @@ codes! {
         RefusedBundle "refused.bundle",
         RefusedCrashLoop "refused.crash_loop",
         RefusedDeclined "refused.declined",
+        RefusedFindings "refused.findings",
         RefusedHook "refused.hook",
         RefusedInUse "refused.in_use",
         RefusedNoResults "refused.no_results",
@@ -130,6 +131,15 @@ codes! {
 }
 
 impl ErrorCode {
+    /// Why a command ended that this signal stopped.
+    pub fn of_signal(signal: i32) -> Self {
+        match signal {
+            signal_hook::consts::SIGTERM => Self::SignalTerminated,
+            signal_hook::consts::SIGHUP => Self::SignalHangup,
+            _ => Self::SignalInterrupted,
+        }
+    }
+
     /// The exit code of the command: part of the interface.
     pub fn exit(self) -> u8 {
         match self {

@@ -1,6 +1,7 @@
 //! What liza finds in a worktree, before and after the validation ran.
 
 use super::prelude::*;
+use crate::board::task::Kind;
 use crate::git;
 
 /// Looks at the worktree of a task as it is now; the validation is not part of it. Also gives the files of the task that git
@@ -41,6 +42,11 @@ pub fn collect(
         touched: touched(ctx, board, task, &integration, &head, &files)?,
         contains_base: query.is_ancestor(&base, &head)?,
         tests: config.tests_among(kept),
+        // Asked only of a task that may hold none.
+        code: match board.task(task).map(|task| task.kind) {
+            Some(Kind::Code) | None => Vec::new(),
+            Some(_) => config.code_among(changed.iter().map(|change| change.path.as_str())),
+        },
         protected: config.protected_among(changed.iter().map(|change| change.path.as_str())),
         files,
         authors: authors(ctx, &merge_base, &head)?,

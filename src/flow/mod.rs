@@ -44,6 +44,7 @@ pub mod metrics;
 pub mod migrate;
 pub mod moved;
 pub mod observe;
+pub mod outside;
 pub mod oversight;
 mod page;
 mod prelude;

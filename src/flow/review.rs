@@ -85,8 +85,15 @@ pub fn verdict(
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
-            let reject =
-                RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, line_ranges: true };
+            let reject = RejectByRedTeam {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                max_seconds,
+                line_ranges: true,
+                edition: Edition::NOW,
+            };
             let (outcome, revision) = ctx.commit(reject)?.done();
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
@@ -102,6 +109,7 @@ pub fn verdict(
                 red_team_from,
                 quorum,
                 drift,
+                edition: Edition::NOW,
             };
             if let Some((outcome, revision)) = ctx.answered()? {
                 return Ok((Judged::Approved(outcome), revision));
@@ -128,6 +136,7 @@ pub fn verdict(
                 max_seconds,
                 acceptance: None,
                 line_ranges: true,
+                edition: Edition::NOW,
             };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
                 if let Some((outcome, revision)) = ctx.answered()? {

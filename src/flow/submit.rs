@@ -5,20 +5,77 @@ use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
 use super::{evidence, shell};
+use crate::board::any_overlap;
 use crate::board::task::Kind;
 
-pub fn checkpoint(ctx: &Context, task: &TaskId, checkpoint: Checkpoint) -> Result<(Checkpointed, u64)> {
+pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> Result<(Checkpointed, u64)> {
     let snapshot = ctx.read(&Needs::task(task))?;
     let (path, _) = worktree_of(ctx, &snapshot.board, task)?;
-    let write =
-        WriteCheckpoint { task: task.clone(), epoch: ctx.epoch_of(task), checkpoint, found: handout(&path)? };
-    let announced = write.checkpoint.files_to_modify.clone();
-    let committed = ctx.commit(write)?;
-    let is_code = committed.board.task(task).is_some_and(|task| task.kind == Kind::Code);
-    if is_code && ctx.project_config()?.tests_among(announced.iter().map(String::as_str)).is_empty() {
-        ctx.narrate("no test is among the files: code without tests cannot be approved, and files can only be announced now (release the task and claim it again to begin anew)");
+    let body = snapshot.board.task(task).map(|task| task.body());
+    if let Some(former) = body.and_then(current_checkpoint) {
+        goes_on(&mut checkpoint, former);
     }
-    Ok(committed.done())
+    let found = handout(&path)?;
+    let tests = match snapshot.board.task(task) {
+        Some(task) if task.kind == Kind::Code => test_files(ctx, &snapshot.board, task, &checkpoint, &found)?,
+        _ => TestFiles::default(),
+    };
+    let epoch = ctx.epoch_of(task);
+    let write =
+        WriteCheckpoint { task: task.clone(), epoch, checkpoint, found, tests, edition: Edition::NOW };
+    Ok(ctx.commit(write)?.done())
+}
+
+/// A checkpoint that only names files adds them to the one before it in the same iteration.
+fn goes_on(checkpoint: &mut Checkpoint, former: &Checkpoint) {
+    let Checkpoint { intent, assumptions, risks, validation, files_to_modify } = checkpoint;
+    let says_nothing = [&*intent, &*risks, &validation.command, &validation.expect]
+        .iter()
+        .all(|text| text.trim().is_empty());
+    if !says_nothing || !assumptions.is_empty() || files_to_modify.is_empty() {
+        return;
+    }
+    let added = std::mem::take(files_to_modify);
+    *checkpoint = former.clone();
+    for file in added {
+        if !checkpoint.files_to_modify.contains(&file) {
+            checkpoint.files_to_modify.push(file);
+        }
+    }
+}
+
+/// What the checkpoint and the attempt before it have to do with tests. A pattern that test files could match counts.
+fn test_files(
+    ctx: &Context,
+    board: &Board,
+    task: &Task,
+    checkpoint: &Checkpoint,
+    found: &Handout,
+) -> Result<TestFiles> {
+    let config = ctx.project_config()?;
+    let may_be_test = |file: &String| {
+        PathPattern::new(file).is_ok_and(|pattern| any_overlap(&[pattern], &config.tests).is_some())
+    };
+    let former: Vec<&String> = checkpoints_of_attempt(task.body())
+        .into_iter()
+        .flat_map(|checkpoint| &checkpoint.files_to_modify)
+        .collect();
+    let (announced, rest): (Vec<&String>, Vec<&String>) =
+        checkpoint.files_to_modify.iter().partition(|file| may_be_test(file));
+    let others: Vec<String> = rest.into_iter().filter(|file| !former.contains(file)).cloned().collect();
+    let announced_before = former.iter().any(|file| may_be_test(file));
+    // Git is asked only where it decides: nothing is announced, or the work has begun.
+    let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
+    let decides = announced.is_empty() && !announced_before || handed_out != Some(found);
+    let committed = decides && {
+        let query = ctx.query()?;
+        let integration = integration_head(ctx, board)?;
+        let base = query.merge_base(&integration, &found.head)?.unwrap_or(integration);
+        let changed = query.changed_paths(&base, &found.head)?;
+        let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
+        !config.tests_among(kept.map(|change| change.path.as_str())).is_empty()
+    };
+    Ok(TestFiles { announced: announced.into_iter().cloned().collect(), others, announced_before, committed })
 }
 
 pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
@@ -37,7 +94,12 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         },
     };
     let Some(((first, _), path)) = found else { return Err(nothing_to_submit(ctx, task)) };
-    let mut submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence: first.clone() };
+    let mut submit = Submit {
+        task: task.clone(),
+        epoch: ctx.epoch_of(task),
+        evidence: first.clone(),
+        edition: Edition::NOW,
+    };
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
     no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
@@ -141,8 +203,9 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
         authors: Vec::new(),
         validation: None,
         gates: None,
+        code: Vec::new(),
     };
-    let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence };
+    let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence, edition: Edition::NOW };
     match ctx.commit(submit) {
         Err(failure) => failure,
         Ok(_) => Failure::new(ErrorCode::BugSubmit, "a task without a worktree was submitted"),

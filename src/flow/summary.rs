@@ -19,6 +19,19 @@ pub fn write_once(ctx: &Context) -> Result<Option<PathBuf>> {
     Ok(of_checkpoint(ctx, None)?.and_then(|(report, new)| new.then_some(report)))
 }
 
+/// A command that met a CHECKPOINT which a person made by `touch` writes its summary, if neither run nor watcher is there to do
+/// it. What the command itself did or answered does not depend on that.
+pub fn after_command(ctx: &Context) {
+    if !ctx.store.has_seen_checkpoint() || ctx.credentials.is_of_gate() || ctx.machine.is_overseen() {
+        return;
+    }
+    match write_once(ctx) {
+        Ok(Some(report)) => ctx.narrate(format!("CHECKPOINT is set; summary: {}", report.display())),
+        Ok(None) => {}
+        Err(failure) => ctx.narrate(format!("the summary of CHECKPOINT could not be written: {failure}")),
+    }
+}
+
 /// The report of a checkpoint that is set, and whether it was written just now. None if none is set.
 pub fn of_checkpoint(ctx: &Context, subject: Option<&str>) -> Result<Option<(PathBuf, bool)>> {
     let Some((identity, since)) = ctx.store.switch_identity(SwitchKind::Checkpoint, subject) else {

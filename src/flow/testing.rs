@@ -36,7 +36,7 @@ pub fn task_id(text: &str) -> TaskId {
 /// A good checkpoint that announces these files.
 pub fn checkpoint(files: &[&str]) -> Checkpoint {
     Checkpoint {
-        intent: "make the thing work as specified".to_owned(),
+        intent: "the files say what the spec asks for".to_owned(),
         assumptions: Vec::new(),
         risks: "none that matter".to_owned(),
         validation: Plan { command: "echo ok".to_owned(), expect: "ok".to_owned() },
@@ -176,6 +176,7 @@ impl Actor {
             next_action: next.to_owned(),
             to_role: None,
             package: None,
+            edition: crate::board::Edition::NOW,
         };
         let hand_off = crate::flow::handoff::filled(&self.ctx(), hand_off);
         self.let_go(id, hand_off)

@@ -41,6 +41,7 @@ impl Runner {
         let mut again: Vec<String> = Vec::new();
         let mut empty = 0;
         let mut sessions = 0;
+        let mut restarts = 0;
         let mut asked = false;
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
@@ -162,7 +163,13 @@ impl Runner {
                         return Ok(over);
                     }
                 }
-                Ending::Restart if empty < EMPTY_SESSIONS => continue,
+                Ending::Restart if empty < EMPTY_SESSIONS => {
+                    restarts += 1;
+                    if let Some(after) = self.end_of_restarts(&assignment, restarts) {
+                        return Ok(after);
+                    }
+                    continue;
+                }
                 Ending::Restart | Ending::Crash => {
                     let trouble = failures::Trouble::plain();
                     match self.after_trouble(&assignment, &ended, trouble) {
@@ -477,7 +484,13 @@ impl Runner {
                 set("LIZA_TASK", task.as_str().into());
                 set("LIZA_CLAIM", format!("{task}:{epoch}").into());
             }
-            Assignment::Review { task } => set("LIZA_TASK", task.as_str().into()),
+            Assignment::Review { task } => {
+                set("LIZA_TASK", task.as_str().into());
+                // What it judges is the work of this claim: once another begins, its words are about something else.
+                if let Some(epoch) = self.board(None)?.task(task).map(|task| task.epoch) {
+                    set("LIZA_CLAIM", format!("{task}:{epoch}").into());
+                }
+            }
             Assignment::Plan { wakes } => {
                 let trigger = wakes.first().and_then(|wake| serde_json::to_value(wake.trigger).ok());
                 let trigger = trigger.and_then(|value| value.as_str().map(str::to_owned));

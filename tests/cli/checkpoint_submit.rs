@@ -42,7 +42,7 @@ fn claim_hands_out_everything_the_agent_needs() {
 #[test]
 fn a_whole_checkpoint_comes_as_yaml_or_json() {
     let (world, coder, _) = claimed();
-    let yaml = "intent: greet accepts a name\nassumptions:\n  - {text: sh is there, critical: true}\nrisks: none, stdlib\nvalidation: {command: echo ok, expect: ok}\nfiles_to_modify: [a.sh]\n";
+    let yaml = "intent: greet accepts a name\nassumptions:\n  - {text: sh is there, critical: true}\nrisks: none, stdlib\nvalidation: {command: echo ok, expect: ok}\nfiles_to_modify: [a.sh, tests/test_a.sh]\n";
     world.json_stdin(&coder, &["task", "checkpoint", "t1", "--from", "-"], yaml).ok();
     let (other, second) = (World::new(), "coder-2");
     let coder = other.register("coder", second);
@@ -95,13 +95,14 @@ fn submit_names_paths_and_renew_needs_the_lease() {
     world.liza(&coder, &["task", "renew", "t1"]).ok();
     world.refused(&coder, &["task", "submit", "t1"], 1, "refused.checkpoint_missing");
     world.liza(&coder, &good()).ok();
-    let commit = world.write_and_commit(&worktree, &[("a.sh", "x\n"), ("src/x.sh", "x\n")]);
+    let commit = world
+        .write_and_commit(&worktree, &[("a.sh", "x\n"), ("tests/test_a.sh", "x\n"), ("src/x.sh", "x\n")]);
     let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.scope");
     assert!(paths(&error)[0].starts_with("src/x.sh"), "{error}");
     world.git_in(&worktree, &["rm", "-q", "-r", "src"]);
     world.git_in(&worktree, &["commit", "-q", "-m", "out again"]);
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
-    assert_eq!(data["files"], json!(["a.sh"]));
+    assert_eq!(data["files"], json!(["a.sh", "tests/test_a.sh"]));
     assert_ne!(data["review_commit"], commit);
     assert_eq!(data["validation"]["output_matched"], true);
 }

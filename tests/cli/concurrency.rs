@@ -527,7 +527,7 @@ fn a_validation_command_inherits_no_lock_and_no_secret() {
         "checkpoint",
         "t1",
         "--intent",
-        "make it work as it should",
+        "the files say what the spec asks for",
         "--risks",
         "none",
         "--validate",

@@ -84,7 +84,7 @@ fn a_pair_that_goes_from_a_to_b_and_back_is_blocked_as_oscillating() {
     for text in [&status, &planner, &show] {
         let row = text
             .lines()
-            .find(|line| line.contains("make the thing work"))
+            .find(|line| line.contains("the files say what the spec asks for"))
             .unwrap_or_else(|| panic!("{text}"));
         assert!(row.contains(" | i1 major a.sh:1:"), "{row}");
     }

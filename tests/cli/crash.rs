@@ -469,7 +469,8 @@ fn death_at_any_moment_is_survived() {
         world.human(&["validate"]).ok();
         if merging {
             if world.status_of("t1") != "MERGED" {
-                world.liza(&people.reviewer, &["merge", "t1"]).ok();
+                // Refused only if the git of the dead one was still at work, and this command found its merge landed.
+                drop(world.liza(&people.reviewer, &["merge", "t1"]));
             }
             assert_eq!(world.status_of("t1"), "MERGED", "round {round}");
             let head = world.git(&["rev-parse", "integration"]);

@@ -72,13 +72,10 @@ fn scene() -> Scene {
         world.write_and_commit(&worktree, &[("a.sh", &format!("{EVIL}\n")), ("tests/t1.sh", "echo ok\n")]);
     world.liza(&coder, &["task", "submit", "t1"]).ok();
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
-    let issue = format!("major:a.sh:1:{EVIL}");
-    world
-        .liza(
-            &reviewer,
-            &["review", "reject", "t1", "--commit", &commit, "--reason", EVIL, "--issue", &issue],
-        )
-        .ok();
+    let (issue, unsure) = (format!("major:a.sh:1:{EVIL}"), format!("2=not_checked: {EVIL}"));
+    let reject = ["review", "reject", "t1", "--commit", &commit, "--reason", EVIL, "--issue", &issue];
+    let answers = ["--assumption", "1=held", "--assumption", &unsure];
+    world.liza(&reviewer, &[&reject[..], &answers[..]].concat()).ok();
     world.claim(&coder, "t1");
     world.liza(&coder, &["task", "handoff", "t1", "--summary", EVIL, "--next", EVIL]).ok();
     world.human(&["note", EVIL]).ok();

@@ -82,6 +82,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza overseer halt", Me::Human, at_work),
     ("liza pause", Me::Human, board),
     ("liza plan", Me::Human, planned),
+    ("liza redteam", Me::Human, bare),
     ("liza report", Me::Human, working),
     ("liza resume", Me::Human, paused),
     ("liza review approve", Me::Reviewer, reviewing),

@@ -60,7 +60,7 @@ fn until_somebody_claims_the_holder_may_still_finish() {
     let (world, one, _) = two_coders();
     let worktree = world.claim(&one, "t1");
     world.checkpoint(&one, "t1", &["a.sh"]);
-    world.write_and_commit(&worktree, &[("a.sh", "x\n")]);
+    world.write_and_commit(&worktree, &[("a.sh", "x\n"), ("tests/a.sh", "x\n")]);
     assert!(
         world.later(90_000, &HUMAN, &["status"]).ok().data()["tasks"][0]["why"]
             .as_str()
@@ -77,7 +77,7 @@ fn acting_on_the_task_renews_its_lease() {
     for args in [
         vec!["task", "renew", "t1"],
         vec!["agent", "heartbeat"],
-        checkpoint_args("t1", &["a.sh"], "echo ok", "ok"),
+        checkpoint_args("t1", &["a.sh", "tests/"], "echo ok", "ok"),
         vec!["note", "about it", "--task", "t1"],
         vec!["anomaly", "debt_created", "--task", "t1", "--detail", "what=x"],
     ] {
@@ -153,7 +153,7 @@ fn another_boot_ends_every_lease() {
     // Without a rival its own agent goes on after a reboot as if nothing had been.
     let (world, one, _) = two_coders();
     world.claim(&one, "t1");
-    world.json_env(&one, &checkpoint_args("t1", &["a.sh"], "echo ok", "ok"), &boot).ok();
+    world.json_env(&one, &checkpoint_args("t1", &["a.sh", "tests/"], "echo ok", "ok"), &boot).ok();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod checklists;
 mod checkouts;
 mod checkpoint_submit;
 mod concurrency;
+mod contract;
 mod converging;
 mod crash;
 mod damage;

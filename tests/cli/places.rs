@@ -193,7 +193,7 @@ fn tmpdir_inside_worktree_does_not_block_checkpoint() {
     let worktree = world.claim(&coder, "t1");
     let tmp = worktree.join("tmp");
     std::fs::create_dir(&tmp).expect("a directory");
-    let args = crate::support::checkpoint_args("t1", &["a.sh"], "echo ok", "ok");
+    let args = crate::support::checkpoint_args("t1", &["a.sh", "tests/"], "echo ok", "ok");
     let mut command = world.liza_command(&coder, &worktree, &args);
     Ran::of(command.env("TMPDIR", &tmp).finish().expect("liza")).ok();
     let mut command = world.liza_command(&coder, &worktree, &["task", "release", "t1"]);

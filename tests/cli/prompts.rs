@@ -313,7 +313,7 @@ fn a_reviewer_is_told_what_a_verdict_rests_on() {
             &format!("Judge exactly commit {commit}"),
             &world.path(".worktrees/.review/t1").display().to_string(),
             "+echo new",
-            "intent: make the thing work as specified",
+            "intent: the files say what the spec asks for",
             "Was the checkpoint written before the work? yes",
             "validation: passed, exit 0",
             "tests among them: tests/test_a.sh",

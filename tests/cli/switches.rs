@@ -28,7 +28,10 @@ fn scene() -> Scene {
     world.task("work", &["work.sh", "tests/test_work.sh"]);
     world.claim(&coder, "work");
     world.checkpoint(&coder, "work", &["work.sh"]);
-    world.write_and_commit(&world.path(".worktrees/work"), &[("work.sh", "x\n")]);
+    world.write_and_commit(
+        &world.path(".worktrees/work"),
+        &[("work.sh", "x\n"), ("tests/test_work.sh", "x\n")],
+    );
     world.task("idle", &["idle/"]);
     world
         .human(&[
@@ -192,7 +195,7 @@ fn everything_else_goes_on_under_a_switch() {
         let ran = world.json(who, &args);
         assert_eq!(ran.exit, 0, "{args:?}: {}", ran.stdout);
     }
-    world.liza(&spare, &checkpoint_args("idle2", &["idle2/x"], "echo ok", "ok")).ok();
+    world.liza(&spare, &checkpoint_args("idle2", &["idle2/x", "idle2/tests/x.sh"], "echo ok", "ok")).ok();
     world.liza(&spare, &["task", "release", "idle2"]).ok();
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains("PAUSE: lunch") && text.contains("liza resume"), "{text}");

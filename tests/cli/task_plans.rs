@@ -172,7 +172,7 @@ fn next_offers_a_coder_the_most_urgent_and_its_own_first() {
     let ran = world.json(&third, &["next", "--role", "coder"]).ok();
     assert!(ran.json()["data"].is_null() && ran.json()["ok"] == true, "{}", ran.stdout);
     assert!(world.bytes() == before);
-    world.refused(&third, &["next", "--role", "code_reviewer"], 1, "refused.role");
+    world.tier0(&third, &["next", "--role", "code_reviewer"], "tier0.role_boundary");
     world.refused(&third, &["next", "--role", "a b"], 2, "usage.argument");
 }
 

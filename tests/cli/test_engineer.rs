@@ -94,7 +94,7 @@ fn a_team_passes_the_task_on() {
         &world,
         &format!(
             r#"if [ "$LIZA_ROLE" = coder ]; then
-  liza task checkpoint "$LIZA_TASK" --intent "the file says hello" --risks "none, a new file" --validate "cat $LIZA_TASK.txt" --expect hello --file "$LIZA_TASK.txt"
+  liza task checkpoint "$LIZA_TASK" --intent "the file says hello" --risks "none, a new file" --validate "cat $LIZA_TASK.txt" --expect hello --file "$LIZA_TASK.txt" --file "tests/test_$LIZA_TASK.sh"
   echo hello > "$LIZA_TASK.txt"; git add -A; git commit -qm code
   liza task handoff "$LIZA_TASK" --summary "the code is there" --next "write its test" --to-role test_engineer
   exit

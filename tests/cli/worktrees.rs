@@ -285,7 +285,7 @@ fn a_disk_that_is_nearly_full_begins_nothing_new() {
         assert_eq!(error["details"]["min_free_bytes"], 9_000_000_000_000_000_u64);
     }
     // Saving work goes on.
-    world.checkpoint(&one, "t2", &["b/x.txt"]);
+    world.checkpoint(&one, "t2", &["b/x.txt", "b/tests/x.sh"]);
     write(&held, "b/x.txt", "half");
     world.liza(&one, &["task", "handoff", "t2", "--summary", "s", "--next", "n"]).ok();
     world.refused(&two, &["next", "--role", "coder"], 9, "io.disk_low");

@@ -65,7 +65,9 @@ impl Execute for DemoArgs {
             }
             Err(Ended::Signal(signal)) => {
                 let data = json!({ "stopped": signal });
-                return Ok(Answer::new(data, "stopped; every agent has ended").exit(exit_code(signal)));
+                let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
+                let answer = Answer::new(data, "stopped; every agent has ended").failed(stopped);
+                return Ok(answer.exit(exit_code(signal)));
             }
         };
         let all = checks.iter().all(|check| check.shown);
@@ -88,7 +90,11 @@ impl Execute for DemoArgs {
         if !all {
             let _ = place.keep();
         }
-        Ok(Answer::new(data, text).exit(if all { DONE } else { Class::Bug.exit() }))
+        let problem = (!all).then(|| {
+            Failure::new(ErrorCode::BugDemo, "not everything that the demo shows happened")
+                .hint("`data.checks` says what is missing")
+        });
+        Ok(Answer::new(data, text).failed_if(problem))
     }
 }
 

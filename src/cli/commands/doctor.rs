@@ -63,7 +63,12 @@ impl OnBoard for DoctorArgs {
         }
         let left = findings.iter().filter(|finding| !finding.fixed).count();
         let data = json!({ "findings": findings, "left": left, "providers": providers });
-        Ok(Answer::new(data, text).exit(if left > 0 { Class::Refused.exit() } else { DONE }))
+        let problem = (left > 0).then(|| {
+            Failure::new(ErrorCode::RefusedFindings, format!("{} left", plural(left, "finding"))).hint(
+                "`data.findings` says what each is and what to do; `liza doctor --fix` repairs what it can",
+            )
+        });
+        Ok(Answer::new(data, text).failed_if(problem))
     }
 }
 

@@ -95,7 +95,7 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     let mut turns: Vec<Turn> = Vec::new();
     let mut tried: BTreeSet<TaskId> = BTreeSet::new();
     let mut text = String::new();
-    let mut worst = DONE;
+    let mut worst: Option<Failure> = None;
     let mut refused: Option<Failure> = None;
     let mut revision = session.ctx.read(&Needs::Nothing)?.board.revision;
     while let Some(First { task: id, merged }) =
@@ -107,10 +107,9 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                 let reason = failure.map_or(String::new(), |why| format!(": {}", why.reason));
                 text.line(format!("{id}: {}{reason}", merged.end.outcome.as_str()));
                 revision = merged.revision;
-                match failure {
-                    None => {}
-                    Some(why) if why.gate.is_some() => worst = Class::Gate.exit(),
-                    Some(_) => worst = ErrorCode::GitConflict.exit(),
+                if let Some(why) = failure {
+                    let code = if why.gate.is_some() { Code::GateRed.into() } else { ErrorCode::GitConflict };
+                    worst = Some(Failure::new(code, format!("{id} was not merged: {}", why.reason)));
                 }
                 turns.push(Turn::Ended(Box::new(merged.end)));
             }
@@ -125,7 +124,7 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                     reason: failure.message.clone(),
                     hint: failure.hint.clone(),
                 });
-                worst = failure.code.exit();
+                worst = Some(failure.clone());
                 refused.get_or_insert(failure);
             }
             Err(failure) if turns.is_empty() => return Err(failure),
@@ -144,5 +143,5 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
     if let Some(failure) = refused.filter(|_| turns.iter().all(|turn| matches!(turn, Turn::Refused { .. }))) {
         return Err(failure.with_data(data, revision));
     }
-    Ok(Answer::new(data, text).at(revision).exit(worst))
+    Ok(Answer::new(data, text).at(revision).failed_if(worst))
 }

@@ -1,4 +1,4 @@
-use crate::board::Call;
+use crate::board::{Call, Refusal};
 use crate::cli::prelude::*;
 use crate::flow::spend::holding;
 use crate::policy::schedule::{best_claim, best_review};
@@ -83,8 +83,7 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
     let board = &snapshot.board;
     let actor = board.identify(&ctx.credentials)?;
     if !actor.has_role(board, role) {
-        return Err(Failure::new(Code::Role, format!("`{}` does not have the role {role}", actor.id()))
-            .hint("ask for work of a role you were registered with"));
+        return Err(ctx.breach(asks_for_foreign_work(&actor.id(), role)));
     }
     let world = ctx.store.surroundings(board)?;
     let caps = holding(said, board);
@@ -110,7 +109,23 @@ fn offer(session: &mut Session, role: &Role) -> Result<Option<Answer>, Failure> 
         return Ok(None);
     };
     let claimed = claim::claim(ctx, &task.id).map(|(claimed, board)| (claimed, board.revision));
+    if let Err(failure) = &claimed
+        && failure.code == Code::Limit
+    {
+        // It is blocked now; there may be other work.
+        session.ctx.narrate(failure.message.clone());
+        return offer(session, role);
+    }
     taken(claimed, super::task::claim::claimed_text)
+}
+
+fn asks_for_foreign_work(by: &AgentId, role: &Role) -> Refusal {
+    Refusal::new(
+        Code::Tier0Role,
+        format!("`{by}` does not have the role {role}, so it may not ask for that role's work"),
+    )
+    .hint("this is recorded as a rule breach (Tier 0); ask for work of a role you were registered with")
+    .detail("rule", "role_boundary")
 }
 
 /// What was taken, in words. Nothing, if somebody else was faster: there may be other work.

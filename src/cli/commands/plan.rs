@@ -166,9 +166,9 @@ fn answer(
     planned.remarks.iter().for_each(|line| text.line(format!("note: {line}")));
     lacking_words(lacking).iter().for_each(|line| text.line(line));
     let mut answer = Answer::new(data, text).at(revision);
-    if judged.refusal.is_some() {
+    if let Some(refusal) = judged.refusal {
         answer.text.line("nothing was added; `liza plan` would refuse this");
-        answer.exit = Class::Refused.exit();
+        answer = answer.failed(refusal.into());
     }
     Ok(answer)
 }

@@ -89,7 +89,11 @@ impl Execute for RedteamArgs {
         if !holds {
             let _ = place.keep();
         }
-        Ok(Answer::new(data, text).exit(if holds { DONE } else { Class::Refused.exit() }))
+        let broken = (!holds).then(|| {
+            Failure::new(ErrorCode::RefusedFindings, "a promise does not hold on this machine")
+                .hint("`data.attacks` says which; specs/redteam.md says what each folder holds")
+        });
+        Ok(Answer::new(data, text).failed_if(broken))
     }
 }
 

@@ -29,6 +29,8 @@ impl OnBoard for ResumeArgs {
         let task = self.task.as_ref().map(TaskId::as_str);
         let wanted = task.or(self.agent.as_ref().map(AgentId::as_str));
         let mut chosen = ctx.store.switches()?.set;
+        // A CHECKPOINT leaves its summary, also where this is the first command since it was set.
+        crate::flow::summary::after_command(ctx);
         if let Some(wanted) = wanted {
             let is_wanted = |subject: &String| subject.eq_ignore_ascii_case(wanted);
             chosen.retain(|switch| switch.subject.as_ref().is_some_and(is_wanted));

@@ -186,7 +186,9 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         }
         Outcome::Signal(signal) => {
             let text = format!("stopped; run it again to go on where it was\n{ending}");
-            Ok(Answer::new(data, text).exit(exit_code(*signal)))
+            let stopped = Failure::new(ErrorCode::of_signal(*signal), "stopped by a signal")
+                .hint("run it again to go on where it was");
+            Ok(Answer::new(data, text).failed(stopped).exit(exit_code(*signal)))
         }
         Outcome::Aborted(why) => Err(Failure::new(Code::Switched, format!("aborted: {why}; {ending}"))
             .hint("work in progress is kept; `liza resume` takes the switch away, then run it again")
@@ -198,13 +200,10 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
             if more > 0 {
                 lines.push(format!("and {more} more; the report has them all"));
             }
-            if session.ui.json {
-                return Err(Failure::new(ErrorCode::RefusedStuck, "nothing can go on by itself")
-                    .hint("`data.causes` says what each task needs and the command for it; then run it again")
-                    .with_data(data, revision));
-            }
+            let stuck = Failure::new(ErrorCode::RefusedStuck, "nothing can go on by itself")
+                .hint("`data.causes` says what each task needs and the command for it; then run it again");
             let text = format!("nothing can go on by itself:\n  {}\n{ending}", lines.join("\n  "));
-            Ok(Answer::new(data, text).exit(Class::Refused.exit()))
+            Ok(Answer::new(data, text).at(revision).failed(stuck))
         }
     }
 }

@@ -1,5 +1,6 @@
 use crate::board::breaker::CrashClass;
 use crate::cli::prelude::*;
+use crate::flow::moved::{self, Evidence};
 use crate::policy::restart::failing;
 use crate::policy::wake::Wake;
 
@@ -39,6 +40,8 @@ impl OnBoard for StatusArgs {
             let count = board.tasks.iter().filter(|task| task.status == status).count();
             counts.insert(status.as_str().to_owned(), count.into());
         }
+        // Said and not refused: whoever looks at the board may be the one to decide about it.
+        let moved = moved::shown(&session.ctx, board);
         let wakes = wakes(board, session.ctx.now.wall);
         // Agents are told at every call; a person is told where he looks.
         let unread = board.unseen_by(&AgentId::human()).len();
@@ -49,6 +52,7 @@ impl OnBoard for StatusArgs {
             json!({
                 "goal": board.rest.goal.description, "goal_status": board.rest.goal.status,
                 "integration_branch": board.config().integration_branch, "integration": board.rest.integration,
+                "integration_moved": moved,
                 "switch": picture.switch(), "switches": picture.switches(), "counts": counts,
                 "tasks": board.tasks.iter().map(|task| picture.row(task)).collect::<Vec<_>>(),
                 "archived": board.rest.archived, "planner": wakes, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
@@ -69,7 +73,7 @@ impl OnBoard for StatusArgs {
             })
         };
         let now = session.ctx.now.wall;
-        let text = || self.text(board, &picture, &counts, &wakes, now);
+        let text = || self.text(board, &picture, &counts, &wakes, moved.as_ref(), now);
         Ok(session.answer(data, text).at(board.revision))
     }
 }
@@ -81,6 +85,7 @@ impl StatusArgs {
         picture: &view::Picture<'_>,
         counts: &Map<String, Value>,
         wakes: &[Wake],
+        moved: Option<&Evidence>,
         now: Wall,
     ) -> String {
         let mut text = format!("{}\n", board.rest.goal.description);
@@ -98,12 +103,18 @@ impl StatusArgs {
             text.line(format!("spent: {} (`liza metrics` says on what)", board.rest.spent.words()));
         }
         for switch in picture.switches() {
-            text.line(format!("!! {switch} (`liza resume` ends it)"));
+            let aborted = switch.starts_with("ABORT");
+            let then = if aborted { ", then `liza run` goes on" } else { "" };
+            text.line(format!("!! {switch} (`liza resume` ends it{then})"));
         }
         if let Some(red) = &board.rest.integration.red {
             text.line(format!("!! `{}` is red, so nothing is merged: {red} (`liza integration advance REV --reason …` brings what mends it)",
             board.config().integration_branch
         ));
+        }
+        if let Some(moved) = moved {
+            text.line(format!("!! {}", shown_line(&moved.told())));
+            text.line(format!("   {}", shown_line(&moved.remedy())));
         }
         for trip in board.rest.circuit_breaker.open() {
             let (id, pattern, summary) = (&trip.id, trip.pattern.as_str(), &trip.summary);

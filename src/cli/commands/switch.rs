@@ -99,6 +99,10 @@ fn set(session: &mut Session, kind: SwitchKind, args: &Stop) -> Result<Answer, F
     let reason = session.input.text(&args.reason)?;
     let set = ctx.store.set_switch(kind, subject, &reason)?;
     let mut text = match (&subject, set) {
+        (None, true) if kind == SwitchKind::Abort => {
+            "ABORT is set: every agent stops and its work is kept; to go on: `liza resume`, then `liza run`"
+                .to_owned()
+        }
         (None, true) => format!("{} is set: nothing new starts until `liza resume`", kind.as_str()),
         (Some(subject), true) => format!("{} is set for {subject}", kind.as_str()),
         (_, false) => format!("{} was set already; it stays as it is", kind.as_str()),

@@ -1,7 +1,9 @@
 use crate::board::state::VERSION;
 use crate::board::violations;
 use crate::cli::prelude::*;
+use crate::flow::verify;
 use crate::store::Snapshot;
+use crate::store::edits::Judged;
 use crate::store::read::EDITED_BY_HAND;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::{Decoded, StateError};
@@ -22,6 +24,7 @@ impl OnBoard for ValidateArgs {
     const ACCESS: Access = Access::ReadsAnyVersion;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let mut edited = false;
         let (board, whose) = match &self.file {
             None => match session.ctx.store.read(&Needs::Everything)? {
                 Snapshot { warning: Some(warning), version, .. }
@@ -33,8 +36,10 @@ impl OnBoard for ValidateArgs {
                 }
                 snapshot if snapshot.version == u64::from(VERSION) => {
                     if let Some(warning) = &snapshot.warning {
+                        check_edit(session)?;
                         session.ctx.narrate(warning);
                     }
+                    edited = snapshot.warning.is_some();
                     (snapshot.board, "the board".to_owned())
                 }
                 other => {
@@ -48,6 +53,9 @@ impl OnBoard for ValidateArgs {
         };
         let found = violations(&board);
         if found.is_empty() {
+            if self.file.is_none() && !edited {
+                check_story(session)?;
+            }
             let tasks = plural(board.tasks.len(), "task");
             let text = format!("{whose} is valid: revision {}, {tasks}", board.revision);
             return Ok(Answer::new(json!({ "valid": true, "violations": [] }), text).at(board.revision));
@@ -64,6 +72,31 @@ impl OnBoard for ValidateArgs {
         .hint("repair it with liza's commands; they refuse only what would make it worse")
         .detail("violations", list))
     }
+}
+
+/// A person may change some things with an editor; everything else that differs from the last board liza wrote makes it invalid:
+/// a cut history, another epoch, incarnation or verdict.
+fn check_edit(session: &Session) -> Result<(), Failure> {
+    match session.ctx.store.judge_edit(&session.ctx.now)? {
+        Judged::Adoptable(_) => Ok(()),
+        Judged::Refused(why) => Err(Failure::new(
+            ErrorCode::BoardEdited,
+            format!("state.yaml was changed by hand in places where only liza writes: {why}"),
+        )
+        .hint("`liza doctor` shows the difference and what may be edited, `liza doctor --fix` restores the last board")),
+    }
+}
+
+/// The board is what journal, images and copies say it is.
+fn check_story(session: &Session) -> Result<(), Failure> {
+    let checks = verify::board_story(&session.ctx)?;
+    let Some(first) = checks.iter().find(|check| !check.ok) else { return Ok(()) };
+    Err(Failure::new(
+        ErrorCode::BoardVerify,
+        format!("the board is not what liza wrote ({}): {}", first.name, first.detail),
+    )
+    .hint("`liza verify` looks at everything, `liza doctor --fix` restores the board from its copies")
+    .detail("checks", json!(checks)))
 }
 
 /// An old board is as valid as it can be if it can be read; of a newer one this program cannot judge.

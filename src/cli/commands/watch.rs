@@ -29,10 +29,13 @@ impl OnBoard for WatchArgs {
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
         let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
-        let (ended, exit) = match watcher::watch(&mut session.ctx, &show)? {
-            Ended::Signal(signal) => (format!("signal {signal}"), exit_code(signal)),
-            Ended::NobodyListens => ("nobody listens".to_owned(), DONE),
-        };
-        Ok(Answer::new(json!({ "ended": ended }), "").exit(exit))
+        Ok(match watcher::watch(&mut session.ctx, &show)? {
+            Ended::Signal(signal) => {
+                let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
+                let ended = json!({ "ended": format!("signal {signal}") });
+                Answer::new(ended, "").failed(stopped).exit(exit_code(signal))
+            }
+            Ended::NobodyListens => Answer::new(json!({ "ended": "nobody listens" }), ""),
+        })
     }
 }

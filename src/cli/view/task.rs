@@ -183,6 +183,26 @@ fn numbered(text: &mut String, items: &[String]) {
     }
 }
 
+/// The assumptions of the checkpoint, with the numbers that answers name, and what the last review said about them.
+fn assumptions(text: &mut String, body: &Body) {
+    let made = made(body);
+    if made.is_empty() {
+        return;
+    }
+    let judged = body.submission.as_ref().map(|submission| &submission.commit);
+    let last = body.reviews.last().filter(|review| Some(&review.commit) == judged);
+    text.line("assumptions (--assumption \"N=held|violated|not_checked: REASON\" for each):");
+    for (at, one) in made.iter().enumerate() {
+        let critical = if one.critical { "[critical] " } else { "" };
+        let said = last.and_then(|review| review.assumptions.iter().find(|said| said.assumption == one.text));
+        let said = said.map_or(String::new(), |said| {
+            let note = said.note.as_deref().map_or(String::new(), |note| format!(": {}", shown_line(note)));
+            format!(" ({}{note})", said.answer.as_str())
+        });
+        text.line(format!("  {}. {critical}{}{said}", at + 1, shown_line(&one.text)));
+    }
+}
+
 /// The last review, the last handoff and the last answer, as instructions.
 pub fn feedback(board: &Board, task: &Task) -> String {
     let body = task.body();
@@ -236,6 +256,7 @@ pub fn review(
     }
     list(&mut text, "done when", &body.done_when);
     numbered(&mut text, checklist);
+    assumptions(&mut text, body);
     text.line("alignment with the checkpoint:");
     for answer in answers {
         let mark = if answer.answer.starts_with("judge") {

@@ -6,9 +6,10 @@ use crate::board::checklist;
 use crate::board::review::Issue;
 use crate::board::task::Kind;
 use crate::flow::alignment::{self, Answer};
+use crate::flow::outside;
 use crate::flow::prelude::*;
 use crate::git::query;
-use crate::prompt::{AnswerFlags, Block, Bound, PriorFlags, Quoted};
+use crate::prompt::{AnswerFlags, AssumptionFlags, Block, Bound, PriorFlags, Quoted};
 
 const DIFF_SHOWN: usize = 200_000;
 
@@ -43,12 +44,15 @@ impl Desk<'_> {
         let aligned = compared(&alignment::answers(body));
         let found = found(submission, task.kind) + &gates_said(task);
         let protected = submission.protected.join("\n");
+        let outside: Vec<String> =
+            outside::since_claim(self.ctx, self.board, id).iter().map(outside::Outside::words).collect();
         let issues: Vec<String> = body.issues.iter().map(issue).collect();
         for (name, origin, text) in [
             ("checkpoint", format!("the checkpoint of task {id}"), announced),
             ("alignment", format!("liza's comparison of the work on {id} with its checkpoint"), aligned),
             ("submission", format!("the submission of task {id}, as liza found it"), found),
             ("protected", format!("the paths in the submission of task {id}"), protected),
+            ("outside", format!("checkouts beside that of task {id}"), outside.join("\n")),
             ("issues", format!("earlier reviews of task {id}"), issues.join("\n")),
         ] {
             self.facts.block(name, Block::new(&origin, &text, &whole));
@@ -57,8 +61,11 @@ impl Desk<'_> {
         self.facts.plain("prior_flags", &PriorFlags::of(open.map(|issue| issue.id.as_str())));
         let config = self.ctx.project_config()?;
         let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
+        let is_reviewer = *self.request.role != Role::red_team();
+        let assumptions = if is_reviewer { made(body).len() } else { 0 };
+        self.facts.plain("assumption_flags", &AssumptionFlags::of(assumptions));
         // The checklist is the reviewer's; the red team has its own way to look.
-        let asked = if *self.request.role == Role::red_team() { Vec::new() } else { asked };
+        let asked = if is_reviewer { asked } else { Vec::new() };
         self.facts.plain("answer_flags", &AnswerFlags::of(asked.len()));
         let numbered: Vec<String> = asked
             .iter()
@@ -81,9 +88,9 @@ impl Desk<'_> {
 fn announced(checkpoint: &Checkpoint) -> String {
     let more = |text: &str| indent(text.trim(), 2).trim_start().to_owned();
     let mut lines = vec![format!("intent: {}", more(&checkpoint.intent))];
-    for assumption in &checkpoint.assumptions {
+    for (at, assumption) in checkpoint.assumptions.iter().enumerate() {
         let kind = if assumption.critical { "critical assumption" } else { "assumption" };
-        lines.push(format!("{kind}: {}", more(&assumption.text)));
+        lines.push(format!("{kind} {}: {}", at + 1, more(&assumption.text)));
     }
     lines.push(format!("risks: {}", more(&checkpoint.risks)));
     let planned = &checkpoint.validation;

@@ -169,7 +169,17 @@ fn pre_commit(ctx: &Context, asked: &Asked) -> Result<()> {
             if let Err(failure) = valid_board(ctx)
                 && failure.code != ErrorCode::UsageNoBoard
             {
-                ctx.narrate(format!("the board needs care: {failure} (`liza doctor` says what to do)"));
+                // An agent has no business here, and does not get past a broken board by coming here.
+                let is_agent = asked.agent.is_some()
+                    || ctx.store.read(&Needs::Nothing).is_ok_and(|snapshot| {
+                        snapshot.board.identify(&ctx.credentials).is_ok_and(|actor| !actor.is_human())
+                    });
+                if is_agent {
+                    return Err(failure);
+                }
+                ctx.narrate(format!(
+                    "the board needs care: {failure} (`liza doctor` says what to do)\nthis commit is allowed all the same: it is yours, outside liza's worktrees, and a broken board must not keep you from saving your work"
+                ));
             }
             return Ok(());
         }

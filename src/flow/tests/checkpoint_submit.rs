@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::board::history::{Assumption, Checkpoint};
+use crate::board::history::{Assumption, Checkpoint, Plan};
 use crate::board::rules::Renew;
 use crate::flow::failure::Failure;
-use crate::flow::testing::{Actor, Scene, checkpoint, paths, task_id};
+use crate::flow::testing::{Actor, Scene, checkpoint, finding, paths, task_id};
 use crate::git::testing::write_in;
 
 /// A claimed task that may change `a.sh`, `docs/` but not `docs/secret/`, and `tests/`.
@@ -104,7 +104,7 @@ fn announced_files_are_checked_against_scope() {
 fn announced_file_of_another_live_task_is_refused() {
     let scene = Scene::new();
     let (one, two) = (scene.agent("coder", "coder-1"), scene.agent("coder", "coder-2"));
-    scene.task_with("t1", &["docs/"], json!({ "owns": ["docs/mine/"] }));
+    scene.task_with("t1", &["docs/"], json!({ "owns": ["docs/mine/"], "kind": "docs" }));
     scene.task_with("t2", &["docs/"], json!({ "owns": ["docs/theirs/"] }));
     scene.claim(&one, "t1");
     scene.claim(&two, "t2");
@@ -184,7 +184,7 @@ fn each_fault_of_a_submission_is_named() {
     let (scene, coder, worktree) = claimed();
     submit_refused(&scene, &coder, "refused.checkpoint_missing");
     coder.checkpoint("t1", checkpoint(&["a.sh", "docs/x.md", "docs/secret"])).unwrap_err();
-    scene.checkpoint(&coder, "t1", &["a.sh", "docs/x.md"]);
+    scene.checkpoint(&coder, "t1", &["a.sh", "docs/x.md", "tests/test_a.sh"]);
     submit_refused(&scene, &coder, "refused.empty");
     // Untracked, modified and staged files are all listed.
     write_in(&worktree, "a.sh", "echo\n");
@@ -221,9 +221,11 @@ fn each_fault_of_a_submission_is_named() {
     // Removed again, it is accepted.
     scene.git_in(&worktree, &["rm", "-q", "-r", "src", "docs/secret", "docs/more.md", "größe\t.txt"]);
     scene.git_in(&worktree, &["commit", "-q", "-m", "out again"]);
+    submit_refused(&scene, &coder, "refused.tests_missing");
+    scene.write_and_commit(&worktree, &[("tests/test_a.sh", "sh a.sh\n")]);
     let data = coder.submit("t1").unwrap();
     assert_eq!(data["review_commit"], scene.git_in(&worktree, &["rev-parse", "HEAD"]));
-    assert_eq!(data["files"], json!(["a.sh", "docs/x.md"]));
+    assert_eq!(data["files"], json!(["a.sh", "docs/x.md", "tests/test_a.sh"]));
     assert_eq!(
         (&data["validation"]["exit"], &data["validation"]["output_matched"]),
         (&json!(0), &json!(true))
@@ -250,7 +252,7 @@ fn submitted_path_of_another_live_task_is_refused() {
 #[test]
 fn attributes_modes_and_renames_hide_no_path() {
     let (scene, coder, worktree) = claimed();
-    scene.checkpoint(&coder, "t1", &["a.sh"]);
+    coder.checkpoint("t1", good()).unwrap();
     write_in(&worktree, ".gitattributes", "* -diff binary export-ignore linguist-generated\n");
     write_in(&worktree, "blob.bin", [0u8, 1, 2, 255]);
     scene.git_in(&worktree, &["mv", "README.md", "a.sh"]);
@@ -266,7 +268,7 @@ fn attributes_modes_and_renames_hide_no_path() {
 #[test]
 fn head_must_be_the_task_branch_and_contain_its_base() {
     let (scene, coder, worktree) = claimed();
-    scene.checkpoint(&coder, "t1", &["a.sh"]);
+    coder.checkpoint("t1", good()).unwrap();
     scene.git_in(&worktree, &["checkout", "-q", "-b", "elsewhere"]);
     scene.write_and_commit(&worktree, &[("a.sh", "x\n")]);
     let failure = submit_refused(&scene, &coder, "refused.worktree_dirty");
@@ -281,10 +283,71 @@ fn head_must_be_the_task_branch_and_contain_its_base() {
 #[test]
 fn worktree_without_its_git_file_is_refused() {
     let (scene, coder, worktree) = claimed();
-    scene.checkpoint(&coder, "t1", &["a.sh"]);
+    coder.checkpoint("t1", good()).unwrap();
     scene.write_and_commit(&worktree, &[("a.sh", "x\n")]);
     std::fs::remove_file(worktree.join(".git")).unwrap();
     scene.refused("git.worktree", || coder.submit("t1"));
     scene.refused("git.worktree", || coder.sync("t1"));
     scene.refused("git.worktree", || coder.checkpoint("t1", good()));
+}
+
+/// "a coder refused for it may announce test files once more": the command in the hint works as it stands.
+#[test]
+fn coder_without_tests_announces_them_once_more() {
+    let (scene, coder, worktree) = claimed();
+    let only_code = || coder.checkpoint("t1", checkpoint(&["a.sh"]));
+    let failure = scene.refused("refused.tests_missing", only_code);
+    assert!(failure.hint.is_some_and(|hint| hint.contains("--file tests/")));
+    // A directory in which tests may stand counts; nothing of it was written.
+    scene.checkpoint(&coder, "t1", &["a.sh", "tests/"]);
+    scene.write_and_commit(&worktree, &[("a.sh", "echo a\n")]);
+    let failure = submit_refused(&scene, &coder, "refused.tests_missing");
+    assert!(
+        failure.hint.is_some_and(|hint| hint.contains("`liza task checkpoint t1 --file tests/test_NAME`"))
+    );
+    let files_alone = |files: &[&str]| Checkpoint {
+        intent: String::new(),
+        risks: String::new(),
+        validation: Plan { command: String::new(), expect: String::new() },
+        ..checkpoint(files)
+    };
+    scene.refused("refused.checkpoint_late", || coder.checkpoint("t1", files_alone(&["docs/x.md"])));
+    coder.checkpoint("t1", files_alone(&["tests/test_a.sh"])).unwrap();
+    let history = scene.show("t1")["history"].clone();
+    let last = history.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["checkpoint"]["files_to_modify"], json!(["a.sh", "tests/", "tests/test_a.sh"]));
+    assert_eq!(last["checkpoint"]["intent"], good().intent);
+    scene.refused("refused.checkpoint_late", || coder.checkpoint("t1", files_alone(&["tests/test_b.sh"])));
+    scene.write_and_commit(&worktree, &[("tests/test_a.sh", "sh a.sh\n")]);
+    coder.submit("t1").unwrap();
+    scene.sound();
+}
+
+#[test]
+fn later_checkpoint_of_an_attempt_need_not_repeat_tests() {
+    let (scene, coder, _) = claimed();
+    let reviewer = scene.agent("code_reviewer", "reviewer-1");
+    coder.checkpoint("t1", good()).unwrap();
+    let worktree = scene.path(".worktrees/t1");
+    let commit = scene.write_and_commit(&worktree, &[("a.sh", "x\n"), ("tests/test_a.sh", "sh a.sh\n")]);
+    coder.submit("t1").unwrap();
+    reviewer.reject("t1", &commit, "no name", &[finding("major", "a.sh", "greet the name")], &[]).unwrap();
+    scene.claim(&coder, "t1");
+    coder.checkpoint("t1", checkpoint(&["a.sh"])).unwrap();
+    scene.write_and_commit(&worktree, &[("a.sh", "echo y\n")]);
+    coder.submit("t1").unwrap();
+}
+
+#[test]
+fn docs_task_with_code_is_refused_and_liza_yaml_decides() {
+    let scene = Scene::new();
+    let coder = scene.agent("coder", "coder-1");
+    scene.task_with("d1", &["guide.sh", "guide.md"], json!({ "kind": "docs" }));
+    let worktree = scene.claim(&coder, "d1");
+    scene.checkpoint(&coder, "d1", &["guide.sh", "guide.md"]);
+    scene.write_and_commit(&worktree, &[("guide.sh", "echo\n"), ("guide.md", "# Guide\n")]);
+    let failure = scene.refused("refused.kind_mismatch", || coder.submit("d1"));
+    assert_eq!(paths(&failure), ["guide.sh"]);
+    scene.write("liza.yaml", "not_code: [guide.sh]\n");
+    coder.submit("d1").unwrap();
 }

@@ -115,7 +115,7 @@ fn review_result_lasts_until_work_goes_on() {
     assert_eq!(ending(), "limit");
     let positions = pair.result()["positions"].clone();
     assert_eq!(positions["reviewer"], "i1 major a.sh:1: no default");
-    assert_eq!(positions["coder"], "make the thing work as specified; changed since round 1: a.sh");
+    assert_eq!(positions["coder"], "the files say what the spec asks for; changed since round 1: a.sh");
     person.unblock("t1", "handle it", 0).unwrap();
     let commit = pair.again("three\n");
     assert!(ending().is_null());

@@ -218,24 +218,29 @@ fn a_code_task_without_tests_is_not_approved() {
     for (id, kind, file) in [("c1", "code", "c1.sh"), ("d1", "docs", "d1.md")] {
         scene.task_with(id, &[file], json!({ "kind": kind }));
         let worktree = scene.claim(&coder, id);
+        if kind == "code" {
+            scene.refused("refused.tests_missing", || coder.checkpoint(id, checkpoint(&[file])));
+            coder.release(id, "").unwrap();
+            continue;
+        }
         scene.checkpoint(&coder, id, &[file]);
         let commit = scene.write_and_commit(&worktree, &[(file, "x\n")]);
         coder.submit(id).unwrap();
         reviewer.review(id).unwrap();
-        if kind == "code" {
-            scene.refused("refused.tests_missing", || reviewer.approve(id, &commit));
-            scene.refused("stale.lease_lost", || scene.person().approve(id, &commit));
-            reviewer.commit(ReleaseReview { task: task_id(id) }).unwrap();
-        } else {
-            reviewer.approve(id, &commit).unwrap();
-        }
+        scene.refused("stale.lease_lost", || scene.person().approve(id, &commit));
+        reviewer.approve(id, &commit).unwrap();
     }
     // liza.yaml says what counts as a test.
     scene.write("liza.yaml", "tests: ['checks/']\n");
     scene.task("e1", &["e1.sh", "tests/", "checks/"]);
-    let commit = scene.submit_work(&coder, "e1", "e1.sh", "x\n");
+    let worktree = scene.claim(&coder, "e1");
+    let wrong = ["e1.sh", "tests/test_e1.sh"];
+    scene.refused("refused.tests_missing", || coder.checkpoint("e1", checkpoint(&wrong)));
+    scene.checkpoint(&coder, "e1", &["e1.sh", "checks/e1.sh"]);
+    let commit = scene.write_and_commit(&worktree, &[("e1.sh", "x\n"), ("checks/e1.sh", "x\n")]);
+    coder.submit("e1").unwrap();
     reviewer.review("e1").unwrap();
-    scene.refused("refused.tests_missing", || reviewer.approve("e1", &commit));
+    reviewer.approve("e1", &commit).unwrap();
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn next_coder_continues(let_go: impl Fn(&Actor) -> Answer) -> (Scene, Actor) {
     let (one, two) = (scene.agent("coder", "coder-1"), scene.agent("coder", "coder-2"));
     scene.task("t1", &["a.sh", "tests/"]);
     let first = scene.claim(&one, "t1");
-    scene.checkpoint(&one, "t1", &["a.sh"]);
+    scene.checkpoint(&one, "t1", &["a.sh", "tests/test_a.sh"]);
     let commit = scene.write_and_commit(&first, &[("a.sh", "half\n")]);
     scene.refused("stale.lease_lost", || let_go(&two));
     let_go(&one).unwrap();

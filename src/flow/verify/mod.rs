@@ -28,13 +28,24 @@ pub struct Check {
     pub detail: String,
 }
 
+impl Check {
+    fn of(name: &'static str, result: Result<String>) -> Self {
+        let ok = result.is_ok();
+        Self { name, ok, detail: result.unwrap_or_else(|error| error.to_string()) }
+    }
+}
+
 /// All checks, in order; the first that fails is the first broken link.
 pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
+    consistently(ctx, |snapshot| verify_board(ctx, snapshot, &accounts::archive(ctx)))
+}
+
+fn consistently(ctx: &Context, look: impl Fn(&Snapshot) -> Vec<Check>) -> Result<Vec<Check>, Failure> {
     let mut tries = 0;
     loop {
         // What there is to warn of is a check of its own.
         let snapshot = ctx.store.read(&Needs::Everything)?;
-        let checks = verify_board(ctx, &snapshot, &accounts::archive(ctx));
+        let checks = look(&snapshot);
         // A complaint counts only if board, log and repository are of one moment: it was still the same board afterwards.
         let same = || {
             let now = ctx.store.read(&Needs::Nothing);
@@ -47,6 +58,17 @@ pub fn verify(ctx: &Context) -> Result<Vec<Check>, Failure> {
     }
 }
 
+/// Whether the board is what journal, images and copies say it is; of the repository nothing is asked.
+pub fn board_story(ctx: &Context) -> Result<Vec<Check>, Failure> {
+    consistently(ctx, |snapshot| {
+        let mut checks = Vec::new();
+        board_checks(ctx, snapshot, &mut checks);
+        checks
+            .push(Check::of("copies", ctx.store.check_witness(&snapshot.board).map_err(anyhow::Error::msg)));
+        checks
+    })
+}
+
 /// As [`verify`], of a board that was read whole just now, and the archive beside it.
 pub fn verify_board(
     ctx: &Context,
@@ -55,41 +77,8 @@ pub fn verify_board(
 ) -> Vec<Check> {
     let board = &snapshot.board;
     let mut checks = Vec::new();
-    let mut add = |name: &'static str, result: Result<String>| {
-        let ok = result.is_ok();
-        checks.push(Check { name, ok, detail: result.unwrap_or_else(|error| error.to_string()) });
-    };
-    add(
-        "board file",
-        match &snapshot.warning {
-            None => snapshot
-                .origin
-                .check_tasks(board)
-                .map(|()| format!("revision {}, written by liza", board.revision))
-                .map_err(anyhow::Error::msg),
-            Some(warning) => Err(anyhow!("{warning}")),
-        },
-    );
-    let found = violations(board);
-    add(
-        "invariants",
-        match found.first() {
-            None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
-            Some(first) => Err(anyhow!("{first} (and {} more)", found.len() - 1)),
-        },
-    );
-    let journal = match Journal::read(ctx, board) {
-        Ok(journal) => {
-            add("log chain", chain(&journal.records, board.revision));
-            add("replay", replay(ctx, &journal, snapshot));
-            Some(journal)
-        }
-        Err(error) => {
-            add("log chain", Err(error));
-            None
-        }
-    };
-    let records = journal.map(|journal| journal.records);
+    let records = board_checks(ctx, snapshot, &mut checks).map(|journal| journal.records);
+    let mut add = |name: &'static str, result: Result<String>| checks.push(Check::of(name, result));
     add(
         "archive",
         match archive {
@@ -109,6 +98,42 @@ pub fn verify_board(
     add("refs", none_strange(strange_refs(ctx, &known), "refs"));
     add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
     checks
+}
+
+/// The file, the invariants, and the journal that leads to it.
+fn board_checks(ctx: &Context, snapshot: &Snapshot, checks: &mut Vec<Check>) -> Option<Journal> {
+    let board = &snapshot.board;
+    let mut add = |name: &'static str, result: Result<String>| checks.push(Check::of(name, result));
+    add(
+        "board file",
+        match &snapshot.warning {
+            None => snapshot
+                .origin
+                .check_tasks(board)
+                .map(|()| format!("revision {}, written by liza", board.revision))
+                .map_err(anyhow::Error::msg),
+            Some(warning) => Err(anyhow!("{warning}")),
+        },
+    );
+    let found = violations(board);
+    add(
+        "invariants",
+        match found.first() {
+            None => Ok(format!("revision {}, {} tasks", board.revision, board.tasks.len())),
+            Some(first) => Err(anyhow!("{first} (and {} more)", found.len() - 1)),
+        },
+    );
+    match Journal::read(ctx, board) {
+        Ok(journal) => {
+            add("log chain", chain(&journal.records, board.revision));
+            add("replay", replay(ctx, &journal, snapshot));
+            Some(journal)
+        }
+        Err(error) => {
+            add("log chain", Err(error));
+            None
+        }
+    }
 }
 
 /// Whether settings by which git runs programs or comes to other results are as a person accepted them.

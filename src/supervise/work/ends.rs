@@ -4,7 +4,7 @@ use super::super::output::CAP_MARK;
 use super::super::prelude::*;
 use super::super::runner::{After, Runner, said};
 use super::{LIMIT_HANDOFFS, LIMIT_MARK, left_words};
-use crate::board::rules::{Block, HandOff};
+use crate::board::rules::{Block, Edition, HandOff, LIMIT_QUESTIONS, Limit};
 use crate::text::clipped;
 
 /// The log has all of the evidence.
@@ -45,6 +45,7 @@ impl Runner {
                     next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
                     to_role: None,
                     package: None,
+                    edition: Edition::NOW,
                 };
                 self.end_claim(task, crate::flow::handoff::filled(&self.ctx, handoff).into())
             }
@@ -59,6 +60,16 @@ impl Runner {
             }
             Assignment::Plan { wakes } => self.planned(wakes),
         }
+    }
+
+    /// An agent that asks to be restarted again and again has had its handoffs.
+    pub(super) fn end_of_restarts(&mut self, assignment: &Assignment, restarts: u32) -> Option<After> {
+        let most = self.board(None).ok()?.config().max_handoffs;
+        if restarts < most {
+            return None;
+        }
+        let questions = LIMIT_QUESTIONS.map(str::to_owned).to_vec();
+        Some(self.block(assignment, Limit::Handoffs(most).reason(), questions))
     }
 
     /// Lets others review it; this agent does not for so long.

@@ -12,7 +12,12 @@ use crate::support::HUMAN;
 
 /// Examples whose answers depend on scheduling or on the second in which they run: how much of them is recorded, and why
 /// not all of it.
-const REDUCED: [(&str, Extent, &str); 4] = [
+const REDUCED: [(&str, Extent, &str); 5] = [
+    (
+        "liza redteam",
+        Extent::Reduced,
+        "attacks end side by side; sorted lines without figures, keys of the answer",
+    ),
     ("liza demo", Extent::Shown, "agents work side by side; only what it says it has shown"),
     (
         "liza run",

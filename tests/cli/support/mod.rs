@@ -339,6 +339,11 @@ impl World {
         for path in paths {
             args.extend(["--in", path]);
         }
+        // A task without room for tests can be no code task.
+        let has_room = |path: &&str| path.contains("test") || path.contains('*') || path.ends_with('/');
+        if !paths.iter().any(has_room) && !more.contains(&"--kind") {
+            args.extend(["--kind", "config"]);
+        }
         args.extend(more);
         self.human(&args).ok();
     }
@@ -357,7 +362,14 @@ impl World {
     /// A checkpoint with this validation.
     #[track_caller]
     pub fn checkpoint_with(&self, who: &Who, id: &str, files: &[&str], validate: &str, expect: &str) {
-        let args = checkpoint_args(id, files, validate, expect);
+        let mut args = checkpoint_args(id, files, validate, expect);
+        // A code task announces its tests, whatever a test of liza is about.
+        let task = if files.iter().any(|file| file.contains("test")) { Value::Null } else { self.show(id) };
+        let room = task["scope"]["in"].as_array().cloned().unwrap_or_default();
+        let room = room.iter().filter_map(Value::as_str).find(|path| path.contains("test"));
+        if let Some(room) = room.filter(|_| task["kind"] == "code") {
+            args.extend(["--file", room]);
+        }
         self.liza(who, &args).ok();
     }
 
@@ -464,7 +476,7 @@ pub fn checkpoint_args<'a>(
         "checkpoint",
         id,
         "--intent",
-        "make the thing work as specified",
+        "the files say what the spec asks for",
         "--risks",
         "none that matter",
         "--validate",

@@ -287,7 +287,15 @@ impl<'a> Call<'a> {
         };
         let reason = if switch.reason.is_empty() { String::new() } else { format!(": {}", switch.reason) };
         Err(refusal!(Code::Switched, "{} is set{scope}{reason}", switch.kind.as_str())
-            .hint("save your work and wait; a person ends it with `liza resume`")
+            .hint(match switch.kind {
+                SwitchKind::Pause => "save your work and wait; a person ends it with `liza resume`",
+                SwitchKind::Checkpoint => {
+                    "save your work and wait; a person reads the summary in .liza/reports and ends it with `liza resume`"
+                }
+                SwitchKind::Abort => {
+                    "save your work and stop; to go on, a person types `liza resume`, and then `liza run`"
+                }
+            })
             .detail("switch", switch.kind.as_str()))
     }
 }

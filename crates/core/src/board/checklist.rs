@@ -28,7 +28,7 @@ pub enum ItemName {
 
 impl ItemName {
     /// Where in the list it stands.
-    fn position(&self, items: &[String]) -> Option<usize> {
+    pub(super) fn position(&self, items: &[String]) -> Option<usize> {
         match self {
             Self::Number(number) => number.checked_sub(1).filter(|at| *at < items.len()),
             Self::Text(text) => items.iter().position(|item| item.trim() == text.trim()),

@@ -9,6 +9,9 @@ record! {
         pub max_coder_iterations: u32,
         #[serde(default = "defaults::max_review_cycles")]
         pub max_review_cycles: u32,
+        /// How often a task may be handed off, or taken over from an expired lease, without a submission.
+        #[serde(default = "defaults::max_handoffs", skip_serializing_if = "is_usual_max_handoffs")]
+        pub max_handoffs: u32,
         /// Rejections of one agent in a row that block a task.
         #[serde(default = "defaults::breaker_rejections")]
         pub breaker_rejections: u32,
@@ -40,6 +43,9 @@ mod defaults {
     pub fn max_review_cycles() -> u32 {
         5
     }
+    pub fn max_handoffs() -> u32 {
+        10
+    }
     pub fn breaker_rejections() -> u32 {
         3
     }
@@ -66,12 +72,18 @@ mod defaults {
     }
 }
 
+/// It came later than the other limits: a board that says nothing of it stays as it was written.
+fn is_usual_max_handoffs(max: &u32) -> bool {
+    *max == defaults::max_handoffs()
+}
+
 impl Config {
     pub fn new(integration_branch: &str) -> Self {
         Self {
             integration_branch: integration_branch.to_owned(),
             max_coder_iterations: defaults::max_coder_iterations(),
             max_review_cycles: defaults::max_review_cycles(),
+            max_handoffs: defaults::max_handoffs(),
             breaker_rejections: defaults::breaker_rejections(),
             lease_seconds: defaults::lease_seconds(),
             heartbeat_seconds: defaults::heartbeat_seconds(),
@@ -93,6 +105,7 @@ impl Config {
         };
         zero("config.max_coder_iterations", self.max_coder_iterations == 0);
         zero("config.max_review_cycles", self.max_review_cycles == 0);
+        zero("config.max_handoffs", self.max_handoffs == 0);
         zero("config.breaker_rejections", self.breaker_rejections == 0);
         zero("config.lease_seconds", self.lease_seconds == 0);
         zero("config.heartbeat_seconds", self.heartbeat_seconds == 0);

@@ -6,6 +6,7 @@ use crate::text::{clipped, same_reason, significant_words};
 
 use super::checklist::Answer;
 use super::convergence::{Drift, open_after};
+use super::edition::Edition;
 use super::history::{Event, HistoryEntry};
 use super::ids::{AgentId, Role, TaskId};
 use super::records::{Anomaly, AnomalyKind};
@@ -30,9 +31,12 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// The reason a task is blocked with, always of the form `class: why`.
-    pub fn reason(&self) -> String {
-        format!("{}: {}", self.class.as_str(), self.why)
+    /// The reason a task is blocked with: `class: why`, or the limit alone where no class is known.
+    pub fn reason(&self, edition: Edition) -> String {
+        match self.class {
+            Disagreement::Unknown if edition.has(Edition::CONTRACT) => self.why.clone(),
+            class => format!("{}: {}", class.as_str(), self.why),
+        }
     }
 }
 

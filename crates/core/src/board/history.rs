@@ -15,18 +15,22 @@ pub struct Checkpoint {
     pub files_to_modify: Vec<String>,
 }
 
+/// Something a coder takes for granted. It may be written as a plain text (`shapes`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assumption {
+    pub text: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub critical: bool,
+}
+
+/// The command that will show the work is right, and what it must print. It may be written as one sentence (`shapes`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    pub command: String,
+    pub expect: String,
+}
+
 record! {
-    pub struct Assumption {
-        pub text: String,
-        pub critical: bool,
-    }
-
-    /// The command that will show the work is right, and what it must print.
-    pub struct Plan {
-        pub command: String,
-        pub expect: String,
-    }
-
     pub struct HistoryEntry {
         pub time: Wall,
         pub event: Event,

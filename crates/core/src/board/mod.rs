@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod apply;
+pub mod assumptions;
 pub mod branch;
 pub mod breaker;
 pub mod call;
@@ -11,6 +12,7 @@ pub mod config;
 pub mod convergence;
 pub mod disagreement;
 pub mod edit;
+pub mod edition;
 pub mod ending;
 pub mod expectation;
 pub(crate) mod fields;
@@ -37,6 +39,7 @@ pub mod review;
 pub mod review_result;
 pub mod rights;
 pub mod rules;
+pub mod shapes;
 pub mod slice;
 pub mod spent;
 pub mod state;
@@ -57,6 +60,7 @@ pub use agent::{Agent, Process};
 pub use apply::{Applied, apply, bodies_needed, permitted};
 pub use call::{Actor, Call, Credentials, Descent, Hidden, Mark, Switch, SwitchKind, Switches, World};
 pub use config::Config;
+pub use edition::Edition;
 pub use ids::{
     AgentId, CommitId, CommitPrefix, GateName, GraphId, IdError, MessageId, RecordId, Revision, Role,
     SprintId, TaskId, TripId,

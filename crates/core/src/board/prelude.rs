@@ -3,6 +3,7 @@
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 
+pub use super::edition::Edition;
 pub(super) use super::fields::{logged, record};
 pub use super::ids::*;
 pub(super) use super::names::{named_by, words};

@@ -99,6 +99,7 @@ codes! {
     FeedbackIncomplete Refused "refused.feedback_incomplete",
     IssuesOpen Refused "refused.issues_open",
     TestsMissing Refused "refused.tests_missing",
+    KindMismatch Refused "refused.kind_mismatch",
     ProtectedPaths Refused "refused.protected_paths",
     RedTeam Refused "refused.red_team",
     AlreadyApproved Refused "refused.already_approved",

@@ -1,5 +1,6 @@
 //! Verdicts: what a reviewer found, and the approval that only somebody else can give.
 
+use super::assumptions::{AnsweredAssumption, GivenAssumption};
 use super::checklist::{Answered, GivenAnswer};
 use super::prelude::*;
 
@@ -227,6 +228,8 @@ record! {
         pub prior: Vec<PriorStatus>,
         /// An answer to every item of the checklist.
         pub checklist: Vec<GivenAnswer>,
+        /// What became of every assumption of the checkpoint: held, violated, or not checked and why.
+        pub assumptions: Vec<GivenAssumption>,
         pub questions: Vec<String>,
         pub strengths: Vec<String>,
         pub approval_conditions: Vec<String>,
@@ -256,6 +259,8 @@ record! {
         pub red_team: bool,
         /// The checklist as it was answered.
         pub checklist: Vec<Answered>,
+        /// What became of the assumptions of the checkpoint.
+        pub assumptions: Vec<AnsweredAssumption>,
         /// Ids of the issues this review raised.
         pub raised: Vec<String>,
         /// Ids of the earlier issues that it raised again or did not call resolved.

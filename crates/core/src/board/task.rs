@@ -143,13 +143,12 @@ impl Head {
     }
 }
 
-/// The paths a task may change and may not.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// The paths a task may change and may not. It may be written as a block of text (`shapes`).
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Scope {
-    #[serde(rename = "in", default)]
+    #[serde(rename = "in")]
     pub inside: Vec<PathPattern>,
-    #[serde(rename = "out", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "out", skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<PathPattern>,
 }
 

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::agent::Process;
+use super::assumptions::{GivenAssumption, Held};
 use super::call::{Actor, Call, Guards, Switch, SwitchKind, World};
+use super::checklist::ItemName;
+use super::edition::Edition;
 use super::history::{Assumption, Checkpoint, Plan};
 use super::ids::{AgentId, CommitId, Role, TaskId};
 use super::intent::{RefMove, RequestKey};
@@ -140,6 +143,7 @@ pub fn evidence(head: CommitId, file: &str) -> Evidence {
         authors: Vec::new(),
         validation: Some(green()),
         gates: None,
+        code: Vec::new(),
     }
 }
 
@@ -358,6 +362,7 @@ impl Bench {
             owner: process(1),
             caps: Default::default(),
             request: None,
+            edition: Edition::NOW,
         }
     }
 
@@ -389,12 +394,19 @@ impl Bench {
             epoch: None,
             checkpoint: good_checkpoint(&[&file_of(name)]),
             found: untouched(),
+            tests: TestFiles { announced: vec![file_of(name)], ..TestFiles::default() },
+            edition: Edition::NOW,
         }
     }
 
     pub fn submit(&self, name: &str) -> Submit {
         let head = commit(1000 + self.task(name).epoch);
-        Submit { task: id(name), epoch: None, evidence: evidence(head, &file_of(name)) }
+        Submit {
+            task: id(name),
+            epoch: None,
+            evidence: evidence(head, &file_of(name)),
+            edition: Edition::NOW,
+        }
     }
 
     /// Claimed, announced and handed in.
@@ -415,19 +427,28 @@ impl Bench {
         self.task(name).review_commit.clone().unwrap_or_else(|| commit(0))
     }
 
+    /// Says of every assumption of the checkpoint that it held.
+    pub fn all_held(&self, name: &str) -> Vec<GivenAssumption> {
+        let made = self.board.task(&id(name)).map(|task| made(task.body())).unwrap_or_default();
+        let held =
+            |number| GivenAssumption { assumption: ItemName::Number(number), answer: Held::Held, note: None };
+        (1..=made.len()).map(held).collect()
+    }
+
     pub fn approve(&self, name: &str) -> Approve {
         let under_review = self.under_review(name);
         Approve {
             task: id(name),
             commit: under_review.clone(),
             branch_head: Some(under_review),
-            feedback: Feedback::default(),
+            feedback: Feedback { assumptions: self.all_held(name), ..Feedback::default() },
             allow_protected: false,
             gates: None,
             of_risk: Vec::new(),
             red_team_from: None,
             quorum: 1,
             drift: Vec::new(),
+            edition: Edition::NOW,
         }
     }
 
@@ -435,6 +456,7 @@ impl Bench {
     pub fn reject(&self, name: &str, reason: &str) -> Reject {
         let under_review = self.under_review(name);
         let mut feedback = complaint(reason);
+        feedback.assumptions = self.all_held(name);
         feedback.prior = self
             .task(name)
             .body()
@@ -452,6 +474,7 @@ impl Bench {
             max_seconds: None,
             acceptance: None,
             line_ranges: true,
+            edition: Edition::NOW,
         }
     }
 
@@ -502,6 +525,7 @@ impl Bench {
             feedback: complaint(reason),
             max_seconds: None,
             line_ranges: true,
+            edition: Edition::NOW,
         }
     }
 
@@ -613,6 +637,7 @@ impl Bench {
             next_action: "write the other half".to_owned(),
             to_role: None,
             package: None,
+            edition: Edition::NOW,
         }
     }
 

@@ -3,6 +3,7 @@
 mod archiving;
 mod blocking;
 mod claiming;
+mod contract;
 mod converging;
 mod editing;
 mod gating;

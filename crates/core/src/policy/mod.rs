@@ -26,7 +26,6 @@ pub mod spend;
 pub mod team;
 #[cfg(test)]
 mod tests;
-pub mod vagueness;
 pub mod view;
 pub mod wake;
 pub mod work_graph;

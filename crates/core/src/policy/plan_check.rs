@@ -7,8 +7,8 @@ mod order;
 mod size;
 
 use super::prelude::*;
-use super::vagueness::Weighed;
 use crate::board::task::Kind;
+use crate::text::vagueness::Weighed;
 
 pub use order::{CriticalPath, Order, Wait};
 pub use size::Split;

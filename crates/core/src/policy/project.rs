@@ -14,6 +14,10 @@ settings! {
         pub version: u32 = 1,
         /// A change to such a file counts as a test.
         pub tests: Vec<PathPattern> = patterns(TESTS),
+        /// Such a file is code: a task of kind docs, config or spec must not change it.
+        pub code: Vec<PathPattern> = patterns(CODE),
+        /// Of these, none is: settings and documentation that are written in a programming language.
+        pub not_code: Vec<PathPattern> = patterns(NOT_CODE),
         /// A change to such a file needs the reviewer's express consent: agents and tools act on it.
         pub protected: Vec<PathPattern> = patterns(PROTECTED),
         /// Checks that a tree must pass, in the order they are run.
@@ -87,6 +91,17 @@ const TESTS: &str = "\
     **/*_test.go **/*_test.rs **/tests.rs **/test_*.rs **/*.test.* **/*.spec.* **/*_spec.rb \
     **/*Test.java **/*Tests.java **/*_test.sh **/test_*.sh";
 
+const CODE: &str = "\
+    **/*.rs **/*.py **/*.pyx **/*.js **/*.jsx **/*.mjs **/*.cjs **/*.ts **/*.tsx **/*.vue **/*.svelte \
+    **/*.go **/*.java **/*.kt **/*.scala **/*.clj **/*.groovy **/*.c **/*.h **/*.cc **/*.cpp **/*.cxx \
+    **/*.hpp **/*.m **/*.mm **/*.cs **/*.fs **/*.vb **/*.rb **/*.php **/*.pl **/*.pm **/*.lua **/*.swift \
+    **/*.dart **/*.ex **/*.exs **/*.erl **/*.hs **/*.ml **/*.r **/*.jl **/*.zig **/*.nim **/*.sh \
+    **/*.bash **/*.zsh **/*.ps1 **/*.sql **/*.asm **/*.s **/*.sol **/*.proto";
+
+const NOT_CODE: &str = "\
+    docs/ doc/ **/*.config.js **/*.config.mjs **/*.config.cjs **/*.config.ts **/.eslintrc.js **/.eslintrc.cjs \
+    **/.prettierrc.js **/conf.py **/setup.py";
+
 const PROTECTED: &str = "\
     **/CLAUDE.md **/AGENTS.md **/GEMINI.md **/.claude/** **/.codex/** **/.gemini/** **/.qwen/** \
     **/.cursor/** **/.kimi-code/** **/.vscode/** **/.mcp.json opencode.json .github/workflows/ \
@@ -104,6 +119,13 @@ impl ProjectConfig {
     /// Those of `paths` that count as tests.
     pub fn tests_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
         matching(&self.tests, paths)
+    }
+
+    /// Those of `paths` that are code.
+    pub fn code_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+        let mut code = matching(&self.code, paths);
+        code.retain(|path| matching(&self.not_code, [path.as_str()]).is_empty());
+        code
     }
 
     pub fn protected_among<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
@@ -126,6 +148,8 @@ mod tests {
     #[test]
     fn every_built_in_pattern_is_one() {
         assert_eq!(patterns(TESTS).len(), TESTS.split(' ').count());
+        assert_eq!(patterns(CODE).len(), CODE.split(' ').count());
+        assert_eq!(patterns(NOT_CODE).len(), NOT_CODE.split(' ').count());
         assert_eq!(patterns(PROTECTED).len(), PROTECTED.split(' ').count());
     }
 
@@ -139,6 +163,17 @@ mod tests {
         }
         for path in ["src/main.rs", "src/latest.rs", "contest.py", "docs/tests.md"] {
             assert!(config.tests_among([path]).is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn code_is_known_by_its_ending() {
+        let config = ProjectConfig::default();
+        for path in ["src/main.rs", "greet.sh", "a/b.py", "web/app.tsx"] {
+            assert_eq!(config.code_among([path]).len(), 1, "{path}");
+        }
+        for path in ["README.md", "docs/example.py", "vite.config.ts", "Cargo.toml", ".github/ci.yml"] {
+            assert!(config.code_among([path]).is_empty(), "{path}");
         }
     }
 

@@ -24,7 +24,7 @@ macro_rules! plain_names {
     };
 }
 
-plain_names!(TaskId, AgentId, Role, CommitId, Quoted, PriorFlags, AnswerFlags);
+plain_names!(TaskId, AgentId, Role, CommitId, Quoted, PriorFlags, AnswerFlags, AssumptionFlags);
 
 impl Plain for u64 {
     fn value(&self) -> Value {
@@ -81,6 +81,20 @@ pub struct AnswerFlags(String);
 impl AnswerFlags {
     pub fn of(items: usize) -> Self {
         Self((1..=items).map(|number| format!(" --answer \"{number}=…\"")).collect())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// ` --assumption "1=…" --assumption "2=…"`: the flags a verdict needs, one for each assumption of the checkpoint.
+#[derive(Debug)]
+pub struct AssumptionFlags(String);
+
+impl AssumptionFlags {
+    pub fn of(assumptions: usize) -> Self {
+        Self((1..=assumptions).map(|number| format!(" --assumption \"{number}=…\"")).collect())
     }
 
     pub fn as_str(&self) -> &str {

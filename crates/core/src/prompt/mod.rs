@@ -10,7 +10,7 @@ mod template;
 mod tests;
 
 pub use data::{Block, Bound};
-pub use facts::{AnswerFlags, Facts, Plain, PriorFlags, Quoted, WakeFacts};
+pub use facts::{AnswerFlags, AssumptionFlags, Facts, Plain, PriorFlags, Quoted, WakeFacts};
 pub use row::{Outputs, Row};
 pub use section::section;
 pub use template::{

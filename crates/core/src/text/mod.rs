@@ -10,6 +10,7 @@ pub mod significant;
 pub mod similar;
 pub mod topic;
 pub mod unseen;
+pub mod vagueness;
 pub mod words;
 
 pub use bytes::bytes;

@@ -48,6 +48,14 @@ pub fn of_branch(branch: &str) -> Result<String, RefError> {
     if is_valid(&refname) && branch != "HEAD" { Ok(refname) } else { Err(RefError::BadName { refname }) }
 }
 
+/// Where the file of a branch says it is, if it has one that names a commit. Says nothing of branches that are packed, or kept in
+/// another way.
+pub fn loose(repo: &Repo, branch: &str) -> Option<CommitId> {
+    let refname = of_branch(branch).ok()?;
+    let text = std::fs::read_to_string(repo.common_dir.join(refname)).ok()?;
+    CommitId::new(text.trim()).ok()
+}
+
 /// The object a ref is at, as the git program sees it.
 ///
 /// Asked by listing: `rev-parse` would also take a branch that is itself called `refs/heads/x` for an answer.

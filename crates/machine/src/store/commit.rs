@@ -337,8 +337,9 @@ impl Store {
             write_new_pieces(&temp, new.pieces())?;
         }
         crash::point("commit.6-written");
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
         let result = self
-            .keep_image(locked, &state, former)
+            .keep_image(former, text, locked.image_text.is_none(), &locked.identity)
             .and_then(|()| self.check_unchanged(locked, &state))
             .and_then(|()| {
                 crash::point("commit.6");

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::board::Stamp;
@@ -26,6 +27,8 @@ pub struct Store {
     /// Whether boards of other versions are read, as far as that goes.
     any_version: bool,
     last_read: LastRead,
+    /// Whether the CHECKPOINT switch was set when the switches were looked at last; none before they were.
+    pub(super) checkpoint_seen: Arc<Mutex<Option<bool>>>,
     /// Where copies are kept, for the board of a repository.
     pub(super) witness: Option<Witness>,
 }
@@ -44,6 +47,7 @@ impl Store {
             patience: patience_or(Duration::from_secs(PATIENCE_SECONDS)),
             any_version: false,
             last_read: LastRead::default(),
+            checkpoint_seen: Arc::default(),
             witness: None,
         }
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 use crate::board::{Switch, SwitchKind, Switches, Wall};
 
@@ -47,7 +48,16 @@ impl Store {
                 switches.set.insert(Switch { kind, subject, reason });
             }
         }
+        let checkpoint = |switch: &Switch| switch.kind == SwitchKind::Checkpoint && switch.subject.is_none();
+        *self.checkpoint_seen.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(switches.set.iter().any(checkpoint));
         Ok(switches)
+    }
+
+    /// Whether the CHECKPOINT switch is set for everyone: as this process found it, or if it has not looked yet, as it is.
+    pub fn has_seen_checkpoint(&self) -> bool {
+        let seen = *self.checkpoint_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.unwrap_or_else(|| self.switch_path(SwitchKind::Checkpoint, None).symlink_metadata().is_ok())
     }
 
     /// The text inside, if it is a readable file.

@@ -45,7 +45,11 @@ impl OnBoard for RunArgs {
             true => super::list::none_configured(),
             false => table(&report),
         };
-        Ok(Answer::new(data, text).exit(if report.passed() { DONE } else { Class::Gate.exit() }))
+        let red = (!report.passed()).then(|| {
+            Failure::new(Code::GateRed, "not every required gate passed")
+                .hint("`data.results` says what each gate found; its log has the output")
+        });
+        Ok(Answer::new(data, text).failed_if(red))
     }
 }
 

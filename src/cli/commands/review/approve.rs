@@ -1,4 +1,4 @@
-use super::feedback::{answers, feedback, named_commit, priors};
+use super::feedback::{answers, assumptions, feedback, named_commit, priors};
 use crate::cli::prelude::*;
 use crate::flow::review::{Judged, VerdictKind, verdict};
 
@@ -22,6 +22,9 @@ pub struct ApproveArgs {
     /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
     #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
+    /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
+    #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
+    pub assumption: Vec<String>,
     /// Changes to agent or tool configuration were read and are wanted
     #[arg(long)]
     pub allow_protected: bool,
@@ -36,6 +39,7 @@ impl OnBoard for ApproveArgs {
         let mut feedback = feedback(session, &self.summary, self.from.as_ref(), Verdict::Approve)?;
         feedback.prior.extend(priors(&self.prior)?);
         feedback.checklist.extend(answers(session, &self.answer)?);
+        feedback.assumptions.extend(assumptions(session, &self.assumption)?);
         let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
         session.seal_request()?;
         let (data, revision) =

@@ -1,5 +1,6 @@
 //! What the three verdicts share: feedback and commit from the command line.
 
+use crate::board::assumptions::GivenAssumption;
 use crate::board::checklist;
 use crate::board::checklist::{GivenAnswer, ItemName};
 use crate::board::review::PriorStatus;
@@ -40,6 +41,24 @@ pub fn answers(session: &Session, given: &[String]) -> Result<Vec<GivenAnswer>, 
         })?;
         let note = note.map(|note| session.input.text(note.trim())).transpose()?;
         Ok(GivenAnswer { item, answer, note })
+    };
+    given.iter().map(answer).collect()
+}
+
+/// `2=not_checked: there is no network here`
+pub fn assumptions(session: &Session, given: &[String]) -> Result<Vec<GivenAssumption>, Failure> {
+    let answer = |text: &String| {
+        let parsed = text.split_once('=').and_then(|(number, said)| {
+            let (word, note) = said.split_once(':').map_or((said, None), |(word, note)| (word, Some(note)));
+            let answer = word.trim().replace([' ', '-'], "_").parse().ok()?;
+            Some((ItemName::Number(number.trim().parse().ok()?), answer, note))
+        });
+        let (assumption, answer, note) = parsed.ok_or_else(|| {
+            Failure::usage(format!("--assumption `{text}` is not N=held|violated|not_checked[: REASON]"))
+                .hint("for example --assumption 1=held --assumption \"2=not_checked: it needs a network\"")
+        })?;
+        let note = note.map(|note| session.input.text(note.trim())).transpose()?;
+        Ok(GivenAssumption { assumption, answer, note })
     };
     given.iter().map(answer).collect()
 }

@@ -1,4 +1,4 @@
-use super::feedback::{answers, feedback, named_commit, priors};
+use super::feedback::{answers, assumptions, feedback, named_commit, priors};
 use crate::board::review::Finding;
 use crate::cli::prelude::*;
 use crate::flow::review::{Judged, VerdictKind, verdict};
@@ -30,6 +30,9 @@ pub struct RejectArgs {
     /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
     #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
+    /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
+    #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
+    pub assumption: Vec<String>,
     /// The whole feedback as YAML or JSON: a file, or - for standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub from: Option<String>,
@@ -44,6 +47,7 @@ impl OnBoard for RejectArgs {
         }
         feedback.prior.extend(priors(&self.prior)?);
         feedback.checklist.extend(answers(session, &self.answer)?);
+        feedback.assumptions.extend(assumptions(session, &self.assumption)?);
         let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
         let reject = |ctx: &Context| verdict(ctx, VerdictKind::Reject, id, commit, feedback, false);
         session.carry_out(reject, |data| rejected_text(id, data))

@@ -1,6 +1,6 @@
 use crate::board::checklist;
 use crate::cli::prelude::*;
-use crate::flow::alignment;
+use crate::flow::{alignment, outside};
 
 /// Show everything a verdict rests on: diff, checkpoint alignment, tests, validation, earlier issues
 ///
@@ -42,12 +42,19 @@ impl OnBoard for ShowArgs {
             None if quorum > 1 && body.approval.is_none() => head.line(format!("approvals: 0 of {quorum}")),
             None => {}
         }
+        let outside = outside::since_claim(&session.ctx, &snapshot.board, id);
+        if !outside.is_empty() {
+            head.line("changed outside the task's worktree since its claim (author unknown):");
+            outside.iter().for_each(|place| head.line(format!("  {}", place.words())));
+        }
         let data = json!({
             "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
             "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
             "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
             "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "gate_results": gates, "issues": body.issues,
             "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
+            "assumptions": made(body).iter().enumerate().map(|(at, one)| json!({ "n": at + 1, "assumption": one.text, "critical": one.critical })).collect::<Vec<_>>(),
+            "outside": outside,
             "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum,
             "reviews": body.reviews, "review_result": body.review_result, "diff": plain,
         });

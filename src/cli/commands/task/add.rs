@@ -3,7 +3,8 @@ use crate::cli::prelude::*;
 
 /// Add a task as a draft, or claimable at once with --finalize (planner, people)
 ///
-/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input).
+/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input). There `done_when` may be a block with a
+/// criterion in each line, and `scope` a block with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
 ///
 /// Example: liza task add --id t1 --title "Greet by name" --spec specs/vision.md --done "prints Hello, Ada" --in src/ --in tests/ --finalize
 #[derive(Args)]

@@ -5,8 +5,9 @@ use crate::flow::submit;
 
 /// Say what you will do, before you do it
 ///
-/// Accepted only while the worktree is as it was at the claim. Critical assumptions beyond the budget block the task.
-/// The whole checkpoint may come as YAML or JSON with --from.
+/// Accepted only while the worktree is as it was at the claim. Critical assumptions beyond the budget block the task. A code task
+/// announces its test files too; after a submission without tests, `--file` alone adds test files once more.
+/// The whole checkpoint may come as YAML or JSON with --from: assumptions may be plain texts, `validation` one text `COMMAND outputs 'TEXT'`.
 ///
 /// Example: liza task checkpoint t1 --intent "greet accepts --name" --risks "none, stdlib only" --validate "sh tests/test_greet.sh" --expect "ok" --file greet.sh --file tests/test_greet.sh
 #[derive(Args)]

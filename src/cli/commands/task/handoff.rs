@@ -35,11 +35,15 @@ impl OnBoard for HandoffArgs {
             to_role: self.to_role.clone(),
             task: id.clone(),
             package: None,
+            edition: Edition::NOW,
         };
         let handoff = crate::flow::handoff::filled(&session.ctx, handoff);
         attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
-        session.commit(handoff, |handed_off| {
-            format!("{id} is handed off and free to be claimed by a {}", handed_off.role)
+        session.commit(handoff, |handed_off| match handed_off.status {
+            Status::Blocked => format!(
+                "{id} is BLOCKED: it was handed off too often without a submission (`max_handoffs`); a planner or a person decides"
+            ),
+            _ => format!("{id} is handed off and free to be claimed by a {}", handed_off.role),
         })
     }
 }

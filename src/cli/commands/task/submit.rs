@@ -21,10 +21,14 @@ impl OnBoard for SubmitArgs {
         let id = &self.id;
         if self.check {
             let ran = crate::flow::submit::check_validation(&session.ctx, id)?;
-            let (word, exit) = if ran.is_green() { ("green", DONE) } else { ("red", Class::Gate.exit()) };
+            let word = if ran.is_green() { "green" } else { "red" };
+            let red = (!ran.is_green()).then(|| {
+                Failure::new(Code::ValidationRed, format!("the validation of `{id}` is red"))
+                    .hint("fix the work and check again; nothing was submitted")
+            });
             let data =
                 json!({ "task": id, "green": ran.is_green(), "exit": ran.exit, "problem": ran.problem });
-            return Ok(Answer::new(data, format!("the validation of {id} is {word}")).exit(exit));
+            return Ok(Answer::new(data, format!("the validation of {id} is {word}")).failed_if(red));
         }
         session.seal_request()?;
         not_in_a_former_place(session, id)?;

@@ -14,7 +14,8 @@ record! {
         pub description: String,
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
-        #[serde(alias = "acceptance_criteria")]
+        #[serde(alias = "acceptance_criteria", deserialize_with = "crate::board::shapes::criteria")]
+        #[schemars(with = "crate::board::shapes::Criteria")]
         pub done_when: Vec<String>,
         #[serde(default)]
         pub scope: Scope,

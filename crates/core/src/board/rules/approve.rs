@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::quorum::turn_of;
 use super::quorum::{count_in, quorum_holds};
-use super::verdict::{Judged, asked, check_verdict, record};
+use super::verdict::{Judged, asked, check_verdict, made, record};
 
 logged! {
     pub struct Approve {
@@ -24,6 +24,8 @@ logged! {
         pub quorum: u32,
         /// What changed since the reviews before.
         pub drift: Vec<Drift>,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 }
 
@@ -89,6 +91,21 @@ impl Approve {
             )
             .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
             .detail("items", unmet));
+        }
+        if self.edition.has(Edition::CONTRACT) {
+            let answers = assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+            let violated = assumptions::violated_critical(&answers);
+            if !violated.is_empty() {
+                return Err(Refusal::new(
+                    Code::IssuesOpen,
+                    format!("a critical assumption was violated: {}", violated.join("; ")),
+                )
+                .hint(format!(
+                    "`liza review reject {} --commit … --reason … --issue …` sends it back",
+                    self.task
+                ))
+                .detail("assumptions", violated));
+            }
         }
         let Some(submission) = &body.submission else {
             return Err(refusal!(Code::Tier0SkippedState, "task `{}` was never submitted", self.task));

@@ -1,6 +1,9 @@
 //! The pre-execution checkpoint: what will be done, on what assumptions, how it will be shown to be right.
 
 use super::prelude::*;
+use super::submit::{has_checkpoint, tests_missing, this_iteration};
+use crate::text::clipped;
+use crate::text::vagueness::is_weak_intent;
 
 logged! {
     pub struct WriteCheckpoint {
@@ -9,7 +12,50 @@ logged! {
         pub checkpoint: Checkpoint,
         /// The worktree as it is now; it must still be as it was handed out.
         pub found: Handout,
+        /// What it has to do with tests, by the patterns of liza.yaml.
+        #[serde(default, skip_serializing_if = "TestFiles::is_nothing")]
+        pub tests: TestFiles,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
+
+    /// The test files of an attempt.
+    #[derive(Default)]
+    pub struct TestFiles {
+        /// Those that this checkpoint announces.
+        pub announced: Vec<String>,
+        /// The files it announces that are no tests and that no earlier checkpoint of the attempt announced.
+        pub others: Vec<String>,
+        /// An earlier checkpoint of the attempt announced some.
+        pub announced_before: bool,
+        /// The branch of the attempt brings some.
+        pub committed: bool,
+    }
+}
+
+impl TestFiles {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn are_missing(&self) -> bool {
+        self.announced.is_empty() && !self.announced_before && !self.committed
+    }
+}
+
+/// How a checkpoint is marked that announced test files after the work had begun.
+pub const TESTS_ANNOUNCED_LATE: &str = "test files announced after the work began";
+
+/// Whether a coder whose work brings no tests may still announce them: once in an iteration, and nothing else with it.
+fn may_announce_tests_late(task: &Task, tests: &TestFiles) -> bool {
+    let used = this_iteration(task.body()).iter().any(is_late);
+    let adds_tests_only = !tests.announced.is_empty() && tests.others.is_empty();
+    task.kind == Kind::Code && has_checkpoint(task.body()) && !tests.committed && adds_tests_only && !used
+}
+
+/// Whether this entry announced test files after the work had begun.
+pub fn is_late(line: &HistoryEntry) -> bool {
+    line.checkpoint.is_some() && line.detail.as_deref() == Some(TESTS_ANNOUNCED_LATE)
 }
 
 outcome!(Checkpointed { task: TaskId, status: Status, iteration: u32, critical_assumptions: usize, assumption_budget: usize, questions: Vec<String> });
@@ -22,20 +68,28 @@ impl Verb for WriteCheckpoint {
         let task = find(board, &self.task)?;
         no_intent(board, &self.task)?;
         holds_lease(task, call, self.epoch)?;
-        check_quality(&self.checkpoint)?;
+        check_quality(&self.checkpoint, self.edition)?;
         check_files(board, call, task, &self.checkpoint.files_to_modify)?;
         let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
-        if handed_out == Some(&self.found) {
-            return Ok(());
+        let today = self.edition.has(Edition::CONTRACT);
+        if handed_out != Some(&self.found) && !(today && may_announce_tests_late(task, &self.tests)) {
+            return Err(refusal!(
+                Code::CheckpointLate,
+                "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
+                self.task
+            )
+            .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
+            .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
+            .detail("head_now", self.found.head.as_str()));
         }
-        Err(refusal!(
-            Code::CheckpointLate,
-            "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
-            self.task
-        )
-        .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
-        .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
-        .detail("head_now", self.found.head.as_str()))
+        if today && task.kind == Kind::Code && self.tests.are_missing() {
+            return Err(tests_missing(
+                &self.task,
+                format!("task `{}` is a code task, and its checkpoint announces no test file", self.task),
+            )
+            .hint("announce the tests too: `--file tests/test_NAME`, or as `tests:` in liza.yaml says"));
+        }
+        Ok(())
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
@@ -44,6 +98,10 @@ impl Verb for WriteCheckpoint {
         let (head, body) = parts(board, &self.task);
         let mut line = entry(call, Event::PreExecutionCheckpoint).epoch(head.epoch).iteration(head.iteration);
         line.checkpoint = Some(self.checkpoint.clone());
+        let handed_out = body.attempt().and_then(|attempt| attempt.handout.as_ref());
+        if handed_out != Some(&self.found) {
+            line.detail = Some(TESTS_ANNOUNCED_LATE.to_owned());
+        }
         body.history.push(line);
         let critical: Vec<&str> = self
             .checkpoint
@@ -97,7 +155,7 @@ const VAGUE: [&str; 12] = [
 ];
 
 /// Names every missing or weak part at once.
-fn check_quality(checkpoint: &Checkpoint) -> Result<(), Refusal> {
+fn check_quality(checkpoint: &Checkpoint, edition: Edition) -> Result<(), Refusal> {
     let mut weak: Vec<(&str, String)> = Vec::new();
     let intent = checkpoint.intent.trim();
     let words = intent.split_whitespace().count();
@@ -105,6 +163,9 @@ fn check_quality(checkpoint: &Checkpoint) -> Result<(), Refusal> {
         weak.push(("intent", "it is missing".to_owned()));
     } else if words < 3 || VAGUE.contains(&intent.to_lowercase().as_str()) {
         weak.push(("intent", format!("`{intent}` is not specific: say what will be observably different")));
+    } else if edition.has(Edition::CONTRACT) && is_weak_intent(intent) {
+        let why = "names nothing that can be observed: say what a command prints, returns or refuses then";
+        weak.push(("intent", format!("`{}` {why}", clipped(intent, 80))));
     }
     if checkpoint.risks.trim().is_empty() {
         weak.push(("risks", "it is missing; say what could go wrong, or why nothing can".to_owned()));
@@ -115,7 +176,8 @@ fn check_quality(checkpoint: &Checkpoint) -> Result<(), Refusal> {
         weak.push(("validation", "the command proves nothing".to_owned()));
     }
     if checkpoint.validation.expect.trim().is_empty() {
-        weak.push(("validation", "the expected output (--expect) is missing".to_owned()));
+        let how = "write `--expect TEXT`, or in a file `validation: COMMAND outputs 'TEXT'`";
+        weak.push(("validation", format!("the expected output is missing; {how}")));
     }
     if checkpoint.files_to_modify.is_empty() {
         weak.push(("files_to_modify", "no file is listed (--file)".to_owned()));

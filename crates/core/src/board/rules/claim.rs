@@ -22,6 +22,8 @@ logged! {
         /// What liza.yaml lets work cost.
         #[serde(default, skip_serializing_if = "Caps::is_none")]
         pub caps: Caps,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 }
 
@@ -33,6 +35,9 @@ impl Verb for BeginClaim {
         call.check_switches(Some(&self.task))?;
         let task = find(board, &self.task)?;
         check_claimable(board, call, task)?;
+        if self.edition.has(Edition::CONTRACT) {
+            check_handoffs(board, call, task)?;
+        }
         check_caps(&self.caps, board, call, Some(task))
     }
 
@@ -77,7 +82,11 @@ impl Verb for BeginClaim {
             Some(former) if goes_on || own => former.clone(),
             _ => self.base.clone(),
         };
-        if same_agent {
+        // An agent that takes up what it handed off goes on where it was.
+        let handed_off = self.edition.has(Edition::CONTRACT) && body.left == Some(Left::HandedOff);
+        if same_agent && handed_off {
+            head.iteration = head.iteration.max(1);
+        } else if same_agent {
             head.iteration += 1;
         } else {
             head.iteration = 1;
@@ -178,16 +187,59 @@ pub fn check_claimable(board: &Board, call: &Call, task: &Task) -> Result<(), Re
             ))
             .detail("holds", held.id.as_str()));
     }
-    let own = if task.is_light() { None } else { task.body().max_coder_iterations };
+    match iterations_used_up(board, task, &by) {
+        Some(limit) => Err(limit_refusal(task, &format!("`{by}` has had {limit} iterations"))),
+        None => Ok(()),
+    }
+}
+
+/// The limit of iterations that this agent has reached on the task, if it may not claim it again because of that. Without its
+/// body only a person's answer could raise the limit, and a handoff would not count: then the claim itself decides.
+pub fn iterations_used_up(board: &Board, task: &Task, by: &AgentId) -> Option<u32> {
+    if task.is_light() && task.status == Status::Idle {
+        return None;
+    }
+    let body = (!task.is_light()).then(|| task.body());
+    let own = body.and_then(|body| body.max_coder_iterations);
     let limit = own.unwrap_or(board.config().max_coder_iterations);
-    if task.assigned_to.as_ref() == Some(&by)
+    let handed_off = body.is_some_and(|body| body.left == Some(Left::HandedOff));
+    let used = task.assigned_to.as_ref() == Some(by)
         && task.iteration >= limit
         && task.status != Status::IntegrationFailed
-    {
-        return Err(refusal!(Code::Limit, "`{by}` has had {limit} iterations on task `{}`", task.id)
-            .hint(format!("a planner decides: `liza task block {} --reason … --question …`", task.id)));
+        && !handed_off;
+    used.then_some(limit)
+}
+
+/// How often it changed hands without a submission, since a person or planner last decided about it.
+pub fn handoffs(body: &Body) -> usize {
+    let ends = |line: &HistoryEntry| matches!(line.event, Event::Unblocked | Event::Submitted);
+    let since = body.history.iter().rposition(ends).map_or(0, |at| at + 1);
+    let left = |line: &&HistoryEntry| matches!(line.event, Event::HandedOff | Event::TakenOver);
+    body.history[since..].iter().filter(left).count()
+}
+
+/// Whether this claim would take over from an expired lease once too often.
+pub fn handoffs_used_up(board: &Board, task: &Task) -> Option<u32> {
+    let limit = board.config().max_handoffs;
+    let used = task.status == Status::Working && handoffs(task.body()) >= limit as usize;
+    used.then_some(limit)
+}
+
+fn check_handoffs(board: &Board, _: &Call, task: &Task) -> Result<(), Refusal> {
+    match handoffs_used_up(board, task) {
+        Some(limit) => Err(limit_refusal(
+            task,
+            &format!("{limit} handoffs or expired leases ended without a submission"),
+        )),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn limit_refusal(task: &Task, what: &str) -> Refusal {
+    refusal!(Code::Limit, "{what} on task `{}`", task.id)
+        .hint(format!("a planner or a person decides: `liza task block {} --reason … --question …`", task.id))
+        .detail("task", task.id.as_str())
+        .detail("limit", true)
 }
 
 fn check_reservation(board: &Board, call: &Call, task: &Task) -> Result<(), Refusal> {

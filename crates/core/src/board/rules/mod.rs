@@ -26,6 +26,7 @@ mod goal;
 mod init;
 mod intervene;
 mod leases;
+mod limit;
 mod merge;
 mod message;
 mod migrate;
@@ -55,6 +56,7 @@ use serde::{Deserialize, Serialize};
 use super::state::Board;
 use super::verb::{AnyVerb, Listed, Needs};
 
+pub use super::edition::Edition;
 pub use abandon::*;
 pub use accept_git::*;
 pub use add_tasks::*;
@@ -79,6 +81,7 @@ pub use goal::*;
 pub use init::*;
 pub use intervene::*;
 pub use leases::*;
+pub use limit::*;
 pub use merge::*;
 pub use message::*;
 pub use migrate::*;
@@ -171,6 +174,7 @@ transitions! {
     Abandon "abandon" task,
     Release "release" task,
     HandOff "hand_off" task,
+    BlockAtLimit "block_at_limit" task,
     ReleaseLock "release_lock" task,
     StartReview "start_review" task,
     RenewReview "renew_review" task,

@@ -5,12 +5,12 @@ pub use std::collections::{BTreeMap, BTreeSet};
 pub use crate::board::prelude::*;
 pub use crate::board::verb::{AnyOutcome, Begun, Cancelled, Needs, Recorded, TaskStatus, Verb};
 pub use crate::board::{
-    agent::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*, disagreement::*,
-    ending::*, expectation::*, gates::*, grants::*, graph::*, history::*, intent::*, invariants::*, lease::*,
-    marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*, review::*, review_result::*,
-    rights::*, slice::*, spent::*, state::*, task::*,
+    agent::*, assumptions::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*,
+    disagreement::*, ending::*, expectation::*, gates::*, grants::*, graph::*, history::*, intent::*,
+    invariants::*, lease::*, marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*, review::*,
+    review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
 };
-pub use crate::board::{checklist, convergence, disagreement, rights};
+pub use crate::board::{assumptions, checklist, convergence, disagreement, rights};
 
 pub use super::{common::*, reviewers::*, sent_back::*};
 pub(super) use crate::board::fields::{logged, record};

@@ -114,6 +114,8 @@ logged! {
         pub max_seconds: Option<u64>,
         /// As of a rejection.
         pub line_ranges: bool,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 }
 
@@ -153,6 +155,7 @@ impl Verb for RejectByRedTeam {
             drift: &[],
             max_seconds: self.max_seconds,
             line_ranges: self.line_ranges,
+            edition: self.edition,
         };
         send_back(board, &self.task, call, &rejection)
     }

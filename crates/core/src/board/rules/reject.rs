@@ -6,7 +6,7 @@ use super::approve::{Approve, Approved, is_one, one};
 use super::contradiction::contradicted;
 use super::prelude::*;
 use super::report::room_for;
-use super::verdict::{Judged, asked, check_verdict, record};
+use super::verdict::{Judged, asked, check_verdict, made, record};
 
 logged! {
     pub struct Reject {
@@ -24,6 +24,8 @@ logged! {
         pub acceptance: Option<Acceptance>,
         /// The coder is told all lines of an issue; in older records only the first.
         pub line_ranges: bool,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 
     /// What `review approve` would have brought along.
@@ -66,6 +68,7 @@ impl Reject {
             red_team_from: acceptance.red_team_from,
             quorum: acceptance.quorum,
             drift: self.drift.clone(),
+            edition: self.edition,
         };
         (self.is_taste(board, call) && approve.check(board, call).is_ok()).then_some(approve)
     }
@@ -120,6 +123,9 @@ impl Verb for Reject {
             .hint("--prior ISSUE=resolved|partial|open for each of them")
             .detail("issues", unanswered));
         }
+        if self.edition.has(Edition::CONTRACT) {
+            assumptions::check_whole(made(body), &self.feedback.assumptions)?;
+        }
         checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist).map(|_| ())
     }
 
@@ -143,6 +149,7 @@ impl Verb for Reject {
             drift: &self.drift,
             max_seconds: self.max_seconds,
             line_ranges: self.line_ranges,
+            edition: self.edition,
         };
         let config = board.config().clone();
         let (head, body) = parts(board, &self.task);
@@ -223,7 +230,7 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
         questions: None,
     };
     if let Some(found) = found {
-        let reason = found.reason();
+        let reason = found.reason(rejection.edition);
         let only_time = limit_reached(head, body, &config, rejection, Took::default()).is_none();
         match found.class {
             Disagreement::Oscillating => note_failure(head),
@@ -232,33 +239,32 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
             // Nor does a gap of the specification, or a wish beyond the task, say anything about the coder.
             _ => {}
         }
-        block(head, body, call, &config, &found);
+        block(head, body, call, &config, &reason, &found.questions);
         if let Some(result) = &mut body.review_result {
             result.disagreement = Some(found.class);
             result.why = Some(found.why.clone());
             result.positions = Some(positions.clone());
         }
         outcome.status = head.status;
-        outcome.blocked_reason = Some(reason);
+        outcome.blocked_reason = Some(reason.clone());
         outcome.disagreement = Some(found.class);
         outcome.positions = Some(SaidOf::Sides(positions));
         outcome.questions = Some(found.questions.clone());
-        note_deadlock(board, id, call, &found.reason(), found.class.as_str());
+        note_deadlock(board, id, call, &reason, found.class.as_str());
     }
     outcome
 }
 
-fn block(head: &mut Head, body: &mut Body, call: &Call, config: &Config, found: &Assessment) {
+fn block(head: &mut Head, body: &mut Body, call: &Call, config: &Config, reason: &str, questions: &[String]) {
     end_claim(head);
     head.status = Status::Blocked;
     head.reserved_until = None;
     head.holds_paths_until = Some(Deadline::after(call.now, config.blocked_hold_seconds));
     body.blocked_from = Some(Status::Rejected);
-    body.blocked_reason = Some(found.reason());
-    body.blocked_questions = found.questions.clone();
+    body.blocked_reason = Some(reason.to_owned());
+    body.blocked_questions = questions.to_vec();
     conclude(body, call, config.lease_seconds, Ending::Limit);
-    body.history
-        .push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(found.reason()));
+    body.history.push(entry(call, Event::Blocked).step(Status::Rejected, Status::Blocked).detail(reason));
 }
 
 /// For whoever looks for what goes wrong in more than one task.
@@ -356,6 +362,11 @@ fn feedback_text(body: &Body, feedback: &Feedback, line_ranges: bool) -> String 
     for answer in answers.iter().filter(|found| found.answer == Answer::No) {
         let note = answer.note.as_deref().map_or(String::new(), |note| format!(" ({})", note.trim()));
         lines.push(format!("checklist, answered with no: {}{note}", answer.item.trim()));
+    }
+    let answers = body.reviews.last().map(|review| &review.assumptions[..]).unwrap_or_default();
+    for answer in answers.iter().filter(|found| found.answer == Held::Violated) {
+        let note = answer.note.as_deref().map_or(String::new(), |note| format!(" ({})", note.trim()));
+        lines.push(format!("assumption violated: {}{note}", answer.assumption.trim()));
     }
     for condition in &feedback.approval_conditions {
         lines.push(format!("condition for approval: {}", condition.trim()));

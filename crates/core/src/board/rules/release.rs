@@ -1,5 +1,7 @@
 //! Letting a task go so that somebody else can take it up; the work stays.
 
+use super::claim::handoffs;
+use super::limit::{Limit, block_at_limit};
 use super::prelude::*;
 
 logged! {
@@ -76,6 +78,8 @@ logged! {
         pub to_role: Option<Role>,
         /// What git and the board say about the work.
         pub package: Option<HandoffPackage>,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 }
 
@@ -108,6 +112,7 @@ impl Verb for HandOff {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let config = board.config().clone();
         let (head, body) = parts(board, &self.task);
         let epoch = head.epoch;
         end_claim(head);
@@ -125,6 +130,9 @@ impl Verb for HandOff {
         body.history.push(
             entry(call, Event::HandedOff).step(Status::Working, Status::Idle).epoch(epoch).detail(detail),
         );
+        if self.edition.has(Edition::CONTRACT) && handoffs(body) >= config.max_handoffs as usize {
+            block_at_limit(head, body, call, &config, &Limit::Handoffs(config.max_handoffs));
+        }
         let outcome = HandedOff {
             task: self.task.clone(),
             status: head.status,

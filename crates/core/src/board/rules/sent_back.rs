@@ -14,6 +14,8 @@ pub struct Rejection<'a> {
     pub drift: &'a [Drift],
     pub max_seconds: Option<u64>,
     pub line_ranges: bool,
+    /// By which rules it was given.
+    pub edition: Edition,
 }
 
 outcome!(SentBack {

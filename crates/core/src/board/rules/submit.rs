@@ -32,12 +32,16 @@ logged! {
         pub validation: Option<Validation>,
         /// What the gates that are asked at submit said about the head's tree.
         pub gates: Option<GateReport>,
+        /// Those of `files` that are code, by the patterns of liza.yaml; not asked of code tasks.
+        pub code: Vec<String>,
     }
 
     pub struct Submit {
         pub task: TaskId,
         pub epoch: Option<u64>,
         pub evidence: Evidence,
+        #[serde(default, skip_serializing_if = "Edition::is_first")]
+        pub edition: Edition,
     }
 }
 
@@ -71,7 +75,8 @@ impl Submit {
                 .hint(format!("`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, before implementing", task.id)));
         }
         self.check_content(task)?;
-        check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)
+        check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)?;
+        if self.edition.has(Edition::CONTRACT) { self.check_kind(task) } else { Ok(()) }
     }
 
     fn check_content(&self, task: &Task) -> Result<(), Refusal> {
@@ -97,6 +102,42 @@ impl Submit {
         }
         Ok(())
     }
+}
+
+impl Submit {
+    /// Code brings tests; what is planned as something else is no code.
+    fn check_kind(&self, task: &Task) -> Result<(), Refusal> {
+        let Evidence { tests, code, .. } = &self.evidence;
+        let id = &task.id;
+        if task.kind == Kind::Code && tests.is_empty() {
+            let what = format!("task `{id}` is a code task and its change brings no tests");
+            return Err(tests_missing(id, what).hint(format!(
+                "write tests and commit them; if the checkpoint names no file for them, announce it once more: \
+                 `liza task checkpoint {id} --file tests/test_NAME`"
+            )));
+        }
+        if task.kind != Kind::Code && !code.is_empty() {
+            return Err(Refusal::new(
+                Code::KindMismatch,
+                format!(
+                    "task `{id}` is planned as {}, and its change holds code: {}",
+                    task.kind.as_str(),
+                    listed(code)
+                ),
+            )
+            .hint(format!(
+                "take the code out of the branch, or let a planner make it a code task: \
+                 `liza task block {id} --reason \"it needs code\" --question \"Is it a code task?\"`; \
+                 what counts as code stands under `code` in liza.yaml"
+            ))
+            .detail("paths", code.clone()));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn tests_missing(id: &TaskId, what: String) -> Refusal {
+    Refusal::new(Code::TestsMissing, what).detail("task", id.as_str())
 }
 
 /// Every path inside scope, announced, nobody else's, and changed by agents for whom it is.
@@ -181,6 +222,11 @@ fn last_claim(body: &Body) -> Option<usize> {
 
 pub(super) fn has_checkpoint(body: &Body) -> bool {
     current_checkpoint(body).is_some()
+}
+
+/// What happened since the present iteration began.
+pub fn this_iteration(body: &Body) -> &[HistoryEntry] {
+    last_claim(body).map_or(&[], |start| &body.history[start..])
 }
 
 /// The checkpoint of this iteration, if it was written.

@@ -3,6 +3,7 @@
 
 use super::block::Blocked;
 use super::prelude::*;
+use super::submit::current_checkpoint;
 
 /// What every verdict must satisfy.
 pub fn check_verdict(
@@ -66,6 +67,10 @@ fn check_feedback(task: &Task, feedback: &Feedback) -> Result<(), Refusal> {
         ("strengths", &feedback.strengths),
         ("approval_conditions", &feedback.approval_conditions),
         ("files_reviewed", &feedback.files_reviewed),
+        (
+            "notes on assumptions",
+            &feedback.assumptions.iter().filter_map(|given| given.note.clone()).collect(),
+        ),
         (
             "notes of the checklist",
             &feedback.checklist.iter().filter_map(|given| given.note.clone()).collect(),
@@ -170,6 +175,11 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
         accepted_with_notes: false,
         red_team: judged.red_team,
         checklist: answered(body, judged.of_risk, feedback),
+        assumptions: assumptions::matched(made(body), &feedback.assumptions)
+            .unwrap_or_default()
+            .into_iter()
+            .flatten()
+            .collect(),
         raised: taken.raised.clone(),
         kept_open,
         strengths: feedback.strengths.clone(),
@@ -178,6 +188,11 @@ pub fn record(head: &mut Head, body: &mut Body, call: &Call, judged: &Judged<'_>
     });
     head.review_lease = None;
     taken
+}
+
+/// What the coder took for granted in the checkpoint of what is judged.
+pub fn made(body: &Body) -> &[Assumption] {
+    current_checkpoint(body).map(|checkpoint| checkpoint.assumptions.as_slice()).unwrap_or_default()
 }
 
 pub fn asked(body: &Body, of_risk: &[String]) -> Vec<String> {

@@ -111,7 +111,9 @@ fn an_approval_needs_tests_and_no_grave_issue() {
         bench.claim("coder-1", "t");
         bench.ok("coder-1", bench.checkpoint("t"));
         let mut submit = bench.submit("t");
+        // As it was handed in before that was refused.
         submit.evidence.tests.clear();
+        submit.edition = Edition::FIRST;
         bench.ok("coder-1", submit);
         bench.ok("reviewer-1", bench.start_review("t"));
         match code {

@@ -432,6 +432,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     next_action: "the rest".to_owned(),
                     to_role: None,
                     package: None,
+                    edition: Default::default(),
                 },
             )),
             // Killed: it is still its own.

@@ -50,7 +50,13 @@ record! {
 pub struct Defaults {
     #[serde(default, alias = "spec", skip_serializing_if = "Option::is_none")]
     pub spec_ref: Option<String>,
-    #[serde(default, alias = "acceptance_criteria", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        alias = "acceptance_criteria",
+        deserialize_with = "crate::board::shapes::criteria",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    #[schemars(with = "crate::board::shapes::Criteria")]
     pub done_when: Vec<String>,
     /// Paths that every node may change beside its outputs, such as `tests/`; nobody owns them.
     #[serde(default)]
@@ -119,7 +125,8 @@ record! {
         pub task_status: Option<String>,
         #[serde(alias = "spec")]
         pub spec_ref: Option<String>,
-        #[serde(alias = "acceptance_criteria")]
+        #[serde(alias = "acceptance_criteria", deserialize_with = "crate::board::shapes::criteria")]
+        #[schemars(with = "crate::board::shapes::Criteria")]
         pub done_when: Vec<String>,
         /// Paths it may change beside its outputs.
         #[serde(default)]

@@ -115,6 +115,33 @@ pub fn is_vague(criterion: &str) -> bool {
     Weighed::of(criterion).is_vague()
 }
 
+/// Words of an intent that say that something is done, and not what.
+const GENERIC: &str = "\
+    a about add adjust all alter an and any app application apply area as at be behaviour behavior bit bug \
+    bugs by change changes chore clean cleanup code codebase complete component components continue create \
+    deal develop do docs done edit feature features file files finish fix fixes for from functionality \
+    general handle implement implementation improve in into is issue issues it job logic make making modify \
+    module modules more new of on our out part parts performance problem problems program project quality \
+    refactor refactoring repo repository required requirements requested rework rewrite should software \
+    solution some spec specification specified start story structure stuff system task test tests that the them \
+    these thing things this ticket tidy to try up update updates use various way we what with work working \
+    write";
+
+/// Whether an intent names nothing that anybody could observe. An intent is said before the work, in fewer words than a
+/// criterion: any thing with a name is enough, unless a word such as *improve* empties it and nothing makes up for that.
+pub fn is_weak_intent(intent: &str) -> bool {
+    // The first word of an intent is what is done: `make` and `go` are no commands there.
+    let weighed = Weighed::of(&format!("to {intent}"));
+    let words: Vec<String> = intent.split_whitespace().map(|word| trimmed(word).to_lowercase()).collect();
+    let shows = |word: &String| has_word(OBSERVABLE, word) || has_word(OBSERVABLE, &format!("{word}s"));
+    if weighed.measurable > 0 || words.iter().any(shows) {
+        return false;
+    }
+    let says = |word: &&String| !word.is_empty() && !has_word(GENERIC, word) && !has_word(EMPTY, word);
+    let named = words.iter().filter(says).count();
+    if weighed.empty.is_empty() { named == 0 } else { named < 3 }
+}
+
 /// A number, a path, a flag, an identifier or an abbreviation of a protocol: something with one meaning.
 fn is_measure(word: &str, first: bool) -> bool {
     let has_digit = word.chars().any(|c| c.is_ascii_digit());
@@ -216,6 +243,35 @@ mod tests {
             println!("{name}: {} criteria, precision {precision:.3}, recall {recall:.3}", rows.len());
             assert!(precision >= 0.9, "{name}: precision {precision:.3}; {wrong:#?}");
             assert!(recall >= 0.8, "{name}: recall {recall:.3}; {wrong:#?}");
+        }
+    }
+
+    #[test]
+    fn intent_without_anything_observable_is_weak() {
+        for text in [
+            "improve the code",
+            "Refactor the codebase",
+            "make the code better",
+            "fix all the bugs",
+            "implement the task as specified",
+            "work on the feature",
+            "Improve performance",
+            "clean up the parser properly",
+        ] {
+            assert!(is_weak_intent(text), "{text}");
+        }
+        for text in [
+            "Implement greeting function with --name argument",
+            "greet accepts --name",
+            "Add a retry to the importer",
+            "Improve the error of an unknown flag: print the usage",
+            "split the parser into lexer and grammar",
+            "make the greeting shout",
+            "The cache drops its oldest entry",
+            "rename Config to Settings",
+            "Fix the crash on empty names",
+        ] {
+            assert!(!is_weak_intent(text), "{text}: {:?}", Weighed::of(text));
         }
     }
 
