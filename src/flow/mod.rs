@@ -35,6 +35,7 @@ pub mod gates;
 pub mod gc;
 pub mod git_settings;
 pub mod ground;
+pub mod handoff;
 mod here;
 pub mod hooks;
 pub mod init;

@@ -20,6 +20,7 @@ mod deliver;
 mod demo;
 mod disk;
 mod doctor;
+mod documents;
 mod edits;
 mod escapes;
 mod gate_setup;

@@ -238,11 +238,9 @@ fn cannot(file: &str, why: &str) -> Failure {
 
 /// The directories something changes in; a file of the root stands for itself.
 fn modules(patches: &[Patch]) -> Vec<String> {
-    let mut found: Vec<String> = patches
-        .iter()
-        .flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from))
-        .map(|file| file.rsplit_once('/').map_or(file.as_str(), |(dir, _)| dir).to_owned())
-        .collect();
+    // File by file: a directory would keep the bundle from every task whose neighbour owns another file in it.
+    let files = patches.iter().flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from));
+    let mut found: Vec<String> = files.cloned().collect();
     found.sort();
     found.dedup();
     found.truncate(1_000);

@@ -115,11 +115,25 @@ pub fn examine(
 ) -> Result<Applied> {
     let mut applied = bundle::apply(bundle, &Files { ctx, commit: onto })?;
     let held = paths_held(board, &ctx.now, own, &files_of(bundle));
-    let locks = held.into_iter().map(|held| {
-        let holder = held.holder.map_or_else(|| "nobody now".to_owned(), |holder| holder.to_string());
-        let what = format!("task {} ({holder}) owns `{}`", held.task, held.owns);
+    let mut modules = Vec::new();
+    for module in &bundle.metadata.touched_modules {
+        let there =
+            |path: &str| Ok::<_, Failure>(!matches!(ctx.query()?.entry_at(onto, path)?, Entry::Absent));
+        modules.push((module.clone(), module.contains('/') || there(module.trim_end_matches('/'))?));
+    }
+    let declared = modules_held(board, &ctx.now, own, &modules);
+    let declared: Vec<_> =
+        declared.into_iter().filter(|one| held.iter().all(|file| file.task != one.task)).collect();
+    let words = |held: &PathHeld, whose: &str| {
+        let holder = held.holder.as_ref().map_or_else(|| "no agent now".to_owned(), ToString::to_string);
+        let what = format!("task {} ({holder}) owns `{}`{whose}", held.task, held.owns);
         Problem::of(Kind::Lock, &held.file, what)
-    });
+    };
+    let files = held.iter().map(|held| words(held, ""));
+    let modules = declared
+        .iter()
+        .map(|held| words(held, ", which lies in a module that the bundle declares as touched"));
+    let locks: Vec<Problem> = files.chain(modules).collect();
     applied.problems.splice(0..0, locks);
     Ok(applied)
 }
