@@ -79,7 +79,11 @@ pub fn offer(root: &Command, words: &[String], board: impl FnOnce() -> Option<Bo
         };
     }
     if !place.only_values && typed.starts_with('-') {
-        return Offer::Candidates(starting_with(typed, flags(&place)));
+        let mut found = starting_with(typed, flags(&place));
+        if found.is_empty() {
+            found = starting_with(typed, aliases(&place));
+        }
+        return Offer::Candidates(found);
     }
     if place.command.has_subcommands() {
         let commands = place.command.get_subcommands().filter(|command| !command.is_hide_set());
@@ -123,7 +127,9 @@ fn repeats(arg: &Arg) -> bool {
 fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
     let mut options = place.command.get_arguments().filter(|arg| !arg.is_positional());
     match word.strip_prefix("--") {
-        Some(name) => options.find(|arg| arg.get_long() == Some(name)),
+        Some(name) => options.find(|arg| {
+            arg.get_long() == Some(name) || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+        }),
         // The last of a bundle such as `-qn` may take a value.
         None => word.chars().last().and_then(|short| options.find(|arg| arg.get_short() == Some(short))),
     }
@@ -132,6 +138,15 @@ fn option_named<'c>(place: &Place<'c>, word: &str) -> Option<&'c Arg> {
 fn flags<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
     let shown = place.command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set());
     shown.filter_map(|arg| Some(Candidate::new(format!("--{}", arg.get_long()?), first_line(arg.get_help()))))
+}
+
+/// Other names of flags: offered where no first name fits.
+fn aliases<'p>(place: &'p Place<'_>) -> impl Iterator<Item = Candidate> + 'p {
+    let all = place.command.get_arguments().flat_map(|arg| {
+        let names = arg.get_visible_aliases().unwrap_or_default();
+        names.into_iter().map(|name| Candidate::new(format!("--{name}"), first_line(arg.get_help())))
+    });
+    all.collect::<Vec<_>>().into_iter()
 }
 
 fn first_line(text: Option<&clap::builder::StyledStr>) -> String {
@@ -317,6 +332,9 @@ mod tests {
         assert_eq!(offered(&["graph", "--format", "=", "me"]), ["mermaid"]);
         assert_eq!(offered(&["task", "list", "--status", "READY"]), ["READY_FOR_REVIEW"]);
         assert_eq!(offered(&["task", "list", "--re"]), ["--ready", "--request-id"]);
+        assert_eq!(offered(&["task", "add", "--done"]), ["--done"]);
+        assert_eq!(offered(&["task", "add", "--done-"]), ["--done-when"]);
+        assert_eq!(offered(&["task", "add", "--scope-in", ""]), ["<files>"]);
         assert_eq!(offered(&["schema", "fe"]), ["feedback"]);
         assert_eq!(offered(&["lock", "re"]), ["release"]);
         assert_eq!(offered(&["lock", "show", ""]), ["<files>"]);

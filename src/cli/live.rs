@@ -2,11 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
+use crate::cli::paint::Tone;
 use crate::cli::prelude::*;
+use crate::cli::times::for_people;
 use crate::policy::overseer::Question;
-use crate::supervise::Event;
 use crate::supervise::team::{Row, Stage};
-use crate::text::shown;
+use crate::supervise::{Event, Kind};
+use crate::text::{display_width, fitted, shown, wrapped};
 
 pub struct Live {
     ui: Ui,
@@ -45,42 +47,91 @@ impl Stage for Live {
             self.ui.stream(&to_json_line(event));
         } else if self.on_terminal() {
             self.wipe();
-            self.ui.stream(&shown_line(&event.line()));
+            self.ui.stream(&self.ui.event_line(event));
+            if matches!(event.event, Kind::ReviewWanted | Kind::Question) {
+                // The terminal calls the person who is waited for.
+                self.ui.raw("\u{7}");
+            }
             self.draw();
         } else if !self.ui.quiet {
-            self.ui.stream(&shown_line(&event.line()));
+            self.ui.stream(&self.ui.event_line(event));
         }
+    }
+
+    fn is_watched(&self) -> bool {
+        self.on_terminal()
     }
 
     fn picture(&self, rows: &[Row], board: &Board) {
         if !self.on_terminal() {
             return;
         }
-        let mut text = format!("{}\n", counts(board));
-        for row in rows {
-            let since = row.since.map_or(String::new(), |since| format!("{} s", since.as_secs()));
-            text.line(format!(
-                "  {} {} {} {since}",
-                pad_to(&row.agent, 20),
-                pad_to(row.task.as_deref().unwrap_or("-"), 24),
-                pad_to(&shown_line(&row.doing), 12),
-            ));
-        }
-        for question in rows.iter().filter_map(|row| row.question.as_ref()) {
-            text.push_str(&asked(question));
-        }
         // A line that wraps would be two, and the table could not be taken away again.
-        let width = self.ui.width();
-        let text: String = shown(&text)
-            .lines()
-            .map(|line| line.chars().take(width.saturating_sub(1)).chain(['\n']).collect::<String>())
-            .collect();
+        let width = self.ui.width().saturating_sub(1);
+        let mut text = format!("{}{}\n", view::goal_bar(board, Some(width)), fitted(&counts(board), width));
+        text.extend(agent_lines(rows, width, self.ui.color).into_iter().map(|line| line + "\n"));
+        for question in rows.iter().filter_map(|row| row.question.as_ref()) {
+            text.extend(
+                wrapped(&shown(&for_people(&asked(question))), width).lines().map(|line| format!("{line}\n")),
+            );
+        }
         if *self.last.borrow() == text && self.drawn.get() > 0 {
             return;
         }
         self.wipe();
         *self.last.borrow_mut() = text;
         self.draw();
+    }
+}
+
+/// One line an agent: who, on what, since when, and what it does right now in the room that is left.
+fn agent_lines(rows: &[Row], width: usize, color: bool) -> Vec<String> {
+    let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| display_width(of(row))).max().unwrap_or(0);
+    let agents = widest(|row| &row.agent).min(width / 3);
+    let tasks = widest(|row| row.task.as_deref().unwrap_or("-")).min(width / 5);
+    let line = |row: &Row| {
+        let since = row.since.map_or(String::new(), |since| lasted(since.as_secs()));
+        let head = format!(
+            "  {}  {}  {since:>6}  ",
+            pad_to(&cut(&row.agent, agents), agents),
+            pad_to(&cut(row.task.as_deref().unwrap_or("-"), tasks), tasks),
+        );
+        let doing = match &row.now {
+            Some(now) => now,
+            None => &row.doing,
+        };
+        let room = width.saturating_sub(display_width(&head));
+        let doing = fitted(&shown_line(doing), room);
+        let tone = match () {
+            () if row.question.is_some() => Tone::Waits,
+            () if row.doing.starts_with("stopped") => Tone::Bad,
+            () if row.since.is_some() => Tone::Works,
+            () => Tone::Faint,
+        };
+        if color {
+            format!("{head}{}", tone.paint(&doing))
+        } else {
+            format!("{head}{doing}").trim_end().to_owned()
+        }
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A name that is too long loses its middle: names of one kind differ at their ends.
+fn cut(name: &str, width: usize) -> String {
+    let letters: Vec<char> = shown_line(name).chars().collect();
+    if letters.len() <= width || width < 3 {
+        return letters.into_iter().collect();
+    }
+    let (start, end) = (width / 2, width - width / 2 - 1);
+    letters[..start].iter().chain(['…'].iter()).chain(&letters[letters.len() - end..]).collect()
+}
+
+fn lasted(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3600),
     }
 }
 
@@ -108,6 +159,41 @@ fn counts(board: &Board) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_agent_has_one_line_of_any_terminal() {
+        let row = |agent: &str, task: Option<&str>, now: Option<&str>| Row {
+            agent: agent.to_owned(),
+            role: "coder".to_owned(),
+            doing: "started".to_owned(),
+            task: task.map(str::to_owned),
+            since: task.map(|_| Duration::from_secs(75)),
+            question: None,
+            now: now.map(str::to_owned),
+        };
+        let rows = [
+            row(
+                "code-reviewer-12",
+                Some("a-task-with-a-rather-long-name-2"),
+                Some("Bash cargo test --workspace --all-targets and more of it"),
+            ),
+            row("coder-1", None, None),
+        ];
+        for width in 40..200 {
+            let lines = agent_lines(&rows, width, false);
+            assert_eq!(lines.len(), 2);
+            assert!(lines.iter().all(|line| display_width(line) <= width), "{width}: {lines:?}");
+        }
+        let lines = agent_lines(&rows, 120, false);
+        assert!(
+            lines[0].contains("a-task-with-a")
+                && lines[0].contains("name-2")
+                && lines[0].contains("cargo test"),
+            "{}",
+            lines[0]
+        );
+        assert!(lines[0].contains("1 min"), "{}", lines[0]);
+    }
 
     #[test]
     fn table_says_what_to_type_and_when_the_halt_follows() {

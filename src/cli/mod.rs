@@ -12,9 +12,12 @@ mod demo;
 mod input;
 mod live;
 mod named;
+mod paint;
 mod prelude;
 mod redteam;
 mod session;
+mod task_here;
+mod times;
 mod ui;
 mod view;
 

@@ -181,8 +181,10 @@ impl Session {
         if built_in.contains(&role.as_str()) || self.ctx.project_config()?.roles.contains_key(role) {
             return Ok(());
         }
+        let meant = crate::text::nearest(role.as_str(), built_in)
+            .map_or(String::new(), |name| format!("did you mean `{name}`? "));
         Err(Failure::new(Code::UnknownRole, format!("there is no role `{role}`"))
-            .hint(format!("roles: {}; more can be defined in liza.yaml", built_in.join(", "))))
+            .hint(format!("{meant}roles: {}; more can be defined in liza.yaml", built_in.join(", "))))
     }
 
     /// Refuses agents: what cannot be taken back is for people to decide.

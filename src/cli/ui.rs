@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::board::Class;
 use crate::flow::Failure;
-use crate::text::{shown, shown_line};
+use crate::text::{shown, shown_line, wrapped};
 use crate::wire::to_json_line;
 
 /// The exit code of a command that did what it was asked.
@@ -47,6 +47,19 @@ pub struct Ui {
     pub json: bool,
     pub quiet: bool,
     pub color: bool,
+    /// Colours were asked for, wherever the text goes.
+    forced: bool,
+}
+
+/// Narrower than this no table can be read.
+const NARROWEST: usize = 40;
+const WIDEST: usize = 200;
+
+/// How wide a terminal is, as far as liza uses it; nothing if it is none.
+fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    let columns = usize::from(size.ws_col);
+    Some(if columns == 0 { 80 } else { columns.clamp(NARROWEST, WIDEST) })
 }
 
 /// What a command has to say.
@@ -57,6 +70,8 @@ pub struct Answer {
     pub text: String,
     /// Text with terminal colours of our own making, shown as it is instead of `text`.
     pub colored: Option<String>,
+    /// The text is somebody's work, such as a diff or a script: neither set into columns, nor coloured, nor are its times read.
+    pub verbatim: bool,
     pub revision: Option<u64>,
     pub exit: u8,
     /// Why the exit code is not 0.
@@ -67,7 +82,21 @@ impl Answer {
     pub fn new(data: impl Serialize, text: impl Into<String>) -> Self {
         let data = serde_json::to_value(data)
             .unwrap_or_else(|error| json!({ "unreadable": format!("the answer is no JSON: {error}") }));
-        Self { data, text: text.into(), colored: None, revision: None, exit: DONE, problem: None }
+        Self {
+            data,
+            text: text.into(),
+            colored: None,
+            verbatim: false,
+            revision: None,
+            exit: DONE,
+            problem: None,
+        }
+    }
+
+    /// Its text is shown as it is.
+    pub fn verbatim(mut self) -> Self {
+        self.verbatim = true;
+        self
     }
 
     pub fn at(mut self, revision: u64) -> Self {
@@ -134,7 +163,7 @@ impl Ui {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Self { json, quiet, color: wanted && !json }
+        Self { json, quiet, color: wanted && !json, forced: matches!(color, ColorChoice::Always) }
     }
 
     /// Prints the answer. A reader that went away is no error.
@@ -151,8 +180,10 @@ impl Ui {
         }
         if let Some(colored) = &answer.colored {
             self.out(colored);
-        } else if !answer.text.is_empty() {
+        } else if answer.verbatim {
             self.out(&shown(&answer.text));
+        } else if !answer.text.is_empty() {
+            self.out(&self.dressed(&answer.text, self.columns(), self.color));
         }
         let text = answer.colored.as_ref().unwrap_or(&answer.text);
         if !text.is_empty() && !text.ends_with('\n') {
@@ -170,24 +201,51 @@ impl Ui {
             self.out(&format!("{}\n", to_json_line(&object)));
             return code;
         }
-        self.err(&format!("{} {}\n", self.label("error:"), shown(&failure.message)));
+        self.narrate_always(&format!("error: {}", failure.message));
         if let Some(hint) = &failure.hint {
-            self.err(&format!("{} {}\n", self.label("hint:"), shown(hint)));
+            self.narrate_always(&format!("hint: {hint}"));
         }
         code
     }
 
-    fn label(&self, text: &str) -> String {
-        if self.color && std::io::stderr().is_terminal() {
-            format!("\u{1b}[1m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
+    pub fn narrate(&self, text: &str) {
+        if !self.quiet {
+            self.narrate_always(text);
         }
     }
 
-    pub fn narrate(&self, text: &str) {
-        if !self.quiet {
-            self.err(&format!("{}\n", shown(text)));
+    fn narrate_always(&self, text: &str) {
+        let columns = columns_of(std::io::stderr());
+        // What goes into a file has no colours because the other stream is a terminal.
+        let color = self.color && (columns.is_some() || self.forced);
+        self.err(&format!("{}\n", self.dressed(text, columns, color)));
+    }
+
+    /// Text for people: made safe, its times local, set into the columns of a terminal, coloured.
+    fn dressed(&self, text: &str, columns: Option<usize>, color: bool) -> String {
+        let safe = shown(text);
+        let text = super::times::for_people(&safe);
+        let text = match columns {
+            Some(columns) => wrapped(&text, columns),
+            None => text.into_owned(),
+        };
+        if color { super::paint::painted(&text) } else { text }
+    }
+
+    /// One line of an event, in its colour.
+    pub fn event_line(&self, event: &crate::supervise::Event) -> String {
+        let line = shown_line(&event.line()).into_owned();
+        let line = super::times::for_people(&line).into_owned();
+        let line = match self.columns() {
+            Some(columns) => wrapped(&line, columns),
+            None => line,
+        };
+        match event.event.tone() {
+            Some(tone) if self.color => {
+                let word = event.event.word();
+                line.replacen(&word, &super::paint::Tone::of_event(tone).paint(&word), 1)
+            }
+            _ => line,
         }
     }
 
@@ -211,10 +269,14 @@ impl Ui {
         std::io::stdout().is_terminal()
     }
 
-    /// How many characters a line of the terminal has.
+    /// How many characters a line of the terminal has; nothing where the answer goes elsewhere.
+    pub fn columns(&self) -> Option<usize> {
+        columns_of(std::io::stdout())
+    }
+
+    /// The same, with what is usual where that is not known.
     pub fn width(&self) -> usize {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout());
-        size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(80)
+        self.columns().unwrap_or(80)
     }
 
     /// Text with control sequences of our own making.
@@ -229,7 +291,7 @@ impl Ui {
             if ui.json {
                 ui.stream(&to_json_line(&serde_json::to_value(event).unwrap_or_default()));
             } else if !ui.quiet {
-                ui.stream(&shown_line(&event.line()));
+                ui.stream(&ui.event_line(event));
             }
         })
     }

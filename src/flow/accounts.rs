@@ -172,7 +172,9 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
         let dir = home.join(below);
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
-            if [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
+            // What is being deleted is nobody's any more; a deletion that was left half done is ended by the next one.
+            let going = entry.file_name().to_string_lossy().starts_with(crate::git::worktree::GOING);
+            if going || [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
                 continue;
             }
             let path = home.join(&name);

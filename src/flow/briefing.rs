@@ -9,6 +9,7 @@ mod task;
 
 use super::prelude::*;
 use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::goals::PinnedSpec;
 use crate::board::grants::Operation;
 use crate::policy::wake::Wake;
 use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
@@ -192,11 +193,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Fills the spec in, or says what is wrong with it.
-    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, mend: &str) {
+    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, pin: Option<&PinnedSpec>, mend: &str) {
         if !self.row.spec {
             return self.facts.block("spec", Block::none());
         }
-        match sources::spec(self.ctx, spec_ref) {
+        match sources::spec(self.ctx, &self.board.rest.goal, spec_ref, pin) {
             Ok(block) => self.facts.block("spec", block),
             Err(why) => self.missing.push(format!("the spec of {owner}: {why}; {mend}")),
         }

@@ -70,7 +70,7 @@ impl Context {
     pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
         self.acts_for_somebody()?;
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
-        self.store.commit_any(proposal, &host::now())
+        self.say_of_edits(self.store.commit_any(proposal, &host::now()))
     }
 
     /// Puts a breach of Tier 0 on record that no commit of the caller's would have met. Says what the caller is told.
@@ -152,7 +152,7 @@ impl Context {
     fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
         self.acts_for_somebody()?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
-        self.store.ask(&proposal, &host::now())
+        self.say_of_edits(self.store.ask(&proposal, &host::now()))
     }
 
     fn propose(
@@ -163,7 +163,7 @@ impl Context {
         self.acts_for_somebody()?;
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
-        self.store.commit_any(proposal, &host::now())
+        self.say_of_edits(self.store.commit_any(proposal, &host::now()))
     }
 
     /// Whoever begins work with git, or takes it over, holds the lock that says so before the board does.
@@ -186,9 +186,7 @@ impl Context {
         };
         let archived = id.and_then(|id| self.store.archived_task(&id).ok().flatten());
         let mut failure = Failure::from(refusal);
-        if let Some(task) =
-            archived.filter(|_| !failure.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")))
-        {
+        if let Some(task) = archived {
             failure.message = format!("task `{}` is {} and archived", task.id, task.status);
             failure.details.insert("archived".to_owned(), true.into());
             failure.hint =

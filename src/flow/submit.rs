@@ -4,6 +4,7 @@ use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
+use super::prepared::{is_prepared, prepared_for};
 use super::{evidence, shell};
 use crate::board::any_overlap;
 use crate::board::task::Kind;
@@ -15,7 +16,7 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     if let Some(former) = body.and_then(current_checkpoint) {
         goes_on(&mut checkpoint, former);
     }
-    let found = handout(&path)?;
+    let found = handout(&path, prepared_for(&snapshot.board, task))?;
     let tests = match snapshot.board.task(task) {
         Some(task) if task.kind == Kind::Code => test_files(ctx, &snapshot.board, task, &checkpoint, &found)?,
         _ => TestFiles::default(),
@@ -23,7 +24,14 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     let epoch = ctx.epoch_of(task);
     let write =
         WriteCheckpoint { task: task.clone(), epoch, checkpoint, found, tests, edition: Edition::NOW };
-    Ok(ctx.commit(write)?.done())
+    let hint = |uncommitted| write.hint_to_keep_the_work(&snapshot.board, uncommitted);
+    let late = (hint(false), hint(true));
+    let committed =
+        ctx.commit(write).map_err(|failure| match (failure.code == Code::CheckpointLate, late) {
+            (true, (Some(clean), Some(dirty))) => failure.hint(if is_clean(&path) { clean } else { dirty }),
+            _ => failure,
+        })?;
+    Ok(committed.done())
 }
 
 /// A checkpoint that only names files adds them to the one before it in the same iteration.
@@ -78,6 +86,11 @@ fn test_files(
     Ok(TestFiles { announced: announced.into_iter().cloned().collect(), others, announced_before, committed })
 }
 
+/// Whether everything in the worktree is committed. Where git does not say, it may not be.
+fn is_clean(worktree: &Path) -> bool {
+    content::status(worktree, Filters::Run).is_ok_and(|dirty| dirty.is_empty())
+}
+
 pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // A repeated request is answered before anything is run.
     if let Some(answer) = ctx.answered()? {
@@ -103,6 +116,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
     no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
+    nothing_prepared(&snapshot.board, task, &first.files)?;
     let known = snapshot.board.task(task);
     let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
         return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));
@@ -161,6 +175,20 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         ));
     }
     Ok(done)
+}
+
+/// Refuses commits of what liza put into the worktree: copies such as `.env` are nobody's work, and may be secret.
+fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()> {
+    let prepared = prepared_for(board, task);
+    let found: Vec<String> = files.iter().filter(|file| is_prepared(prepared, file)).cloned().collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(failure!(Code::Scope, "files that liza prepared are committed: {}", found.join(", "))
+        .hint(
+            "take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk",
+        )
+        .detail("paths", found))
 }
 
 /// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.

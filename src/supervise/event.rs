@@ -57,6 +57,8 @@ pub enum Kind {
     Waiting,
     /// A person is asked about an agent, and the run waits for the answer.
     Question,
+    /// Something waits for a person who plays a role of the team.
+    ReviewWanted,
     Aborted,
     /// A runner ends, and why.
     Stopped,
@@ -70,6 +72,43 @@ impl Kind {
     pub fn word(self) -> String {
         let name = serde_json::to_value(self).unwrap_or_default();
         name.as_str().unwrap_or_default().replace('_', " ")
+    }
+}
+
+/// How an event is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    Good,
+    Bad,
+    /// A person is waited for, or time.
+    Waits,
+    Works,
+}
+
+impl Kind {
+    pub fn tone(self) -> Option<Mood> {
+        match self {
+            Self::Merged | Self::Approved => Some(Mood::Good),
+            Self::Rejected
+            | Self::Blocked
+            | Self::MergeFailed
+            | Self::Limit
+            | Self::Halted
+            | Self::Crashed
+            | Self::Aborted => Some(Mood::Bad),
+            Self::Paused | Self::Spend | Self::Waiting | Self::Question | Self::ReviewWanted => {
+                Some(Mood::Waits)
+            }
+            Self::Claimed | Self::Started | Self::Submitted | Self::Resumed => Some(Mood::Works),
+            Self::Ready
+            | Self::Free
+            | Self::Ended
+            | Self::HandedOff
+            | Self::Released
+            | Self::Stopped
+            | Self::Board
+            | Self::Notice => None,
+        }
     }
 }
 

@@ -27,4 +27,4 @@ mod waits;
 pub mod watcher;
 mod work;
 
-pub use event::{ChildAnswer, Event, Kind, Sink};
+pub use event::{ChildAnswer, Event, Kind, Mood, Sink};

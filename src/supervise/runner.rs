@@ -13,6 +13,7 @@ use crate::board::rules::{Claimed, RetireAgent};
 use crate::flow::{agents, claim, merge, review};
 use crate::policy::provider::ProviderEntry;
 use crate::policy::schedule::merge_order;
+use crate::policy::team::HUMAN;
 use crate::policy::wake::Wake as Reason;
 use crate::provider::{Catalog, Tokens};
 
@@ -114,9 +115,13 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
     let name = asked.or_else(|| Registry::new(config).provider(role).map(|(name, _)| name));
     let catalog = Catalog::new(config);
     let known = || catalog.usable().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+    // A person needs no command; what is run in a person's place merges what was approved.
+    if name == Some(HUMAN) {
+        return Ok(Chosen { name: HUMAN.to_owned(), entry: ProviderEntry::default() });
+    }
     let Some(name) = name else {
         let text = format!("no agent command is named for the role {role}");
-        let hint = "write `provider: NAME` into liza.yaml, or give --provider NAME; known:";
+        let hint = "name one: `liza config set provider NAME`, or give --provider NAME; known:";
         return Err(Failure::new(ErrorCode::UsageProvider, text).hint(format!("{hint} {}", known())));
     };
     let entry = catalog
@@ -163,6 +168,7 @@ impl Runner {
         let who = agent.clone();
         let narrator = Rc::new(move |text: &str| narrated(&Event::notice(text).agent(&who)));
         let ctx = Context::open(person.root(), &caller, narrator)?;
+        ctx.store.supervise();
         let (tx, rx) = channel();
         let limits = Limits::of_role(&options.role, config.roles.get(&options.role));
         let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;
@@ -374,6 +380,10 @@ impl Runner {
             }
         }
         let affordable = |task: Option<&Task>| caps.reached(board, task, Some(&self.agent)).is_none();
+        // A person plans and works by hand.
+        if self.provider == HUMAN && !self.role.judges() {
+            return Ok(None);
+        }
         if self.role == Role::planner() {
             let all = wakes(board, self.ctx.now.wall);
             let keys: BTreeSet<String> = all.iter().flat_map(|wake| wake.keys(board)).collect();
@@ -408,6 +418,9 @@ impl Runner {
             });
             if approved {
                 return Ok(Some(Found::Merge));
+            }
+            if self.provider == HUMAN {
+                return Ok(None);
             }
             let Some(task) = best_review(board, &call, &self.role, |task| {
                 wanted(&task.id) && affordable(Some(task)) && self.is_due(&format!("review {}", task.id))
@@ -524,6 +537,9 @@ pub(super) fn said(failure: &Failure) -> String {
 
 /// A command that is not there, or cannot do what an agent must, would fail three times before anybody is told.
 pub fn check_program(chosen: &Chosen) -> Result<(), Failure> {
+    if chosen.name == HUMAN {
+        return Ok(());
+    }
     if let Some(why) = &chosen.entry.unfit {
         let name = &chosen.name;
         let text = format!("the provider `{name}` cannot play an agent: {why}");

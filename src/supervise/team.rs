@@ -8,10 +8,12 @@ mod failing;
 mod flight;
 mod free;
 mod orphans;
+mod persons;
 mod planning;
 mod questions;
 mod seats;
 mod spending;
+mod steps;
 
 use super::listen::{listen, polling};
 use super::oversight::Oversight;
@@ -24,6 +26,8 @@ use crate::policy::run::{self, Cause, CauseKind, Seat, Start, State, Team};
 use flight::{Flight, Found, Wake, ended};
 use orphans::Orphans;
 pub use seats::Checked;
+use std::cell::RefCell;
+use steps::Steps;
 
 /// A planner that was cut off is woken so many times more for the same.
 const WOKEN_AGAIN: u32 = 2;
@@ -40,6 +44,10 @@ pub struct RunOptions {
 /// Where a run shows what happens.
 pub trait Stage {
     fn event(&self, event: &Event);
+    /// Whether a person watches the picture, so that it is kept up to the second.
+    fn is_watched(&self) -> bool {
+        false
+    }
     /// The whole picture, whenever it changed.
     fn picture(&self, rows: &[Row], board: &Board);
 }
@@ -54,6 +62,8 @@ pub struct Row {
     pub since: Option<Duration>,
     /// What a person is asked about it, while there is no answer.
     pub question: Option<Question>,
+    /// The last step its agent took, where a person watches.
+    pub now: Option<String>,
 }
 
 /// How a run ended.
@@ -72,6 +82,9 @@ pub struct Finished {
     pub took: Duration,
     pub out: BTreeMap<AgentId, String>,
 }
+
+/// The picture of a run that is watched is at most so old.
+const REDRAWN: Duration = Duration::from_secs(1);
 
 /// So many starts for a task that change nothing about it, and it is left alone.
 const FUTILE_STARTS: u32 = 3;
@@ -114,6 +127,9 @@ pub struct TeamRun<'a> {
     /// Caps that were told of: each once when it is nearly used and once when it is.
     caps_told: BTreeSet<(&'static str, String, bool)>,
     oversight: Oversight,
+    persons: persons::Persons,
+    /// What agents did last, for the person who watches.
+    steps: RefCell<Steps>,
     /// When that wants to look again.
     oversee_at: Option<Instant>,
     /// As it was at the last turn.
@@ -138,6 +154,7 @@ impl<'a> TeamRun<'a> {
         run.window = options.window.unwrap_or(run.window);
         let team = Team { window: run.effective_window(), only: options.only, ..Team::default() };
         let (tx, rx) = channel();
+        let people = seats::people(&options.team, &checked.providers);
         let seated = seats::seat_everybody(ctx, &options.team, checked.providers)?;
         let mut caps = KnownCaps::default();
         spending::begin_run(ctx, &mut caps)?;
@@ -171,12 +188,18 @@ impl<'a> TeamRun<'a> {
             caps,
             caps_told: BTreeSet::new(),
             oversight: Oversight::default(),
+            persons: persons::Persons::default(),
+            steps: RefCell::default(),
             oversee_at: None,
             board: None,
             watch,
             _one_run: checked.one_run,
         };
+        this.team.people = people;
         for (seat, provider) in seated {
+            if provider == crate::policy::team::HUMAN {
+                this.team.mergers.insert(seat.agent.clone());
+            }
             this.providers.insert(seat.agent.clone(), provider);
             this.team.seats.push(seat);
         }
@@ -273,6 +296,7 @@ impl<'a> TeamRun<'a> {
         self.team.caps = self.caps.holding(&board);
         self.warn_of_spending(&board);
         self.tell_questions(&board);
+        self.call_people(&board, &world);
         let next = run::next(&board, &world, &self.ctx.now, &self.team);
         for start in next.starts {
             let found = start.task.as_ref().and_then(|task| Found::of(&board, task));
@@ -292,8 +316,9 @@ impl<'a> TeamRun<'a> {
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
                 // A switch was told of already.
-                if !causes.is_empty() && world.switches.global().is_none() {
-                    self.tell_once(Kind::Waiting, run::in_words(&causes).join("; "));
+                let news = self.persons.not_told(causes);
+                if !news.is_empty() && world.switches.global().is_none() {
+                    self.tell_once(Kind::Waiting, run::in_words(&news).join("; "));
                 }
                 None
             }
@@ -400,10 +425,19 @@ impl<'a> TeamRun<'a> {
         let kill = self.kill_at.iter().map(|at| until(at).max(Duration::from_millis(100)));
         let mut end = Instant::now() + due.chain(kill).fold(tick(), Duration::min);
         // Everything that has happened until now is heeded before the next look.
-        while let Ok(wake) = self.rx.recv_timeout(until(&end)) {
-            if self.heed(wake) {
-                end = Instant::now();
-            } else if let Some(board) = &self.board {
+        let most = if self.stage.is_watched() { REDRAWN } else { Duration::MAX };
+        loop {
+            match self.rx.recv_timeout(until(&end).min(most)) {
+                Ok(wake) => {
+                    if self.heed(wake) {
+                        end = Instant::now();
+                        continue;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if !until(&end).is_zero() => {}
+                Err(_) => return,
+            }
+            if let Some(board) = &self.board {
                 self.show(board);
             }
         }
@@ -587,13 +621,22 @@ impl<'a> TeamRun<'a> {
     }
 
     fn show(&self, board: &Board) {
+        let mut steps = self.steps.borrow_mut();
+        if self.stage.is_watched() {
+            steps.follow(self.ctx, self.flights.keys());
+        }
+        let steps = &*steps;
         let row = |seat: &Seat| {
-            let flight = self.flights.get(&seat.agent);
+            // One that has nothing to do now is there to get the next piece of work.
+            let flight = self.flights.get(&seat.agent).filter(|flight| !flight.is_free());
             let question = self.team.questions.iter().find(|one| one.agent == seat.agent);
             let doing = match (flight, self.team.out.get(&seat.agent)) {
                 _ if question.is_some() => "waits for an answer".to_owned(),
                 (Some(flight), _) => flight.doing.clone(),
                 (None, Some(why)) => format!("stopped: {why}"),
+                (None, None) if self.team.mergers.contains(&seat.agent) => {
+                    "merges what a person approves".to_owned()
+                }
                 (None, None) => "idle".to_owned(),
             };
             Row {
@@ -603,6 +646,7 @@ impl<'a> TeamRun<'a> {
                 task: flight.and_then(|flight| flight.start.task.as_ref().map(TaskId::to_string)),
                 since: flight.map(|flight| flight.since.elapsed()),
                 question: question.cloned(),
+                now: flight.and_then(|flight| steps.last_of(&seat.agent, flight.since)),
             }
         };
         self.stage.picture(&self.team.seats.iter().map(row).collect::<Vec<_>>(), board);

@@ -45,11 +45,16 @@ pub const SCENES: &[Scene] = scenes![
     ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
+    ("liza config", Me::Human, board),
     ("liza deliver", Me::Human, merged_and_away),
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza edits apply", Me::Human, edited),
+    ("liza edits list", Me::Human, edited),
+    ("liza edits refuse", Me::Human, edited),
+    ("liza edits show", Me::Human, edited),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
     ("liza gate retire", Me::Human, linted),
@@ -57,6 +62,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
+    ("liza goal", Me::Human, specified),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
     ("liza hooks run", Me::Coder, board),
@@ -86,6 +92,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza report", Me::Human, working),
     ("liza resume", Me::Human, paused),
     ("liza review approve", Me::Reviewer, reviewing),
+    ("liza review list", Me::Reviewer, ready),
     ("liza review claim", Me::Reviewer, ready),
     ("liza review discuss", Me::Reviewer, reviewing),
     ("liza review reject", Me::Reviewer, reviewing),
@@ -258,6 +265,14 @@ fn working() -> Stage {
     stage
 }
 
+/// A limit was raised in the file, and an agent's command found it.
+fn edited() -> Stage {
+    let stage = working();
+    stage.world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
+    stage.world.liza(&stage.coder, &["task", "renew", "t1"]).ok();
+    stage
+}
+
 fn finished() -> Stage {
     let stage = working();
     stage.world.checkpoint(&stage.coder, "t1", &["greet.sh", "tests/test_greet.sh"]);
@@ -367,6 +382,13 @@ fn main_went_on() -> Stage {
     let stage = board();
     stage.world.write("upstream.txt", "a fix\n");
     stage.world.commit_all("upstream fix");
+    stage
+}
+
+/// The spec that an example names.
+fn specified() -> Stage {
+    let stage = board();
+    stage.world.write("specs/parser.md", "# Parser\n");
     stage
 }
 

@@ -178,7 +178,7 @@ fn what_an_old_board_says_is_shown_in_todays_words() {
     assert_eq!(records[2]["time"], "2026-01-20T12:20:00Z");
     let text = world.human(&["log", "--task", "task-2"]).ok().stdout;
     assert_eq!(text.lines().count(), 1, "{text}");
-    assert!(text.contains("2026-01-20T14:06:30Z coder-1 claimed task-2"), "{text}");
+    assert!(text.contains("2026-01-20 14:06 coder-1 claimed task-2"), "{text}");
 }
 
 /// Migrates, and returns what doctor said.

@@ -28,7 +28,7 @@ impl Execute for CompleteArgs {
                     })
                     .collect();
                 let data = json!({ "candidates": found.iter().map(|candidate| &candidate.value).collect::<Vec<_>>() });
-                Ok(Answer::new(data, lines.join("\n")))
+                Ok(Answer::new(data, lines.join("\n")).verbatim())
             }
         }
     }

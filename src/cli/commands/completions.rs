@@ -91,6 +91,6 @@ impl Execute for CompletionsArgs {
             Shell::Zsh => ZSH,
             Shell::Fish => FISH,
         };
-        Ok(Answer::new(json!({ "script": script }), script))
+        Ok(Answer::new(json!({ "script": script }), script).verbatim())
     }
 }

@@ -7,15 +7,15 @@ use crate::git::query;
 /// Example: liza diff t1
 #[derive(Args)]
 pub struct DiffArgs {
-    /// The task
-    pub task: TaskId,
+    /// The task; in its worktree it may be left out
+    pub task: Option<TaskId>,
 }
 
 impl OnBoard for DiffArgs {
     const ACCESS: Access = Access::Reads;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.task;
+        let id = &session.task_or_here(self.task.as_ref())?;
         let snapshot = session.ctx.read(&Needs::task(id))?;
         let archived = session.ctx.store.archived_beside(&snapshot.board, id)?;
         let Some(task) = snapshot.board.task(id).or(archived.as_ref()) else {
@@ -43,7 +43,7 @@ impl OnBoard for DiffArgs {
             git.changed_paths(&base, &head)?.into_iter().map(|change| change.path).collect();
         let plain = query::diff_text(&session.ctx.repo, &base, &head)?;
         let data = json!({ "task": id, "base": base, "head": head, "files": files, "diff": plain });
-        let mut answer = Answer::new(data, plain.clone());
+        let mut answer = Answer::new(data, plain.clone()).verbatim();
         if session.ui.color {
             answer.colored = Some(view::colored_diff(&plain));
         }

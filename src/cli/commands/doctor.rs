@@ -35,7 +35,9 @@ impl OnBoard for DoctorArgs {
         if let Some(revision) = self.image {
             let rebuilt = session.ctx.store.rebuild(Some(revision))?;
             let text = rebuilt.text().to_owned();
-            return Ok(Answer::new(json!({ "revision": revision, "state": text }), text).at(revision));
+            return Ok(Answer::new(json!({ "revision": revision, "state": text }), text)
+                .verbatim()
+                .at(revision));
         }
         if let Some(revision) = self.restore {
             return bring_back(session, revision, self.dry_run);

@@ -51,7 +51,7 @@ impl OnBoard for GraphArgs {
             Format::Mermaid => mermaid(&board.tasks, &picture, &archived),
             Format::Dot => dot(&board.tasks, &picture, &archived),
         };
-        Ok(Answer::new(data, text).at(board.revision))
+        Ok(Answer::new(data, text).verbatim().at(board.revision))
     }
 }
 

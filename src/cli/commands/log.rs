@@ -52,6 +52,7 @@ impl OnBoard for LogArgs {
         };
         let print = |record: &LooseRecord| {
             let text = if session.ui.json { to_json_line(&value(record)) } else { line(record) };
+            let text = if session.ui.json { text } else { crate::cli::times::for_people(&text).into_owned() };
             session.ui.stream(&text)
         };
         for record in shown {

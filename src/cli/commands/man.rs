@@ -23,7 +23,7 @@ impl Execute for ManArgs {
         root.build();
         let Some(dir) = &self.dir else {
             let text = page(&root)?;
-            return Ok(Answer::new(json!({ "page": text }), text));
+            return Ok(Answer::new(json!({ "page": text }), text).verbatim());
         };
         std::fs::create_dir_all(dir).map_err(|error| Failure::io("make", dir, &error))?;
         let mut written = Vec::new();

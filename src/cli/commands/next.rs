@@ -16,9 +16,9 @@ use crate::watch::DirectoryWatch;
 /// Example: liza next --role coder --wait 60
 #[derive(Args)]
 pub struct NextArgs {
-    /// As what
+    /// As what (default: every role you are registered with)
     #[arg(long)]
-    pub role: Role,
+    pub role: Option<Role>,
     /// Wait this long for work to appear, a day at most
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
@@ -29,9 +29,13 @@ const LONGEST_WAIT: u64 = 24 * 60 * 60;
 
 impl OnBoard for NextArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let role = &self.role;
-        session.known_role(role)?;
+        let roles = self.roles(session)?;
         session.seal_request()?;
+        if self.wait > 0 {
+            // A note typed into the file is something to wait for, too.
+            session.ctx.settle_edits()?;
+            session.ctx.store.supervise();
+        }
         session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
         // Nobody waits longer than a day for one answer; and a clock has its end.
         let deadline = Instant::now() + Duration::from_secs(self.wait.min(LONGEST_WAIT));
@@ -45,8 +49,10 @@ impl OnBoard for NextArgs {
         }
         loop {
             session.ctx.now = crate::host::now();
-            if let Some(answer) = offer(session, role)? {
-                return Ok(answer);
+            for role in &roles {
+                if let Some(answer) = offer(session, role)? {
+                    return Ok(answer);
+                }
             }
             let left = deadline.saturating_duration_since(Instant::now());
             match &mut watch {
@@ -54,20 +60,40 @@ impl OnBoard for NextArgs {
                     watch.wait(left);
                 }
                 _ => {
-                    return Ok(Answer::new(Value::Null, nothing(session, role)?));
+                    return Ok(Answer::new(Value::Null, nothing(session, &roles)?));
                 }
             }
         }
     }
 }
 
+impl NextArgs {
+    /// The role that was named, or those of the agent that calls.
+    fn roles(&self, session: &Session) -> Result<Vec<Role>, Failure> {
+        if let Some(role) = &self.role {
+            session.known_role(role)?;
+            return Ok(vec![role.clone()]);
+        }
+        let board = session.ctx.read(&Needs::Nothing)?.board;
+        let caller = board.identify(&session.ctx.credentials)?.id();
+        let roles = board.agent(&caller).map(|agent| agent.roles.clone()).unwrap_or_default();
+        if roles.is_empty() {
+            return Err(Failure::usage("a person has every role, so `liza next` needs one").hint(
+                "`liza next --role code_reviewer` takes a review, for example; `liza roles` shows every role",
+            ));
+        }
+        Ok(roles.into_iter().collect())
+    }
+}
+
 /// Why there is nothing, as far as paths are the reason.
-fn nothing(session: &Session, role: &Role) -> Result<String, Failure> {
+fn nothing(session: &Session, roles: &[Role]) -> Result<String, Failure> {
     let snapshot = session.ctx.read(&Needs::Nothing)?;
     let world = session.ctx.store.surroundings(&snapshot.board)?;
     let scene = Scene::new(&snapshot.board, &world, &session.ctx.now);
     let mut text = "nothing to do right now; `liza status` says what waits for what".to_owned();
-    let held = snapshot.board.tasks.iter().filter(|task| &task.role == role && task.status == Status::Idle);
+    let held =
+        snapshot.board.tasks.iter().filter(|task| roles.contains(&task.role) && task.status == Status::Idle);
     for task in held.filter(|task| scene.node_state(task) == NodeState::Blocked) {
         if let Some(waiting) = scene.waiting(task) {
             text.push_str(&format!("\n  {}: {}", task.id, waiting.why));

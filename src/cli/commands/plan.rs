@@ -1,5 +1,5 @@
-use super::task::add::specs_found;
 use crate::board::Refusal;
+use crate::board::goals::Specs;
 use crate::board::graph::Graph;
 use crate::cli::prelude::*;
 use crate::policy::plan_check;
@@ -28,10 +28,10 @@ pub struct PlanArgs {
     #[arg(long)]
     pub draft: bool,
     /// The spec of tasks that name none
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(long, visible_alias = "spec-ref", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
     /// A criterion of tasks that have none
-    #[arg(long, value_name = "CRITERION")]
+    #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl OnBoard for PlanArgs {
             planned.tasks.iter().try_for_each(|task| session.known_role(&task.role))?;
         }
         let tasks = &planned.tasks;
-        let specs_found = specs_found(&session.ctx, tasks)?;
+        let (Specs { found: specs_found, pins }, texts) = session.ctx.find_specs(tasks)?;
         // A work graph has no place for what a task needs to be claimable; that can follow.
         let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
         let count = tasks.len();
@@ -56,11 +56,14 @@ impl OnBoard for PlanArgs {
             specs_found,
             as_graph: planned.as_graph,
             graph_id: planned.graph_id.clone(),
+            pins,
+            single: false,
         };
         if self.check {
             let judged = judge(session, &add)?;
             return answer(session, &planned, judged, &lacking);
         }
+        session.ctx.keep_texts(&texts)?;
         // What keeps it from being looked at is said by the commit, which may mend it.
         if let Ok(judged) = judge(session, &add) {
             for finding in judged.remarks(&lacking) {
@@ -111,6 +114,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
         specs_found: &add.specs_found,
         finalize: add.finalize,
         as_graph: add.as_graph,
+        ground: &crate::flow::ground::of_tasks(&session.ctx, board, &add.tasks),
     };
     let mut checked = plan_check::check(&add.tasks, &around);
     let world = crate::board::World { archived, ..Default::default() };

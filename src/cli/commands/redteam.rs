@@ -3,7 +3,6 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, Attack, Tried, Verdict, count, play_all};
-use crate::cli::ui::DONE;
 use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;
@@ -90,7 +89,11 @@ impl Execute for RedteamArgs {
         if !holds {
             let _ = place.keep();
         }
-        Ok(Answer::new(data, text).exit(if holds { DONE } else { Class::Refused.exit() }))
+        let broken = (!holds).then(|| {
+            Failure::new(ErrorCode::RefusedFindings, "a promise does not hold on this machine")
+                .hint("`data.attacks` says which; specs/redteam.md says what each folder holds")
+        });
+        Ok(Answer::new(data, text).failed_if(broken))
     }
 }
 

@@ -68,7 +68,7 @@ fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
             format!("{}\n{graph}\n{}", found.goal_markdown(), found.rest_markdown())
         }
     };
-    Ok(Answer::new(data, text).at(revision))
+    Ok(Answer::new(data, text).verbatim().at(revision))
 }
 
 fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<String>) -> String {

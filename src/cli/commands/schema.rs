@@ -19,6 +19,6 @@ impl Execute for SchemaArgs {
         let schema = schema(&self.name)
             .ok_or_else(|| Failure::usage(format!("there is no schema `{}`", self.name)))?;
         let text = to_json_pretty(&schema);
-        Ok(Answer::new(schema, text))
+        Ok(Answer::new(schema, text).verbatim())
     }
 }

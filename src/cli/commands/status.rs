@@ -73,7 +73,8 @@ impl OnBoard for StatusArgs {
             })
         };
         let now = session.ctx.now.wall;
-        let text = || self.text(board, &picture, &counts, &wakes, moved.as_ref(), now);
+        let columns = session.ui.columns();
+        let text = || self.text(board, &picture, (&counts, columns), &wakes, moved.as_ref(), now);
         Ok(session.answer(data, text).at(board.revision))
     }
 }
@@ -83,12 +84,13 @@ impl StatusArgs {
         &self,
         board: &Board,
         picture: &view::Picture<'_>,
-        counts: &Map<String, Value>,
+        (counts, columns): (&Map<String, Value>, Option<usize>),
         wakes: &[Wake],
         moved: Option<&Evidence>,
         now: Wall,
     ) -> String {
         let mut text = format!("{}\n", board.rest.goal.description);
+        text.push_str(&view::goal_bar(board, columns));
         let some = counts.iter().filter(|(_, count)| count.as_u64() != Some(0));
         let shown = commas(some.map(|(status, count)| format!("{status} {count}")));
         let shown = if shown.is_empty() { shown } else { format!(": {shown}") };
@@ -129,10 +131,7 @@ impl StatusArgs {
         }
         let tasks: Vec<_> =
             board.tasks.iter().filter(|task| self.all || !task.status.is_terminal()).collect();
-        if !tasks.is_empty() {
-            text.push('\n');
-            text.push_str(&picture.table(&tasks));
-        }
+        text.push_str(&picture.groups(&tasks, columns));
         let finished = board.tasks.len() - tasks.len();
         if finished > 0 {
             text.line(format!("({} finished; `liza status --all` shows them)", plural(finished, "task")));

@@ -74,15 +74,14 @@ fn subject(board: &Board, task: Option<&TaskId>, agent: Option<&AgentId>) -> Res
     if let Some(task) = task {
         return match board.task(task) {
             Some(_) => Ok(Stopped::Task(task.clone())),
-            None => Err(Failure::new(Code::UnknownTask, format!("there is no task `{task}` on this board"))
-                .hint("`liza task list` shows every task")),
+            None => Err(view::unknown_task(board, task)),
         };
     }
     let Some(agent) = agent else { return Ok(Stopped::Everybody) };
     if board.agent(agent).is_some() || agent.is_human() {
         return Ok(Stopped::Agent(agent.clone()));
     }
-    Err(view::unknown_agent(agent))
+    Err(view::unknown_agent(board, agent))
 }
 
 fn set(session: &mut Session, kind: SwitchKind, args: &Stop) -> Result<Answer, Failure> {

@@ -20,6 +20,9 @@ pub struct WatchArgs {
 impl OnBoard for WatchArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("watch the board")?;
+        // What is edited from here on waits for another command of a person.
+        session.ctx.settle_edits()?;
+        session.ctx.store.supervise();
         let ui = session.ui;
         let line = |told: &Told| shown_line(&told.line()).into_owned();
         if self.once {
@@ -28,7 +31,8 @@ impl OnBoard for WatchArgs {
             return Ok(Answer::new(json!({ "alerts": told }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { line(told) });
+        let for_people = |told: &Told| crate::cli::times::for_people(&line(told)).into_owned();
+        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { for_people(told) });
         Ok(match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => {
                 let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");

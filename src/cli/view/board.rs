@@ -1,9 +1,45 @@
 //! The board at a glance.
 
 use crate::board::{Switch, World};
+use crate::cli::paint::bar;
 use crate::cli::prelude::*;
 use crate::policy::view::{Scene, Waiting};
 use crate::policy::wake::Trigger;
+use crate::text::{display_width, fitted};
+
+/// In this order a person wants to know of them.
+const BY_NEED: [Status; 11] = [
+    Status::Blocked,
+    Status::IntegrationFailed,
+    Status::Rejected,
+    Status::ReadyForReview,
+    Status::Approved,
+    Status::Working,
+    Status::Idle,
+    Status::Draft,
+    Status::Merged,
+    Status::Superseded,
+    Status::Abandoned,
+];
+/// Of one status, so many tasks are shown.
+const MOST_IN_GROUP: usize = 15;
+/// A title in fewer columns says nothing.
+const LEAST_TITLE: usize = 12;
+
+/// How much of the goal is merged, as a bar. What was given up does not count.
+pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
+    let given_up = |task: &&Task| matches!(task.status, Status::Abandoned | Status::Superseded);
+    let archived = usize::try_from(board.rest.archived).unwrap_or(usize::MAX);
+    let merged =
+        board.tasks.iter().filter(|task| task.status == Status::Merged).count().saturating_add(archived);
+    let all = board.tasks.iter().filter(|task| !given_up(task)).count().saturating_add(archived);
+    if all == 0 {
+        return String::new();
+    }
+    let words = format!("{merged} of {} merged", plural(all, "task"));
+    let room = columns.unwrap_or(80).saturating_sub(display_width(&words) + 2).min(40);
+    format!("{}  {words}\n", bar(merged, all, room))
+}
 
 /// A board together with the moment it is looked at.
 pub struct Picture<'b> {
@@ -69,6 +105,41 @@ impl<'b> Picture<'b> {
         row
     }
 
+    /// Tasks under their statuses, those that need somebody first; of many in one status some are shown and the rest counted.
+    pub fn groups(&self, tasks: &[&'b Task], columns: Option<usize>) -> String {
+        let mut text = String::new();
+        for status in BY_NEED {
+            let group: Vec<&&Task> = tasks.iter().filter(|task| task.status == status).collect();
+            if group.is_empty() {
+                continue;
+            }
+            text.line(format!("\n{status} {}", group.len()));
+            let some = &group[..group.len().min(MOST_IN_GROUP)];
+            let width = some.iter().map(|task| display_width(task.id.as_str())).max().unwrap_or(0);
+            for task in some {
+                text.line(self.group_row(task, width, columns));
+            }
+            if let more @ 1.. = group.len() - some.len() {
+                text.line(format!("  and {more} more: `liza task list --status {status}`"));
+            }
+        }
+        text
+    }
+
+    /// A task under the heading of its status. On a terminal the title takes what room there is.
+    fn group_row(&self, task: &'b Task, width: usize, columns: Option<usize>) -> String {
+        let row = format!("  {}  {}", pad_to(task.id.as_str(), width), self.who(task));
+        let title = shown_line(task.title());
+        match columns {
+            None => format!("{}  ({})", row.trim_end(), fitted(&title, 50)),
+            Some(columns) => {
+                let row = row.trim_end();
+                let room = columns.saturating_sub(display_width(row) + 2);
+                if room < LEAST_TITLE { row.to_owned() } else { format!("{row}  {}", fitted(&title, room)) }
+            }
+        }
+    }
+
     /// One line a task: id, state, who, and what it waits for.
     pub fn table(&self, tasks: &[&'b Task]) -> String {
         let width = tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0).max(4);
@@ -81,11 +152,15 @@ impl<'b> Picture<'b> {
         text
     }
 
-    /// Who is on it since when, or why nobody is.
     fn doing(&self, task: &'b Task) -> String {
-        let title = format!("  ({})", clipped(task.title(), 50));
+        let title = format!("  ({})", fitted(&shown_line(task.title()), 50));
+        format!("{}{title}", self.who(task)).trim_start().to_owned()
+    }
+
+    /// Who is on it since when, or why nobody is.
+    fn who(&self, task: &'b Task) -> String {
         if let Some(waiting) = self.waiting(task) {
-            return format!("{}{title}", waiting.why);
+            return waiting.why;
         }
         let since = |time: crate::board::Wall| ago(self.frame.now.wall.since(time));
         match task.status {
@@ -96,14 +171,14 @@ impl<'b> Picture<'b> {
                     .then(|| task.body().history.iter().rev().find(|line| line.to == Some(Status::Working)))
                     .flatten()
                     .map_or(String::new(), |line| format!(" since {}", since(line.time)));
-                format!("{agent}{started}{title}")
+                format!("{agent}{started}")
             }
             Status::ReadyForReview | Status::Approved => {
                 let agent = task.review_lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
                 let red_team = if task.awaits_red_team() { " for the red team" } else { "" };
-                format!("reviewed by {agent}{red_team}{title}")
+                format!("reviewed by {agent}{red_team}")
             }
-            _ => title.trim_start().to_owned(),
+            _ => String::new(),
         }
     }
 
@@ -122,11 +197,8 @@ impl<'b> Picture<'b> {
 }
 
 pub fn unknown_task(board: &Board, id: &TaskId) -> Failure {
-    let hint = match board.task_alike(id) {
-        Some(alike) => format!("did you mean `{}`?", alike.id),
-        None => "`liza task list` shows every task".to_owned(),
-    };
-    Failure::new(Code::UnknownTask, format!("there is no task `{id}` on this board")).hint(hint)
+    Failure::new(Code::UnknownTask, format!("there is no task `{id}` on this board"))
+        .hint(board.hint_for_task(id))
 }
 
 /// The task, if it is on this board.
@@ -134,9 +206,9 @@ pub fn known_task<'b>(board: &'b Board, id: &TaskId) -> Result<&'b Task, Failure
     board.task(id).ok_or_else(|| unknown_task(board, id))
 }
 
-pub fn unknown_agent(id: &AgentId) -> Failure {
+pub fn unknown_agent(board: &Board, id: &AgentId) -> Failure {
     Failure::new(Code::UnknownAgent, format!("there is no agent `{id}` on this board"))
-        .hint("`liza agent list` shows them")
+        .hint(board.hint_for_agent(id))
 }
 
 pub fn trigger_words(trigger: Trigger) -> &'static str {
@@ -144,6 +216,7 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
         Trigger::InitialPlanning => "nothing is planned yet",
         Trigger::HypothesisExhausted => "two agents failed at",
         Trigger::AnsweredNote => "a person has spoken",
+        Trigger::TypedNote => "typed into state.yaml, not confirmed by a person",
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
         Trigger::ImmediateDiscovery => "found, and urgent",

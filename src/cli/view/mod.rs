@@ -3,5 +3,7 @@
 mod board;
 mod task;
 
-pub use board::{Frame, Picture, known_task, needed_for_rows, trigger_words, unknown_agent, unknown_task};
+pub use board::{
+    Frame, Picture, goal_bar, known_task, needed_for_rows, trigger_words, unknown_agent, unknown_task,
+};
 pub use task::{colored_diff, feedback, positions, review, task};

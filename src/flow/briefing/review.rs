@@ -35,7 +35,8 @@ impl Desk<'_> {
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), "put it there, or discuss the review");
+        let mend = "put it there, or discuss the review";
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
 

@@ -14,7 +14,7 @@ impl Desk<'_> {
         self.place(task, epoch)?;
         self.facts.block("task", sheet(task));
         let mend = "put it there, or let the planner rescope the task";
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), mend);
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         self.past(task, epoch)?;

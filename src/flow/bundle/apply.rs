@@ -20,6 +20,7 @@ struct Place {
     worktree: PathBuf,
     branch: String,
     head: CommitId,
+    prepared: Vec<String>,
 }
 
 /// A bundle that was applied, now or before.
@@ -144,7 +145,8 @@ fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place> {
         return Err(Failure::new(Code::WorktreeDirty, what).hint(hint).detail("paths", ["HEAD"]));
     }
     elsewhere(ctx, &worktree, &branch)?;
-    Ok(Place { worktree, branch, head })
+    let prepared = crate::flow::prepared::prepared_for(board, task).to_vec();
+    Ok(Place { worktree, branch, head, prepared })
 }
 
 /// Moving a branch under another checkout would make that one lie.
@@ -171,7 +173,7 @@ fn clean(place: &Place, task: &TaskId) -> Result<()> {
         .hint("wait for the git that is at work there; if none is, it died and left this file: move it away, then apply the bundle")
         .detail("path", lock.display().to_string()));
     }
-    let mut found = uncommitted(&place.worktree, Filters::Run)?;
+    let mut found = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
     if content::merge_head(&place.worktree)?.is_some() {
         found.push("a merge in progress".to_owned());
     }
@@ -262,7 +264,7 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
         Ok(()) => {
             crash::point("bundle.brought");
             // Attributes may make git call a file changed that it has just written.
-            let left = uncommitted(&place.worktree, Filters::Run)?;
+            let left = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
             if left.is_empty() {
                 return Ok(());
             }
@@ -272,7 +274,7 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
     };
     refs::update(&ctx.repo, &refname, &place.head, Expected::At(commit))?;
     let mut left = settle(&ctx.repo, ctx.query()?, &place.worktree, commit, &place.head)?;
-    left.extend(uncommitted(&place.worktree, Filters::Run)?);
+    left.extend(uncommitted(&place.worktree, Filters::Run, &place.prepared)?);
     let there = match left.is_empty() {
         true => "branch and files are as before".to_owned(),
         false => format!("the branch is as before; look at these files: {}", listed(&left)),

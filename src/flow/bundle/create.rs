@@ -36,7 +36,7 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     let archived = ctx.store.archived_beside(&snapshot.board, id)?;
     let Some(task) = snapshot.board.task(id).or(archived.as_ref()) else {
         return Err(failure!(Code::UnknownTask, "there is no task `{id}` on this board")
-            .hint("`liza task list` shows every task"));
+            .hint(snapshot.board.hint_for_task(id)));
     };
     let on_board = snapshot.board.task(id).is_some();
     let record = |bundle: &Bundle, path: &Path, bytes: &[u8]| RecordBundle {
@@ -110,7 +110,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
         return Ok(Vec::new());
     }
-    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run)?;
+    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.prepared)?;
     if !found.is_empty() {
         ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
     }

@@ -86,7 +86,9 @@ impl<'g> Asking<'g> {
         let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
         let environment = handed_over(gate, commit, &shared.source);
-        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), &environment.with_weight());
+        let prepared = crate::flow::prepare::weight(shared.ctx, &shared.ctx.project_config()?.worktrees);
+        let weight = environment.with_weight();
+        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), &weight, prepared.as_deref());
         Ok(Self { gate, expected, environment, log: log_of(shared, gate)?, key })
     }
 }

@@ -54,7 +54,7 @@ pub struct Explained {
 pub fn explain(ctx: &Context, board: &Board, config: &OverseerConfig, agent: &AgentId) -> Result<Explained> {
     if board.agent(agent).is_none() {
         return Err(failure!(Code::UnknownAgent, "there is no agent `{agent}` on this board")
-            .hint("`liza agent list` shows them"));
+            .hint(board.hint_for_agent(agent)));
     }
     let ring = looked_at(ctx, board, agent).unwrap_or_default();
     let looks = ring.session().to_vec();

@@ -137,7 +137,8 @@ fn checkpoint_after_the_work_is_refused() {
         scene.git(&["checkout", "-q", "main"]);
         act(&scene, &worktree);
         let failure = scene.refused("refused.checkpoint_late", || coder.checkpoint("t1", good()));
-        assert!(failure.hint.as_ref().unwrap().contains("aside"), "{name}: {failure:?}");
+        let way = if name == "merge in progress" { "git merge --abort" } else { "Keep the work: `git " };
+        assert!(failure.hint.as_ref().unwrap().contains(way), "{name}: {failure:?}");
         scene.refused("refused.checkpoint_missing", || coder.submit("t1"));
     }
 }

@@ -5,6 +5,7 @@ use super::super::runner::{check_program, choose};
 use crate::board::agent::{Agent, numbered_ids};
 use crate::flow::agents;
 use crate::policy::run::Seat;
+use crate::policy::team::HUMAN;
 
 /// More of one role than this is a slip of the finger.
 const MOST_OF_A_ROLE: u32 = 64;
@@ -32,12 +33,41 @@ impl Checked {
         })?;
         let mut providers = Vec::new();
         for member in team {
+            if is_person(&config, member, provider) {
+                providers.push(HUMAN.to_owned());
+                continue;
+            }
             let chosen = choose(&config, &member.role, asked(&config, member, provider))?;
             check_program(&chosen)?;
             providers.push(chosen.name);
         }
         Ok(Self { one_run, providers })
     }
+}
+
+/// A person stays one whatever command plays the agents.
+fn is_person(config: &ProjectConfig, member: &TeamMember, all: Option<&str>) -> bool {
+    member.provider.as_deref() == Some(HUMAN) || all.is_none() && asked(config, member, None) == Some(HUMAN)
+}
+
+/// Roles that a person plays.
+pub(super) fn people(team: &[TeamMember], providers: &[String]) -> BTreeSet<Role> {
+    let members = team.iter().zip(providers);
+    members.filter(|(_, provider)| *provider == HUMAN).map(|(member, _)| member.role.clone()).collect()
+}
+
+/// A person has no seat. Where all reviewers are people, one seat merges what they approved.
+fn seated(team: &[TeamMember], providers: Vec<String>) -> Vec<(TeamMember, String)> {
+    let reviewer = Role::code_reviewer();
+    let (people, mut agents): (Vec<_>, Vec<_>) =
+        team.iter().cloned().zip(providers).partition(|(_, provider)| provider == HUMAN);
+    let merger = people.into_iter().find(|(member, _)| member.role == reviewer);
+    if !agents.iter().any(|(member, _)| member.role == reviewer)
+        && let Some((member, provider)) = merger
+    {
+        agents.push((TeamMember { count: 1, ..member }, provider));
+    }
+    agents
 }
 
 /// An entry of liza.yaml that names nobody is played as its role is, whatever another entry of that role says.
@@ -68,7 +98,7 @@ pub(super) fn seat_everybody(
     let board = ctx.read(&Needs::Nothing)?.board;
     let mut taken = BTreeSet::new();
     let mut seats = Vec::new();
-    for (member, provider) in team.iter().zip(providers) {
+    for (member, provider) in seated(team, providers) {
         let role = &member.role;
         let free = numbered_ids(role).filter(|agent| {
             let Some(known) = board.agent(agent).filter(|known| known.is_active()) else { return true };

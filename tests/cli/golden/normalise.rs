@@ -105,7 +105,7 @@ impl<'a> Normaliser<'a> {
 
     /// What begins here and differs from run to run.
     fn at(&mut self, rest: &str) -> Option<Found> {
-        if let Some(length) = time(rest) {
+        if let Some(length) = time(rest).or_else(|| time_for_people(rest)) {
             return Some(Found::new(length, "<time>"));
         }
         if let Some(length) = uuid(rest) {
@@ -213,6 +213,26 @@ fn time(text: &str) -> Option<usize> {
     text[length + fraction..].starts_with('Z').then_some(length + fraction + 1)
 }
 
+/// `15:30 (in 29 min)`, `15:30:00`, also with a date before it.
+fn time_for_people(text: &str) -> Option<usize> {
+    let date = if fits(text, "0000-00-00 00:00") { "0000-00-00 ".len() } else { 0 };
+    let clock = &text[date..];
+    if fits(clock, "00:00:00") {
+        return Some(date + "00:00:00".len()).filter(|length| ends_word(&text[*length..]));
+    }
+    if !fits(clock, "00:00") {
+        return None;
+    }
+    let length = date + "00:00".len();
+    let end = text[length..].strip_prefix(" (").and_then(|inside| Some((inside, inside.find(')')?)));
+    match end.map(|(inside, end)| (&inside[..end], end)) {
+        Some((span, end)) if span.starts_with("in ") || span.ends_with(" ago") || span == "just now" => {
+            Some(length + 2 + end + 1)
+        }
+        _ => Some(length).filter(|length| date > 0 && ends_word(&text[*length..])),
+    }
+}
+
 /// Whether the text begins as the form does, where `0` stands for any digit.
 fn fits(text: &str, form: &str) -> bool {
     text.len() >= form.len()
@@ -317,7 +337,16 @@ mod tests {
             assert_eq!(normal(&format!("at {text}, x")), "at <time>, x");
             assert_eq!(normal(&format!("state-{text}-0.yaml")), "state-<time>-0.yaml");
         }
-        for text in ["2026-01-20", "2026-01-20T15:30", "x2026-01-20T15:30:00Z"] {
+        for text in [
+            "15:30 (in 29 min)",
+            "15:30 (2 h 5 min ago)",
+            "2026-01-20 15:30 (just now)",
+            "15:30:01",
+            "2026-01-20 15:30",
+        ] {
+            assert_eq!(normal(&format!("at {text}, x")), "at <time>, x");
+        }
+        for text in ["2026-01-20", "2026-01-20T15:30", "x2026-01-20T15:30:00Z", "15:30", "15:30 (or so)"] {
             assert_eq!(normal(text), text);
         }
     }

@@ -385,7 +385,7 @@ fn the_picture_says_who_lives_since_when_and_how_near_every_alarm_is() {
     assert!(found()["detections"].as_array().is_some_and(Vec::is_empty));
     world.refused(&HUMAN, &["overseer", "halt", "coder-1", "--reason", "x"], 1, "refused.transition");
     let text = world.human(&["overseer", "nudge", "coder-1", "--reason", "x"]).ok().stdout;
-    assert!(text.contains("nobody runs coder-1 now"), "{text}");
+    assert!(text.contains("the runner of coder-1 has ended"), "{text}");
     // Whoever may not halt anybody hears that first.
     let other = world.register("coder", "coder-7");
     let refused = world.json(&other, &["overseer", "halt", "coder-1", "--reason", "x"]);

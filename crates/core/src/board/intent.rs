@@ -106,6 +106,8 @@ record! {
     pub struct MoveWork {
         pub branch: String,
         pub reason: String,
+        /// The checkout of that branch, whose files move along.
+        pub checkout: Option<String>,
         pub step: Option<RefMove>,
         pub gates: Option<GateReport>,
     }

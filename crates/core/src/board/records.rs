@@ -5,6 +5,13 @@ use std::collections::BTreeMap;
 use super::names::{Named, named};
 use super::prelude::*;
 
+impl Note {
+    /// A person's word: said by a command of a person, or typed and then adopted by one.
+    pub fn is_answer(&self) -> bool {
+        self.by.is_human() && self.typed.is_none()
+    }
+}
+
 record! {
     /// A person's or an agent's remark; only a person's counts as an answer.
     pub struct Note {
@@ -14,6 +21,8 @@ record! {
         pub task_id: Option<TaskId>,
         pub text: String,
         pub processed_by: Option<AgentId>,
+        /// It was typed into the file, and this edit holds it: until a person's command has applied that edit, it is no answer.
+        pub typed: Option<String>,
     }
 
     pub struct Anomaly {

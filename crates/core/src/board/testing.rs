@@ -102,6 +102,8 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         finalize: true,
         as_graph: false,
         graph_id: None,
+        pins: Vec::new(),
+        single: false,
     }
 }
 
@@ -372,6 +374,7 @@ impl Bench {
             base: commit(1),
             handout: untouched(),
             conflicts: Vec::new(),
+            prepared: Vec::new(),
         }
     }
 
@@ -648,6 +651,7 @@ impl Bench {
             existing: vec![id(by)],
             reason: "cut too large".to_owned(),
             specs_found: Vec::new(),
+            pins: Vec::new(),
         }
     }
 

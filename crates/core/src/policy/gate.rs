@@ -41,6 +41,8 @@ record! {
         /// How often it is run again after a fail; a pass then is marked as flaky wherever it is shown.
         #[serde(default, skip_serializing_if = "super::settings::is_default")]
         pub flaky_retries: u32,
+        /// Why it is not asked: it stands in the file and judges nothing until this is removed.
+        pub inactive: Option<String>,
     }
 }
 
@@ -141,6 +143,7 @@ impl Gate {
             at_most: None,
             at_least: None,
             flaky_retries: 0,
+            inactive: None,
         }
     }
     pub const DEFAULT_COVERAGE: f64 = 80.0;

@@ -29,6 +29,7 @@ mod tests;
 pub mod view;
 pub mod wake;
 pub mod work_graph;
+pub mod worktrees;
 
 pub use project::ProjectConfig;
 pub use view::{NodeState, Waiting};

@@ -3,6 +3,7 @@
 //! Nothing here decides whether a plan is taken: the transition does. What it would refuse is an error here too, but all
 //! of it at once, where a refusal names the first.
 
+pub mod ground;
 mod order;
 mod size;
 
@@ -64,6 +65,8 @@ pub struct Around<'a> {
     pub finalize: bool,
     /// Drafts too may wait only for what is there.
     pub as_graph: bool,
+    /// What was looked up in the repository for each task.
+    pub ground: &'a BTreeMap<TaskId, ground::Ground>,
 }
 
 #[derive(Debug)]
@@ -87,6 +90,8 @@ pub fn check(tasks: &[NewTask], around: &Around) -> Checked {
         findings.extend(vague(task));
         findings.extend(tests_alone(task));
         findings.extend(size::of_task(task));
+        findings
+            .extend(around.ground.get(&task.id).into_iter().flat_map(|found| ground::of_task(task, found)));
     }
     findings.extend(size::of_plan(tasks, &split));
     findings.extend(order.waits.iter().map(Wait::finding));

@@ -34,6 +34,10 @@ pub struct Team {
     /// Tasks for which somebody was started again and again and nothing came of it, and what was said last.
     pub futile: BTreeMap<TaskId, String>,
     pub window: usize,
+    /// Roles that a person plays.
+    pub people: BTreeSet<Role>,
+    /// Seats that merge what a person approved, and do nothing else.
+    pub mergers: BTreeSet<AgentId>,
     /// What a person was asked and has not answered.
     pub questions: Vec<Question>,
     /// What may be spent.
@@ -229,6 +233,7 @@ impl<'a> Round<'a> {
                     && call.check_switches(Some(&task.id)).is_ok()
                     && (task.judged_by().is_none() && may_merge(self.board, &seat.agent)
                         || task.judged_by().is_some()
+                            && !self.team.mergers.contains(&seat.agent)
                             && check_reviewable(self.board, &call, task).is_ok()
                             && self.is_affordable(seat, Some(task)))
             };
@@ -348,14 +353,22 @@ impl<'a> Round<'a> {
             let hint = format!("`liza task show {only}` tells why; give the job anew if it is still wanted");
             return State::Stuck(vec![Cause::person(why, hint).of(only)]);
         }
-        if board.rest.archived > 0 || board.tasks.iter().any(|task| task.status == Status::Merged) {
+        if board.has_merged_for_goal() {
             return State::Complete;
         }
-        if !board.tasks.is_empty() {
+        if board.is_planned() {
             let hint = "plan anew with `liza plan FILE` or `liza task add`, or leave it at that";
             return State::Stuck(vec![Cause::person("everything was abandoned", hint)]);
         }
         let planner = Role::planner();
+        if team.people.contains(&planner) {
+            let hint = "`liza plan FILE` or `liza task add` adds tasks";
+            return State::Waiting(vec![Cause::new(
+                CauseKind::Elsewhere,
+                "a person is to plan the goal",
+                hint,
+            )]);
+        }
         let planning = team.playing(&planner).find(|seat| team.elsewhere.contains(&seat.agent));
         let planning =
             planning.filter(|_| !team.handled.iter().any(|key| key.starts_with("initial_planning")));
@@ -458,6 +471,9 @@ impl<'a> Round<'a> {
             let names: Vec<&str> = on.iter().map(|other| other.id.as_str()).collect();
             return Cause::new(kind, why, format!("see to {} first", names.join(", ")));
         }
+        if self.is_for_a_person(task) {
+            return Cause::new(CauseKind::Elsewhere, for_a_person(task), person_types(task));
+        }
         if let Some(used) = used_up.filter(|_| !waits_for_merge) {
             return used;
         }
@@ -484,6 +500,29 @@ impl<'a> Round<'a> {
         Cause::person(refusal.map_or(why, |refusal| refusal.message), format!("`liza task show {id}`"))
     }
 
+    /// Whether a person of the team may take this now and no agent of the team will.
+    fn is_for_a_person(&self, task: &Task) -> bool {
+        let role = task.judged_by().unwrap_or_else(|| task.role.clone());
+        if !self.team.people.contains(&role) || !self.team.is_about(task) {
+            return false;
+        }
+        let person = Call::new(Actor::Human, self.now, self.world);
+        if person.check_switches(Some(&task.id)).is_err() {
+            return false;
+        }
+        if task.judged_by().is_none() {
+            return check_claimable(self.board, &person, task).is_ok();
+        }
+        let may = |seat: &Seat| {
+            !self.team.mergers.contains(&seat.agent)
+                && !self.team.out.contains_key(&seat.agent)
+                && check_reviewable(self.board, &self.call(&seat.agent), task).is_ok()
+        };
+        check_reviewable(self.board, &person, task).is_ok()
+            && task.review_lease.as_ref().is_none_or(|lease| lease_over(self.board, lease, self.now))
+            && !self.team.playing(&role).any(may)
+    }
+
     /// Nobody of the role may spend anything on this: the cap that is used up.
     fn used_up(&self, role: &Role, task: Option<&Task>) -> Option<Cause> {
         let reached = |seat: &Seat| self.team.caps.reached(self.board, task, Some(&seat.agent));
@@ -506,6 +545,49 @@ impl<'a> Round<'a> {
                 }
         };
         self.team.playing(role).find(could).map(|seat| &seat.agent)
+    }
+}
+
+/// Something that only a person of the team can go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForPerson {
+    pub task: TaskId,
+    /// Names this occasion: the next submission of the same task is another one.
+    pub key: String,
+    pub why: String,
+    /// The next thing to type.
+    pub hint: String,
+}
+
+/// What waits for a person of the team right now.
+pub fn for_people(board: &Board, world: &World, now: &Stamp, team: &Team) -> Vec<ForPerson> {
+    if team.people.is_empty() || world.switches.global().is_some() {
+        return Vec::new();
+    }
+    let round = Round { board, world, now, team, given: BTreeSet::new(), starts: Vec::new() };
+    let waiting = board.tasks.iter().filter(|task| round.is_for_a_person(task));
+    waiting
+        .map(|task| {
+            let commit = task.review_commit.as_ref().filter(|_| task.judged_by().is_some());
+            let of = commit.map_or_else(|| task.epoch.to_string(), |commit| commit.to_string());
+            let key = format!("{}:{}:{of}", task.id, task.status);
+            ForPerson { task: task.id.clone(), key, why: for_a_person(task), hint: person_types(task) }
+        })
+        .collect()
+}
+
+fn for_a_person(task: &Task) -> String {
+    match task.judged_by() {
+        Some(role) => format!("a person is to review it as {role}"),
+        None => format!("a person is to work on it as {}", task.role),
+    }
+}
+
+fn person_types(task: &Task) -> String {
+    let id = &task.id;
+    match task.judged_by() {
+        Some(_) => format!("`liza review claim {id}`, then `liza review show {id}`, then approve or reject"),
+        None => format!("`liza task claim {id}`"),
     }
 }
 

@@ -4,6 +4,9 @@ use serde::Deserializer;
 
 use super::prelude::*;
 
+/// As the provider of a member of the team: a person plays that role by hand.
+pub const HUMAN: &str = "human";
+
 /// Some agents of one role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +16,7 @@ pub struct TeamMember {
     /// How many of them; their ids are numbered.
     #[serde(default = "one_of_them")]
     pub count: u32,
-    /// By whom they are played, if not as the role or the project says.
+    /// By whom they are played, if not as the role or the project says; `human` is a person, whom a run waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }

@@ -115,7 +115,7 @@ pub fn work_graph(board: &Board, archived: &[Task], world: &World, now: &Stamp) 
     let nodes = archived
         .iter()
         .chain(&board.tasks)
-        .filter(|task| task.status != Status::Superseded)
+        .filter(|task| task.status != Status::Superseded && board.is_of_current_goal(task))
         .map(|task| node(task, scene.node_state(task), &all))
         .collect();
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
@@ -197,6 +197,7 @@ mod tests {
             into: parts,
             existing: Vec::new(),
             reason: "it was two things".to_owned(),
+            pins: Vec::new(),
         };
         bench.ok("planner-1", rescope);
         let report = GraphReport::new(graph_of(&bench), Vec::new(), BTreeMap::new());

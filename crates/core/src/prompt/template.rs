@@ -23,14 +23,14 @@ pub const PIECES: [&str; 2] = ["bootstrap", "contract"];
 /// The template of this name that comes with liza.
 pub fn built_in(name: &str) -> Option<&'static str> {
     Some(match name {
-        "planner" => include_str!("../../../../templates/prompts/planner.md"),
-        "coder" => include_str!("../../../../templates/prompts/coder.md"),
-        "code_reviewer" => include_str!("../../../../templates/prompts/code_reviewer.md"),
-        "red_team" => include_str!("../../../../templates/prompts/red_team.md"),
-        "test_engineer" => include_str!("../../../../templates/prompts/test_engineer.md"),
-        "agent" => include_str!("../../../../templates/prompts/agent.md"),
-        "bootstrap" => include_str!("../../../../templates/prompts/bootstrap.md"),
-        "contract" => include_str!("../../../../templates/prompts/contract.md"),
+        "planner" => include_str!("../../templates/prompts/planner.md"),
+        "coder" => include_str!("../../templates/prompts/coder.md"),
+        "code_reviewer" => include_str!("../../templates/prompts/code_reviewer.md"),
+        "red_team" => include_str!("../../templates/prompts/red_team.md"),
+        "test_engineer" => include_str!("../../templates/prompts/test_engineer.md"),
+        "agent" => include_str!("../../templates/prompts/agent.md"),
+        "bootstrap" => include_str!("../../templates/prompts/bootstrap.md"),
+        "contract" => include_str!("../../templates/prompts/contract.md"),
         _ => return None,
     })
 }

@@ -33,6 +33,7 @@ pub mod state;
 pub mod targets;
 mod tree;
 pub mod v1;
+pub mod yaml_edit;
 
 #[cfg(test)]
 mod tests;

@@ -104,6 +104,45 @@ pub fn branch_checked_out_beside(
     }))
 }
 
+/// A checkout of a branch, as it stands.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    pub path: PathBuf,
+    pub git_dir: PathBuf,
+    /// What git is in the middle of there.
+    pub busy: Option<&'static str>,
+}
+
+/// Every checkout that a branch is checked out in, main one included; one in the middle of a rebase of it counts.
+pub fn standing_on(repo: &Repo, branch: &str) -> Result<Vec<Standing>, GitError> {
+    let main = (repo.root.clone(), repo.common_dir.clone());
+    let linked = list(repo)?.into_iter().filter_map(|checkout| {
+        let path = checkout.path?;
+        (checkout.locked.is_some() || path.exists()).then_some((path, checkout.admin_dir))
+    });
+    let all = std::iter::once(main).chain(linked);
+    let on = all.filter(|(_, git_dir)| is_on(git_dir, branch));
+    Ok(on.map(|(path, git_dir)| Standing { path, busy: busy(&git_dir), git_dir }).collect())
+}
+
+/// The branch that a checkout is on; none where HEAD is detached.
+pub fn branch_of(repo: &Repo, checkout: &Path) -> Option<String> {
+    let linked = read_git_file(&checkout.join(".git")).filter(|_| checkout != repo.root);
+    head_branch(linked.as_deref().unwrap_or(&repo.common_dir))
+}
+
+fn busy(git_dir: &Path) -> Option<&'static str> {
+    let all = [
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase or `git am`"),
+        ("MERGE_HEAD", "a merge"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("BISECT_START", "a bisect"),
+    ];
+    all.into_iter().find(|(file, _)| git_dir.join(file).symlink_metadata().is_ok()).map(|(_, what)| what)
+}
+
 fn is_on(git_dir: &Path, branch: &str) -> bool {
     if head_branch(git_dir).as_deref() == Some(branch) {
         return true;

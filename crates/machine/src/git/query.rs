@@ -165,6 +165,21 @@ impl Query {
         Ok(files)
     }
 
+    /// Whether a commit has a file of which this holds.
+    pub fn has_file(&self, commit: &CommitId, wanted: impl Fn(&str) -> bool) -> Result<bool, QueryError> {
+        let mut found = false;
+        let walked = self.tree_object(commit)?.walk(git2::TreeWalkMode::PreOrder, |below, entry| {
+            let is_file = entry.kind() == Some(ObjectType::Blob);
+            found = is_file && wanted(&format!("{below}{}", String::from_utf8_lossy(entry.name_bytes())));
+            if found { git2::TreeWalkResult::Abort } else { git2::TreeWalkResult::Ok }
+        });
+        // Ending the walk early is reported as an error.
+        if !found {
+            walked.map_err(QueryError::read(format!("the tree of {commit}")))?;
+        }
+        Ok(found)
+    }
+
     /// The name configured for this repository, or the fallback: read in-process, for commits that liza makes itself.
     pub fn identity(&self) -> Identity {
         let setting = |name: &str| self.setting(name).unwrap_or_default();

@@ -9,9 +9,9 @@ use crate::policy::{ProjectConfig, provider::ProviderEntry};
 use crate::text::{list_words, shown_line};
 use crate::wire::{ForeignError, Limits, read_foreign};
 
-const BUILT_IN: &str = include_str!("../../../../templates/providers.yaml");
+const BUILT_IN: &str = include_str!("../../templates/providers.yaml");
 /// What the built-in ones say when they fail: tables of their own, so that the catalog can be read.
-const ERRORS: &str = include_str!("../../../../templates/provider_errors.yaml");
+const ERRORS: &str = include_str!("../../templates/provider_errors.yaml");
 /// The entry whose patterns hold for every agent command.
 const COMMON: &str = "command";
 

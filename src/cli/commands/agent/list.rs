@@ -1,5 +1,7 @@
+use crate::board::agent::Agent;
 use crate::board::lease::Lease;
 use crate::cli::prelude::*;
+use crate::cli::times::ago_words;
 
 /// List the agents of this board
 ///
@@ -15,15 +17,22 @@ impl OnBoard for ListArgs {
         let board = &snapshot.board;
         let mut text = String::new();
         let mut rows = Vec::new();
-        for (id, agent) in &board.rest.agents {
+        let agents = &board.rest.agents;
+        let id_width = agents.keys().map(|id| id.as_str().len()).max().unwrap_or(0);
+        let role_width = agents.values().map(|agent| role_names(agent).len()).max().unwrap_or(0);
+        for (id, agent) in agents {
             let own = |lease: &Lease| &lease.agent == id && lease.incarnation == agent.incarnation;
             let held = board.tasks.iter().filter(|task| task.lease.as_ref().is_some_and(own));
             let holds: Vec<&TaskId> = held.map(|task| &task.id).collect();
-            let roles: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
-            let (id_column, roles) = (pad_to(id.as_str(), 20), pad_to(&roles.join(","), 24));
-            let status = pad_to(if agent.is_active() { "active" } else { "retired" }, 8);
-            let seen = ago(session.ctx.now.wall.since(agent.heartbeat));
-            let mut line = format!("{id_column} {roles} {status} seen {seen}");
+            let runs = agent.runner.as_ref().filter(|runner| crate::host::lives(runner));
+            let state = state(agent, runs.is_some(), !holds.is_empty() || reviews(board, id, agent));
+            let seen = ago_words(session.ctx.now.wall.since(agent.heartbeat));
+            let mut line = format!(
+                "{}  {}  {}  seen {seen}",
+                pad_to(id.as_str(), id_width),
+                pad_to(&role_names(agent), role_width),
+                pad_to(state, 8)
+            );
             if !holds.is_empty() {
                 line.push_str(&format!("  works on {}", commas(&holds)));
             }
@@ -33,15 +42,36 @@ impl OnBoard for ListArgs {
             text.line(line);
             // The hash of the token is nobody's business.
             rows.push(json!({
-            "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
-            "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
-            "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
-            "runner": agent.runner.as_ref().filter(|runner| crate::host::lives(runner)).map(|runner| runner.pid),
-        }));
+                "id": id, "roles": agent.roles, "incarnation": agent.incarnation, "status": agent.status,
+                "registered_at": agent.registered_at, "heartbeat": agent.heartbeat, "holds": holds,
+                "spent": (!agent.spent.is_nothing()).then_some(agent.spent),
+                "state": state, "runner": runs.map(|runner| runner.pid),
+            }));
         }
         if text.is_empty() {
             text.push_str("no agent is registered; `liza agent register --role coder --shell` makes one");
         }
         Ok(Answer::new(json!({ "agents": rows }), text).at(board.revision))
     }
+}
+
+fn role_names(agent: &Agent) -> String {
+    let names: Vec<&str> = agent.roles.iter().map(|role| role.as_str()).collect();
+    names.join(",")
+}
+
+/// An agent that a runner started and that holds nothing any more has done its work; one that holds something was cut off.
+fn state(agent: &Agent, runs: bool, holds_work: bool) -> &'static str {
+    match (agent.is_active(), agent.runner.is_some(), runs) {
+        (false, ..) => "retired",
+        (true, _, true) => "running",
+        (true, true, false) if holds_work => "gone",
+        (true, true, false) => "finished",
+        (true, false, false) => "active",
+    }
+}
+
+fn reviews(board: &Board, id: &AgentId, agent: &Agent) -> bool {
+    let own = |lease: &Lease| &lease.agent == id && lease.incarnation == agent.incarnation;
+    board.tasks.iter().any(|task| task.review_lease.as_ref().is_some_and(own))
 }

@@ -47,7 +47,7 @@ impl OnBoard for LogArgs {
             }
             steps.iter().for_each(|step| text.line(step.words()));
             text.push_str(&end(ctx, &kept));
-            return Ok(Answer::new(data(&kept, left_out, &steps), text));
+            return Ok(Answer::new(data(&kept, left_out, &steps), text).verbatim());
         }
         let ui = session.ui;
         let show = |step: &Step| ui.stream(&if ui.json { to_json_line(step) } else { step.words() });

@@ -37,6 +37,6 @@ impl OnBoard for RegisterArgs {
                 agent.incarnation
             )
         };
-        Ok(Answer::new(&registered, text).at(revision))
+        Ok(Answer::new(&registered, text).verbatim().at(revision))
     }
 }

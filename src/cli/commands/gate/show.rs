@@ -74,5 +74,5 @@ fn log(ctx: &Context, found: &GateRecord, name: &str) -> Result<Answer, Failure>
         .ok_or_else(|| Failure::new(ErrorCode::IoFailed, format!("`{path}` is no file below the board")))?;
     let (bytes, _) = read_whole(&file, LARGEST_LOG).map_err(|error| Failure::io("read", &file, &error))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Answer::new(json!({ "gate": name, "log": path, "text": text }), text))
+    Ok(Answer::new(json!({ "gate": name, "log": path, "text": text }), text).verbatim())
 }

@@ -22,7 +22,7 @@ impl OnBoard for InboxArgs {
             session.people_only("read the inbox of an agent")?;
             let board = session.ctx.read(&Needs::Nothing)?.board;
             if board.agent(id).is_none() {
-                return Err(view::unknown_agent(id));
+                return Err(view::unknown_agent(&board, id));
             }
             return Ok(inbox_answer(&board, id, self.all));
         }

@@ -114,7 +114,7 @@ fn act(
         Action::Halt => format!("{agent} is halted; its runner ends the session and keeps the work"),
         _ if runs => format!("{agent} hears of it with its next liza command"),
         _ if known.is_some_and(|known| known.runner.is_some()) => format!(
-            "nobody runs {agent} now, its runner is dead: whoever goes on as {agent} hears of it with its first liza command"
+            "the runner of {agent} has ended: the next session of {agent} hears of it with its first liza command"
         ),
         _ => format!(
             "no runner runs {agent}: it hears of it with its next liza command, if it is at work at all"

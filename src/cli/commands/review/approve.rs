@@ -2,16 +2,18 @@ use super::feedback::{answers, assumptions, feedback, named_commit, priors};
 use crate::cli::prelude::*;
 use crate::flow::review::{Judged, VerdictKind, verdict};
 
-/// Approve exactly this commit
+/// Approve the commit you have claimed for review
+///
+/// Without --commit it is the one of your `review claim`. If the branch has moved since, the verdict is refused.
 ///
 /// Example: liza review approve t1 --commit "$(git rev-parse task/t1)" --summary "does what the spec says"
 #[derive(Args)]
 pub struct ApproveArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
-    /// The commit that was reviewed, in full
-    #[arg(long, required_unless_present = "from")]
+    pub id: Option<TaskId>,
+    /// The commit the verdict is about (default: the one of your `review claim`)
+    #[arg(long)]
     pub commit: Option<CommitPrefix>,
     /// In a sentence
     #[arg(long, default_value = "")]
@@ -20,7 +22,7 @@ pub struct ApproveArgs {
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
     /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
-    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    #[arg(long, visible_alias = "checklist", value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
     /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
     #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
@@ -35,12 +37,12 @@ pub struct ApproveArgs {
 
 impl OnBoard for ApproveArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let mut feedback = feedback(session, &self.summary, self.from.as_ref(), Verdict::Approve)?;
         feedback.prior.extend(priors(&self.prior)?);
         feedback.checklist.extend(answers(session, &self.answer)?);
         feedback.assumptions.extend(assumptions(session, &self.assumption)?);
-        let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
+        let commit = named_commit(session, id, self.commit.as_ref(), &feedback)?;
         session.seal_request()?;
         let (data, revision) =
             verdict(&session.ctx, VerdictKind::Approve, id, commit, feedback, self.allow_protected)?;

@@ -7,11 +7,11 @@ use crate::flow::review::{VerdictKind, verdict};
 /// Example: liza review discuss t1 --commit "$(git rev-parse task/t1)" --reason "the spec is silent" --question "Is an empty name allowed?"
 #[derive(Args)]
 pub struct DiscussArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
-    /// The commit that was reviewed, in full
-    #[arg(long, required_unless_present = "from")]
+    pub id: Option<TaskId>,
+    /// The commit the verdict is about (default: the one of your `review claim`)
+    #[arg(long)]
     pub commit: Option<CommitPrefix>,
     /// Why
     #[arg(long, default_value = "")]
@@ -26,10 +26,10 @@ pub struct DiscussArgs {
 
 impl OnBoard for DiscussArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let mut feedback = feedback(session, &self.reason, self.from.as_ref(), Verdict::NeedsDiscussion)?;
         feedback.questions.extend(session.input.texts(&self.question)?);
-        let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
+        let commit = named_commit(session, id, self.commit.as_ref(), &feedback)?;
         session.carry_out(
             |ctx| verdict(ctx, VerdictKind::Discuss, id, commit, feedback, false),
             |_| format!("{id} is BLOCKED until its questions are answered"),

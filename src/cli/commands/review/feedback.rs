@@ -85,16 +85,28 @@ pub fn feedback(
     }
 }
 
+/// The commit that the flag or the feedback names; without either, the one that the caller's `review claim` pinned. Whether
+/// it is still what stands there is the rule's to say.
 pub fn named_commit(
     session: &Session,
+    task: &TaskId,
     flag: Option<&CommitPrefix>,
     feedback: &Feedback,
 ) -> Result<CommitId, Failure> {
     match (flag, &feedback.commit) {
         (Some(text), _) => full_commit(session, text),
         (None, Some(commit)) => Ok(commit.clone()),
-        (None, None) => {
-            Err(Failure::usage("the verdict names no commit").hint("--commit, or `commit:` in the feedback"))
-        }
+        (None, None) => pinned_commit(session, task),
     }
+}
+
+/// What is under review. A verdict counts only for its reviewer, and a later submission ends the review: so this is what
+/// the caller has claimed, or the rule refuses.
+fn pinned_commit(session: &Session, id: &TaskId) -> Result<CommitId, Failure> {
+    let board = session.ctx.read(&Needs::Nothing)?.board;
+    let task = view::known_task(&board, id)?;
+    task.review_commit.clone().ok_or_else(|| {
+        Failure::new(Code::Transition, format!("task `{id}` is {}: nothing is under review", task.status))
+            .hint("`liza review list` shows what can be reviewed")
+    })
 }

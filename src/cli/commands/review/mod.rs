@@ -2,6 +2,7 @@ mod approve;
 pub mod claim;
 mod discuss;
 mod feedback;
+mod list;
 mod reject;
 mod release;
 mod renew;
@@ -14,6 +15,7 @@ commands! {
     ///
     /// Example: liza review claim t1
     pub enum ReviewCommand {
+        List(list::ListArgs),
         Claim(claim::ClaimArgs),
         Renew(renew::RenewArgs),
         Release(release::ReleaseArgs),

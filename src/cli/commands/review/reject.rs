@@ -12,11 +12,11 @@ use crate::flow::review::{Judged, VerdictKind, verdict};
 /// Example: liza review reject t1 --commit "$(git rev-parse task/t1)" --reason "empty names crash" --issue "major:greet.sh:3:no default"
 #[derive(Args)]
 pub struct RejectArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
-    /// The commit that was reviewed, in full
-    #[arg(long, required_unless_present = "from")]
+    pub id: Option<TaskId>,
+    /// The commit the verdict is about (default: the one of your `review claim`)
+    #[arg(long)]
     pub commit: Option<CommitPrefix>,
     /// Why
     #[arg(long, default_value = "")]
@@ -28,7 +28,7 @@ pub struct RejectArgs {
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
     pub prior: Vec<String>,
     /// An answer to an item of the checklist, by its number in `review show`; n/a needs a note; repeat for each
-    #[arg(long, value_name = "N=yes|no|n/a[: NOTE]")]
+    #[arg(long, visible_alias = "checklist", value_name = "N=yes|no|n/a[: NOTE]")]
     pub answer: Vec<String>,
     /// What became of an assumption of the checkpoint, by its number in `review show`; not_checked needs a reason; repeat for each
     #[arg(long, value_name = "N=held|violated|not_checked[: REASON]")]
@@ -40,7 +40,7 @@ pub struct RejectArgs {
 
 impl OnBoard for RejectArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let mut feedback = feedback(session, &self.reason, self.from.as_ref(), Verdict::RequestChanges)?;
         for text in &self.issue {
             feedback.issues.push(issue(session, text)?);
@@ -48,7 +48,7 @@ impl OnBoard for RejectArgs {
         feedback.prior.extend(priors(&self.prior)?);
         feedback.checklist.extend(answers(session, &self.answer)?);
         feedback.assumptions.extend(assumptions(session, &self.assumption)?);
-        let commit = named_commit(session, self.commit.as_ref(), &feedback)?;
+        let commit = named_commit(session, id, self.commit.as_ref(), &feedback)?;
         let reject = |ctx: &Context| verdict(ctx, VerdictKind::Reject, id, commit, feedback, false);
         session.carry_out(reject, |data| rejected_text(id, data))
     }

@@ -5,15 +5,14 @@ use crate::cli::prelude::*;
 /// Example: liza review release t1
 #[derive(Args)]
 pub struct ReleaseArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
 }
 
 impl OnBoard for ReleaseArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
-        session
-            .commit(ReleaseReview { task: id.clone() }, move |_| format!("the review of {id} is free again"))
+        let id = &session.task_or_here(self.id.as_ref())?;
+        session.commit(ReleaseReview { task: id.clone() }, |_| format!("the review of {id} is free again"))
     }
 }

@@ -5,14 +5,14 @@ use crate::cli::prelude::*;
 /// Example: liza review renew t1
 #[derive(Args)]
 pub struct RenewArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
 }
 
 impl OnBoard for RenewArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let task = self.id.clone();
+        let task = session.task_or_here(self.id.as_ref())?;
         session.commit(RenewReview { task }, |renewed| {
             format!("review lease extended to {}", renewed.lease_expires)
         })

@@ -7,9 +7,9 @@ use crate::flow::{alignment, outside};
 /// Example: liza review show t1
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
+    /// The task; in its review checkout it may be left out
     #[arg(add = Completer::Tasks(super::under_review))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
     /// Leave the diff out
     #[arg(long)]
     pub no_diff: bool,
@@ -19,7 +19,7 @@ impl OnBoard for ShowArgs {
     const ACCESS: Access = Access::Reads;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let snapshot = session.ctx.read(&Needs::task(id))?;
         let task = view::known_task(&snapshot.board, id)?;
         let body = task.body();
@@ -57,7 +57,7 @@ impl OnBoard for ShowArgs {
             "red_team": task.red_team, "judged_by": task.judged_by(), "approvals": task.approvals, "quorum": quorum,
             "reviews": body.reviews, "review_result": body.review_result, "diff": plain,
         });
-        let mut answer = Answer::new(data, format!("{head}\n{plain}")).at(snapshot.board.revision);
+        let mut answer = Answer::new(data, format!("{head}\n{plain}")).verbatim().at(snapshot.board.revision);
         if session.ui.color && !self.no_diff {
             // git escapes nothing inside the diff, so each line is made safe and only git's own colours are put back.
             answer.colored = Some(format!("{}\n{}", crate::text::shown(&head), view::colored_diff(&plain)));

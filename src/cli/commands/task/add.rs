@@ -1,10 +1,13 @@
 use super::flags::TaskFlags;
 use crate::cli::prelude::*;
+use crate::policy::plan_check::{Finding, ground};
 
 /// Add a task as a draft, or claimable at once with --finalize (planner, people)
 ///
 /// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input). There `done_when` may be a block with a
 /// criterion in each line, and `scope` a block with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
+///
+/// Without --id the id is made from the title: "Greet by name" becomes greet-by-name.
 ///
 /// Example: liza task add --id t1 --title "Greet by name" --spec specs/vision.md --done "prints Hello, Ada" --in src/ --in tests/ --finalize
 #[derive(Args)]
@@ -16,8 +19,8 @@ use crate::cli::prelude::*;
     mut_arg("role", |role| role.default_value("coder")),
 )]
 pub struct AddArgs {
-    /// Its id: letters, digits, `_` and `-`
-    #[arg(long, required_unless_present = "from", value_hint = ValueHint::Other)]
+    /// Its id: letters, digits, `_` and `-` (default: made from the title)
+    #[arg(long, value_hint = ValueHint::Other)]
     pub id: Option<TaskId>,
     #[command(flatten)]
     pub text: TaskFlags,
@@ -31,34 +34,45 @@ pub struct AddArgs {
 
 impl OnBoard for AddArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let board = session.ctx.read(&Needs::Nothing)?.board;
         let task = match (&self.from, &self.id) {
-            (None, Some(id)) => {
-                let mut task = NewTask::blank(id.clone());
+            (None, id) => {
+                let made = || {
+                    let title = session.input.text(self.text.title.as_deref().unwrap_or_default())?;
+                    crate::flow::free_id::for_title(&session.ctx, &board, &title, "task")
+                };
+                let id = id.clone().map_or_else(made, Ok)?;
+                let mut task = NewTask::blank(id);
                 self.text.write_over(session, &mut task)?;
                 task
             }
-            (from, _) => {
-                let file = from.as_deref().unwrap_or_default();
-                session.input.value::<NewTask>(file)?
-            }
+            (Some(file), _) => session.input.value::<NewTask>(file)?,
         };
-        let specs_found = specs_found(&session.ctx, std::slice::from_ref(&task))?;
-        let id = task.id.clone();
-        session.commit(AddTasks::one(task, self.finalize, specs_found), |planned| {
-            format!("added {id} ({})", planned.status)
-        })
+        let specs = session.ctx.pin_specs(std::slice::from_ref(&task))?;
+        let doubts = doubts(session, &board, std::slice::from_ref(&task));
+        let added = session.commit(AddTasks::one(task, self.finalize, specs), |planned| {
+            format!("added {} ({})", commas(&planned.tasks), planned.status)
+        })?;
+        Ok(with_doubts(session, added, doubts))
     }
 }
 
-/// Those of the tasks whose spec is there; one that could not be a spec at all is refused.
-pub fn specs_found(ctx: &Context, tasks: &[NewTask]) -> Result<Vec<TaskId>, Failure> {
-    let mut found = Vec::new();
-    for task in tasks {
-        if let Some(spec) = &task.spec_ref
-            && ctx.spec_found(spec)?
-        {
-            found.push(task.id.clone());
-        }
+/// What the repository makes doubtful about these tasks. None of it keeps them from being added.
+pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Finding> {
+    let found = crate::flow::ground::of_tasks(&session.ctx, board, tasks);
+    tasks
+        .iter()
+        .flat_map(|task| found.get(&task.id).map(|at| ground::of_task(task, at)).unwrap_or_default())
+        .collect()
+}
+
+/// Says them, for people and for programs.
+pub fn with_doubts(session: &Session, mut answer: Answer, doubts: Vec<Finding>) -> Answer {
+    for finding in &doubts {
+        session.ctx.narrate(format!("{}: {} ({})", finding.severity.as_str(), finding.message, finding.hint));
     }
-    Ok(found)
+    if !doubts.is_empty() {
+        answer.data["findings"] = json!(doubts);
+    }
+    answer
 }

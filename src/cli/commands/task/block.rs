@@ -5,9 +5,9 @@ use crate::cli::prelude::*;
 /// Example: liza task block t1 --reason "the spec contradicts itself" --question "Is an empty name allowed?"
 #[derive(Args)]
 pub struct BlockArgs {
-    /// The task
+    /// The task; in its worktree it may be left out
     #[arg(add = Completer::Tasks(|status| !status.is_terminal()))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
     /// Why it cannot go on
     #[arg(long)]
     pub reason: String,
@@ -18,7 +18,7 @@ pub struct BlockArgs {
 
 impl OnBoard for BlockArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let block = Block {
             epoch: session.ctx.epoch_of(id),
             reason: session.input.text(&self.reason)?,

@@ -12,14 +12,14 @@ use crate::flow::submit;
 /// Example: liza task checkpoint t1 --intent "greet accepts --name" --risks "none, stdlib only" --validate "sh tests/test_greet.sh" --expect "ok" --file greet.sh --file tests/test_greet.sh
 #[derive(Args)]
 pub struct CheckpointArgs {
-    /// The task
+    /// The task; in its worktree it may be left out
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
     /// What will be observably different
     #[arg(long, default_value = "")]
     pub intent: String,
     /// Something taken for granted; repeat
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "assumption", value_name = "TEXT")]
     pub assume: Vec<String>,
     /// Something taken for granted that would change everything if wrong; repeat
     #[arg(long, value_name = "TEXT")]
@@ -28,13 +28,13 @@ pub struct CheckpointArgs {
     #[arg(long, default_value = "")]
     pub risks: String,
     /// The command that will show it is right; liza runs it at submit
-    #[arg(long, value_name = "CMD", default_value = "")]
+    #[arg(long, visible_alias = "validation", value_name = "CMD", default_value = "")]
     pub validate: String,
     /// What that command must print
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub expect: String,
     /// A file that will be changed; repeat
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(long, visible_alias = "files-to-modify", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub file: Vec<String>,
     /// Take the checkpoint from a YAML or JSON file, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "assume", "assume_critical", "risks", "validate", "expect", "file"], value_hint = ValueHint::AnyPath)]
@@ -43,7 +43,7 @@ pub struct CheckpointArgs {
 
 impl OnBoard for CheckpointArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let checkpoint = match &self.from {
             Some(file) => session.input.value::<Checkpoint>(file)?,
             None => {

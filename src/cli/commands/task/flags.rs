@@ -8,28 +8,28 @@ pub struct TaskFlags {
     #[arg(long)]
     pub title: Option<String>,
     /// More about it
-    #[arg(long)]
+    #[arg(long, visible_alias = "description")]
     pub desc: Option<String>,
     /// The file that says what is wanted
-    #[arg(long, value_name = "FILE[#ANCHOR]")]
+    #[arg(long, visible_alias = "spec-ref", value_name = "FILE[#ANCHOR]")]
     pub spec: Option<String>,
     /// When it is done; repeat for each criterion
-    #[arg(long, value_name = "CRITERION")]
+    #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
     /// A path it may change; repeat
-    #[arg(long = "in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(long = "in", visible_alias = "scope-in", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
     /// A path it must not change; repeat
-    #[arg(long = "out", value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(long = "out", visible_alias = "scope-out", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub outside: Vec<String>,
     /// Something its reviewer has to answer; repeat for each
-    #[arg(long, value_name = "ITEM")]
+    #[arg(long, visible_alias = "checklist", value_name = "ITEM")]
     pub check: Vec<String>,
     /// A path nobody else may own meanwhile (default: all of --in); repeat
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub owns: Vec<String>,
     /// A task that must be merged first; repeat
-    #[arg(long, value_name = "TASK")]
+    #[arg(long, visible_alias = "depends-on", value_name = "TASK")]
     pub depends: Vec<TaskId>,
     /// Higher is more urgent
     #[arg(long, allow_negative_numbers = true)]
@@ -47,13 +47,13 @@ pub struct TaskFlags {
     #[arg(long, value_name = "TASK")]
     pub parent: Option<TaskId>,
     /// A tag; repeat
-    #[arg(long)]
+    #[arg(long, visible_alias = "tags")]
     pub tag: Vec<String>,
     /// A file or artifact it needs; repeat
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "inputs", value_name = "NAME")]
     pub input: Vec<String>,
     /// A file or artifact it makes; repeat
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "expected-outputs", value_name = "NAME")]
     pub output: Vec<String>,
     /// How many files it will probably change
     #[arg(long, value_name = "N")]
@@ -62,7 +62,7 @@ pub struct TaskFlags {
     #[arg(long, value_name = "N")]
     pub expected_lines: Option<u32>,
     /// How many minutes it is given; at most 12 for a coder's work
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, visible_alias = "timebox-minutes", value_name = "MINUTES")]
     pub timebox: Option<u32>,
 }
 

@@ -6,8 +6,8 @@ use crate::wire::flat::task_value;
 /// Example: liza task show t1 --feedback
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
-    pub id: TaskId,
+    /// The task; in its worktree it may be left out
+    pub id: Option<TaskId>,
     /// Only what the last review asks for, as instructions
     #[arg(long)]
     pub feedback: bool,
@@ -17,7 +17,7 @@ impl OnBoard for ShowArgs {
     const ACCESS: Access = Access::ReadsAnyVersion;
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         let snapshot = session.ctx.read(&Needs::task(id))?;
         let Some(task) = snapshot.board.task(id) else {
             return show_archived(session, &snapshot.board, id);

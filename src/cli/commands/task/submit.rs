@@ -8,9 +8,9 @@ use crate::cli::prelude::*;
 /// Example: liza task submit t1
 #[derive(Args)]
 pub struct SubmitArgs {
-    /// The task
+    /// The task; in its worktree it may be left out
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
-    pub id: TaskId,
+    pub id: Option<TaskId>,
     /// Only run the validation and say how it ended (exit 7 if it is red); submit nothing
     #[arg(long)]
     pub check: bool,
@@ -18,7 +18,7 @@ pub struct SubmitArgs {
 
 impl OnBoard for SubmitArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        let id = &self.id;
+        let id = &session.task_or_here(self.id.as_ref())?;
         if self.check {
             let ran = crate::flow::submit::check_validation(&session.ctx, id)?;
             let word = if ran.is_green() { "green" } else { "red" };

@@ -96,13 +96,19 @@ logged! {
         pub as_graph: bool,
         /// What that graph is called, if anybody has named it.
         pub graph_id: Option<GraphId>,
+        /// The texts of the specs that were found.
+        pub pins: Vec<SpecPin>,
+        /// They are single jobs: the plan for the goal does not know them.
+        pub single: bool,
     }
 }
 
 impl AddTasks {
     /// A single task, of no graph of its own.
-    pub fn one(task: NewTask, finalize: bool, specs_found: Vec<TaskId>) -> Self {
-        Self { tasks: vec![task], finalize, specs_found, as_graph: false, graph_id: None }
+    pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
+        let Specs { found: specs_found, pins } = specs.into();
+        let tasks = vec![task];
+        Self { tasks, finalize, specs_found, as_graph: false, graph_id: None, pins, single: false }
     }
 }
 
@@ -118,6 +124,9 @@ impl Verb for AddTasks {
         if self.finalize {
             call.check_switches(None)?;
         }
+        if !self.single {
+            check_goal(board)?;
+        }
         check_new(board, call, &self.tasks)?;
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
@@ -129,7 +138,15 @@ impl Verb for AddTasks {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        add(board, call, &self.tasks, self.finalize);
+        let (status, ended) = (board.rest.goal.status, board.rest.goal.ended);
+        add(board, call, &self.tasks, self.finalize, &self.pins);
+        if self.single {
+            board.rest.goal.status = status;
+            board.rest.goal.ended = ended;
+            for task in &self.tasks {
+                parts(board, &task.id).0.single = true;
+            }
+        }
         if let Some(graph) = &self.graph_id {
             board.rest.graph_id = Some(graph.clone());
         }
@@ -145,6 +162,16 @@ impl Verb for AddTasks {
 /// Every id these tasks take or wait for.
 pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
     tasks.iter().flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on)).cloned().collect()
+}
+
+/// Tasks belong to the current goal: one that was given up takes none.
+fn check_goal(board: &Board) -> Result<(), Refusal> {
+    let goal = &board.rest.goal;
+    if goal.status != GoalStatus::Abandoned {
+        return Ok(());
+    }
+    Err(refusal!(Code::Transition, "{} was abandoned, so it takes no tasks", goal.id)
+        .hint("give the next goal first: `liza goal \"TEXT\"`"))
 }
 
 /// Whether these could be added as drafts.
@@ -294,14 +321,19 @@ pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
 }
 
 /// Adds what was checked.
-pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
+pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pins: &[SpecPin]) {
     if board.rest.goal.status == GoalStatus::Complete {
         board.rest.goal.status = GoalStatus::InProgress;
+        board.rest.goal.ended = None;
     }
+    let goal = board.goal_of_new_task();
+    let pins: BTreeMap<&TaskId, &PinnedSpec> = pins.iter().map(|pin| (&pin.task, &pin.spec)).collect();
     for new in tasks {
         let mut head = Head::new(new.id.clone(), new.role.clone());
         let mut body = Body::new(&new.title, call.by.id(), call.now.wall);
         new.write_into(&mut head, &mut body);
+        head.goal.clone_from(&goal);
+        body.spec = pins.get(&new.id).map(|spec| (*spec).clone());
         body.history.push(entry(call, Event::Created));
         if finalize {
             head.status = Status::Idle;
@@ -324,7 +356,7 @@ pub fn check_complete(
         missing.push("done_when (--done CRITERION)".to_owned());
     }
     match spec_ref {
-        None => missing.push("spec_ref (--spec FILE)".to_owned()),
+        None => missing.push("spec_ref (--spec FILE, or --spec goal)".to_owned()),
         Some(spec) if !spec_found => missing.push(format!("the file `{spec}` that spec_ref names")),
         Some(_) => {}
     }

@@ -100,7 +100,7 @@ impl Verb for RetireAgent {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         match board.agent(&self.id) {
-            None => Err(unknown_agent(&self.id)),
+            None => Err(unknown_agent(board, &self.id)),
             Some(agent) if !agent.is_active() => {
                 Err(refusal!(Code::Transition, "agent `{}` is retired already", self.id))
             }
@@ -118,9 +118,8 @@ impl Verb for RetireAgent {
     }
 }
 
-fn unknown_agent(id: &AgentId) -> Refusal {
-    refusal!(Code::UnknownAgent, "there is no agent `{id}` on this board")
-        .hint("`liza agent list` shows them")
+fn unknown_agent(board: &Board, id: &AgentId) -> Refusal {
+    refusal!(Code::UnknownAgent, "there is no agent `{id}` on this board").hint(board.hint_for_agent(id))
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -139,7 +138,7 @@ impl Verb for Heartbeat {
                 Err(refusal!(Code::Identity, "a heartbeat is an agent's; no agent identity was given")
                     .hint("set LIZA_AGENT_ID and LIZA_AGENT_TOKEN_FILE"))
             }
-            Actor::Agent { id, .. } => board.agent(id).map(|_| ()).ok_or_else(|| unknown_agent(id)),
+            Actor::Agent { id, .. } => board.agent(id).map(|_| ()).ok_or_else(|| unknown_agent(board, id)),
         }
     }
 

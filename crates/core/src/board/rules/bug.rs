@@ -13,6 +13,8 @@ logged! {
         pub command: String,
         /// What liza found when it ran that on exactly this commit.
         pub outcome: GateOutcome,
+        /// The text of its spec.
+        pub pins: Vec<SpecPin>,
     }
 }
 
@@ -60,7 +62,7 @@ impl Verb for ReportBug {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        add(board, call, std::slice::from_ref(&self.task), false);
+        add(board, call, std::slice::from_ref(&self.task), false, &self.pins);
         if let Some(task) = board.task_mut(&self.task.id) {
             let (_, body) = task.parts_mut();
             if let Some(created) = body.history.last_mut() {

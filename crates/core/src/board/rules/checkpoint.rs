@@ -78,7 +78,7 @@ impl Verb for WriteCheckpoint {
                 "the worktree of `{}` is no longer as it was at the claim: a checkpoint is written before the work",
                 self.task
             )
-            .hint("put the work aside (for example `git stash -u`, and `git reset --keep` to the head of the claim), write the checkpoint, then bring it back")
+            .hint(self.keep_the_work(task, handed_out, handed_out.is_none_or(|before| before.head == self.found.head)))
             .detail("head_at_claim", handed_out.map(|handout| handout.head.as_str().to_owned()))
             .detail("head_now", self.found.head.as_str()));
         }
@@ -135,6 +135,60 @@ impl Verb for WriteCheckpoint {
             assumption_budget: budget,
             questions: body.blocked_questions.clone(),
         }
+    }
+}
+
+impl WriteCheckpoint {
+    /// How to put work aside that came before its checkpoint. Only who looks into the worktree knows whether some of it is
+    /// not committed.
+    pub fn hint_to_keep_the_work(&self, board: &Board, uncommitted: bool) -> Option<String> {
+        let task = board.task(&self.task)?;
+        let handed_out = task.body().attempt()?.handout.as_ref();
+        Some(self.keep_the_work(task, handed_out, uncommitted))
+    }
+
+    fn keep_the_work(&self, task: &Task, handed_out: Option<&Handout>, uncommitted: bool) -> String {
+        let found = &self.found;
+        match handed_out.filter(|before| before.merge_head.is_none() && found.merge_head.is_none()) {
+            Some(before) => KeepWork { base: &before.head, head: &found.head, uncommitted }.hint(task),
+            None => "end the merge that is in progress (`git merge --abort`), then write the checkpoint"
+                .to_owned(),
+        }
+    }
+}
+
+/// Work that is in the way of a checkpoint.
+pub struct KeepWork<'a> {
+    /// What the worktree stood at when it was handed out.
+    pub base: &'a CommitId,
+    pub head: &'a CommitId,
+    /// There is more than the commits.
+    pub uncommitted: bool,
+}
+
+impl KeepWork<'_> {
+    /// Commands that put everything aside under branches of their own, go back to the commit of the claim, and bring
+    /// everything back. None of them can lose anything: a name that is taken stops them.
+    pub fn hint(&self, task: &Task) -> String {
+        let (id, base) = (&task.id, self.base);
+        let name = format!("keep/{id}-{}-{}", task.epoch, task.iteration);
+        let (mut aside, mut back) = (Vec::new(), Vec::new());
+        if self.uncommitted {
+            aside.push(format!("git stash push -u && git branch {name}-files stash"));
+        }
+        if self.head != self.base {
+            aside.push(format!("git branch {name} && git reset --keep {base}"));
+            back.push(format!("git reset --keep {name}"));
+        }
+        if self.uncommitted {
+            back.push(format!("git stash apply {name}-files"));
+        }
+        format!(
+            "the checkpoint is written at {}. Keep the work: `{}`; then `liza task checkpoint {id} --intent … --risks … --validate … --expect … --file …`; then bring it back: `{}`",
+            base.short(),
+            aside.join(" && "),
+            back.join(" && ")
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! A commit in a task's worktree, looked at before it is made. An early word only: submit and merge check all of it
 //! again.
 
+use super::checkpoint::KeepWork;
 use super::prelude::*;
 use super::submit::{Touched, check_paths, checkpoints_of_attempt, has_checkpoint};
 
@@ -56,13 +57,19 @@ impl WorktreeCommit {
                 "task `{}` has no checkpoint for this iteration, so nothing may be committed yet",
                 task.id
             )
-            .hint(format!(
-                "put the work aside (`git stash -u`), then `liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, then bring it back",
-                task.id
-            ))
+            .hint(keep_work(task))
             .detail("task", task.id.as_str()));
         }
         check_paths(board, call, task, &checkpoints_of_attempt(task.body()), files, touched)
+    }
+}
+
+/// What is about to be committed is not committed yet.
+fn keep_work(task: &Task) -> String {
+    let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
+    match handed_out {
+        Some(before) => KeepWork { base: &before.head, head: &before.head, uncommitted: true }.hint(task),
+        None => next_step(task),
     }
 }
 

@@ -9,9 +9,8 @@ pub const MOST_ITEMS: usize = 200;
 
 pub fn find<'b>(board: &'b Board, id: &TaskId) -> Result<&'b Task, Refusal> {
     board.task(id).ok_or_else(|| {
-        let alike = board.task_alike(id).map(|task| format!("did you mean `{}`?", task.id));
         refusal!(Code::UnknownTask, "there is no task `{id}` on this board")
-            .hint(alike.unwrap_or_else(|| "`liza task list` shows every task".to_owned()))
+            .hint(board.hint_for_task(id))
             .detail("task", id.as_str())
     })
 }

@@ -11,6 +11,8 @@ logged! {
         pub after: Box<NewTask>,
         /// The new `spec_ref` names a file that is there.
         pub spec_found: bool,
+        /// The text of the new spec.
+        pub pin: Option<PinnedSpec>,
     }
 }
 
@@ -105,6 +107,9 @@ impl Verb for EditTask {
         let (head, body) = parts(board, &self.after.id);
         let judged_anew = !body.attempts.is_empty() && self.asks_for_more();
         self.after.write_into(head, body);
+        if self.before.spec_ref != self.after.spec_ref {
+            body.spec.clone_from(&self.pin);
+        }
         if judged_anew {
             forget_judgements(head, body);
         }

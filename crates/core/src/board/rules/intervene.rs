@@ -178,7 +178,7 @@ impl Verb for Intervene {
             }
             None => {
                 return Err(refusal!(Code::UnknownAgent, "there is no agent `{}` on this board", self.agent)
-                    .hint("`liza agent list` shows them"));
+                    .hint(board.hint_for_agent(&self.agent)));
             }
         }
         self.is_whole()?;

@@ -349,7 +349,7 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         && board.agent(id).is_none()
     {
         return Err(refusal!(Code::UnknownAgent, "there is no agent `{id}` on this board")
-            .hint("`liza agent list` shows them; --to role:ROLE reaches everybody of a role"));
+            .hint(format!("{}; --to role:ROLE reaches all agents of a role", board.hint_for_agent(id))));
     }
     if call.by.is_human() || is_answer(board, call, draft) {
         return Ok(());

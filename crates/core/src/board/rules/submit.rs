@@ -1,5 +1,6 @@
 //! Work is handed in only if liza itself found it clean, inside its scope, announced and validated.
 
+use super::checkpoint::KeepWork;
 use super::prelude::*;
 
 /// What one agent changed of the work, between the moment it got it and the next one did.
@@ -72,11 +73,25 @@ impl Submit {
                 Code::CheckpointMissing,
                 format!("task `{}` has no checkpoint for this iteration", task.id),
             )
-                .hint(format!("`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, before implementing", task.id)));
+            .hint(self.hint_for_checkpoint(task)));
         }
         self.check_content(task)?;
         check_paths(board, call, task, &checkpoints, &self.evidence.files, &self.evidence.touched)?;
         if self.edition.has(Edition::CONTRACT) { self.check_kind(task) } else { Ok(()) }
+    }
+
+    /// Whoever worked before the checkpoint is told how to keep that work.
+    fn hint_for_checkpoint(&self, task: &Task) -> String {
+        let found = &self.evidence;
+        let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
+        let uncommitted = !found.dirty.is_empty();
+        match handed_out.filter(|before| before.head != found.head || uncommitted) {
+            Some(before) => KeepWork { base: &before.head, head: &found.head, uncommitted }.hint(task),
+            None => format!(
+                "`liza task checkpoint {} --intent … --risks … --validate … --expect … --file …`, before implementing",
+                task.id
+            ),
+        }
     }
 
     fn check_content(&self, task: &Task) -> Result<(), Refusal> {

@@ -31,6 +31,8 @@ words! {
         Stalled = "stalled",
         BreakerOpen = "breaker_open",
         Overseer = "overseer",
+        /// Told by a run, whose team has a person.
+        PersonWanted = "person_wanted",
     }
 }
 

@@ -63,6 +63,7 @@ impl Desk {
                 existing: Vec::new(),
                 reason: format!("{task} was cut too large"),
                 specs_found: vec![id(into)],
+                pins: Vec::new(),
             },
         );
         self.bench.tick(10);

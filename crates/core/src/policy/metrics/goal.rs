@@ -53,7 +53,7 @@ pub fn goal_roll_up(board: &Board, all: &[&Task]) -> GoalRollUp {
     let merged: Vec<&Task> = all.iter().copied().filter(|task| task.status == Status::Merged).collect();
     let mut spent = Amount::default();
     all.iter().for_each(|task| spent.add(&task.body().spent));
-    spent.add(&board.rest.spent_planning);
+    spent.add(&board.rest.spent_planning.since(&goal.planning_before));
     let review = review_state(all);
     let open = tasks.in_progress + tasks.blocked + tasks.waiting;
     GoalRollUp {

@@ -12,6 +12,9 @@ pub enum Grade {
     Quiet,
     /// Nothing is heard of it and nothing of it works; it may wait for an answer.
     Suspect,
+    /// Its runner is gone, and so is its work: it has done what there was.
+    Finished,
+    /// Its runner is gone, and what it held has expired.
     Dead,
 }
 
@@ -50,12 +53,11 @@ pub fn liveness(history: &[AgentSnapshot], signals: &Signals, config: &OverseerC
         let (grade, work) = match (signals.lease_expired, signals.holds_work) {
             (true, _) => (Grade::Dead, "its lease is over"),
             (false, true) => (Grade::Suspect, "its lease is not over"),
-            (false, false) => (Grade::Dead, "it holds no work"),
+            (false, false) => (Grade::Finished, "it holds no work"),
         };
-        return Liveness::new(
-            grade,
-            vec!["its runner's process is gone".to_owned(), work.to_owned(), heartbeat],
-        );
+        let gone =
+            if grade == Grade::Finished { "its runner has ended" } else { "its runner's process is gone" };
+        return Liveness::new(grade, vec![gone.to_owned(), work.to_owned(), heartbeat]);
     }
     let stale_after = stale_after(config);
     match signals.seconds_since_snapshot {

@@ -22,6 +22,7 @@ impl Scene {
                 specs_found: &specs,
                 finalize: self.finalize,
                 as_graph: false,
+                ground: &BTreeMap::new(),
             },
         )
     }

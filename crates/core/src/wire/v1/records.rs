@@ -82,6 +82,7 @@ impl Reader<'_> {
             task_id: None,
             text,
             processed_by: None,
+            typed: None,
         };
         if let Some(text) = as_text(&value) {
             return Some(bare(text));

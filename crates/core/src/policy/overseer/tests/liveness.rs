@@ -74,7 +74,7 @@ fn dead_needs_the_process_gone_and_the_lease_over() {
     assert_eq!(grade(&still, &gone), Grade::Suspect);
     assert_eq!(grade(&still, &Signals { lease_expired: true, ..gone.clone() }), Grade::Dead);
     assert_eq!(grade(&still, &Signals { lease_expired: true, ..working() }), Grade::Suspect);
-    assert_eq!(grade(&[], &Signals { holds_work: false, ..gone }), Grade::Dead);
+    assert_eq!(grade(&[], &Signals { holds_work: false, ..gone }), Grade::Finished);
 }
 
 /// gastown #3584: whoever waited for work was taken for dead.

@@ -1,0 +1,108 @@
+//! Looks up in the repository what a plan takes for granted: directories, headings of specs, places for tests.
+
+use super::attempt::integration_head;
+use super::config_file::regular_file_inside;
+use super::prelude::*;
+use crate::board::paths::inside;
+use crate::board::task::Kind;
+use crate::git::query::Query;
+use crate::policy::plan_check::ground::{Ground, LostAnchor, NoParent};
+use crate::text::{anchors, nearest};
+
+/// A larger spec is not searched for headings.
+const LARGEST_SPEC: u64 = 1024 * 1024;
+/// So many names of a directory are compared.
+const MOST_NAMES: usize = 1000;
+
+/// What the repository says to each of these tasks. What cannot be looked up is taken to be there.
+pub fn of_tasks(ctx: &Context, board: &Board, tasks: &[NewTask]) -> BTreeMap<TaskId, Ground> {
+    let (Ok(config), Ok(query), Ok(head)) = (ctx.project_config(), ctx.query(), integration_head(ctx, board))
+    else {
+        return BTreeMap::new();
+    };
+    let looked = Looked { ctx, query, head: &head, tests: &config.tests };
+    tasks.iter().map(|task| (task.id.clone(), looked.at(task))).collect()
+}
+
+struct Looked<'a> {
+    ctx: &'a Context,
+    query: &'a Query,
+    head: &'a CommitId,
+    tests: &'a [PathPattern],
+}
+
+impl Looked<'_> {
+    fn at(&self, task: &NewTask) -> Ground {
+        Ground {
+            no_tests: task.kind == Kind::Code && !self.has_place_for_tests(&task.scope.inside),
+            lost_anchor: task.spec_ref.as_deref().and_then(|spec| self.lost_anchor(spec)),
+            no_parents: task.scope.inside.iter().filter_map(|path| self.no_parent(path)).collect(),
+        }
+    }
+
+    fn has_place_for_tests(&self, scope: &[PathPattern]) -> bool {
+        let is_test = |path: &str| RepoPath::new(path).is_ok_and(|path| inside(&path, self.tests));
+        let mut directories = Vec::new();
+        for pattern in scope {
+            let text = pattern.as_str();
+            let could_hold_one = match (text.contains(['*', '?']), text.strip_suffix('/')) {
+                (true, _) => self.tests.iter().any(|tests| tests.overlaps(pattern).is_some()),
+                (false, Some(directory)) => {
+                    directories.push(text);
+                    is_test(&format!("{directory}/x"))
+                }
+                (false, None) => is_test(text),
+            };
+            if could_hold_one {
+                return true;
+            }
+        }
+        let below = |path: &str| directories.iter().any(|directory| path.starts_with(directory));
+        !directories.is_empty()
+            && self.query.has_file(self.head, |path| below(path) && is_test(path)).unwrap_or(true)
+    }
+
+    fn lost_anchor(&self, spec: &str) -> Option<LostAnchor> {
+        let (file, anchor) = spec.split_once('#').filter(|(_, anchor)| !anchor.is_empty())?;
+        let path = regular_file_inside(self.ctx.root(), Path::new(file)).ok()??;
+        if path.metadata().ok()?.len() > LARGEST_SPEC {
+            return None;
+        }
+        let known = anchors(&std::fs::read_to_string(&path).ok()?);
+        if known.iter().any(|one| one.eq_ignore_ascii_case(anchor)) {
+            return None;
+        }
+        let nearest = nearest(anchor, known.iter().map(String::as_str)).map(str::to_owned);
+        Some(LostAnchor { file: file.to_owned(), anchor: anchor.to_owned(), nearest })
+    }
+
+    /// The first directory on the way to a path that is neither in the checkout nor on integration.
+    fn no_parent(&self, pattern: &PathPattern) -> Option<NoParent> {
+        let text = pattern.as_str();
+        let names: Vec<&str> = text.trim_end_matches('/').split('/').collect();
+        let (_, directories) = names.split_last()?;
+        let mut parent = String::new();
+        for name in directories.iter().take_while(|name| !name.contains(['*', '?'])) {
+            let missing = format!("{parent}{name}/");
+            if !self.is_directory(missing.trim_end_matches('/')) {
+                let near = self.named_like(&parent, name).map(|near| format!("{parent}{near}/"));
+                return Some(NoParent { path: text.to_owned(), missing, nearest: near });
+            }
+            parent = missing;
+        }
+        None
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.ctx.root().join(path).symlink_metadata().is_ok_and(|meta| meta.is_dir())
+            || self.query.has_path(self.head, path).unwrap_or(true)
+    }
+
+    fn named_like(&self, parent: &str, name: &str) -> Option<String> {
+        let names = std::fs::read_dir(self.ctx.root().join(parent)).ok()?.flatten().take(MOST_NAMES);
+        let names = names.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
+        nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+}
