@@ -402,31 +402,52 @@ fn first_lines(what: &str) -> String {
     cut(&kept.join("\n"), RESULT_CHARS)
 }
 
-/// The last thing an agent says: its answer, whole.
+/// The last thing an agent says: its answer, whole. Read as the output comes; memory is bounded.
 #[derive(Debug)]
 pub struct LastMessage {
     transcript: Transcript,
+    line: Vec<u8>,
     text: String,
+    /// The tools it called, by name.
+    pub calls: Vec<String>,
 }
 
 impl LastMessage {
     pub fn new(format: OutputFormat) -> Self {
-        Self { transcript: Transcript::new(format), text: String::new() }
+        Self { transcript: Transcript::new(format), line: Vec::new(), text: String::new(), calls: Vec::new() }
     }
 
-    /// The answer in the whole output of a session. Plain output is the answer.
-    pub fn of(format: OutputFormat, output: &[u8]) -> String {
-        if matches!(format, OutputFormat::Text | OutputFormat::AiderText) {
-            return String::from_utf8_lossy(output).into_owned();
+    fn is_plain(&self) -> bool {
+        matches!(self.transcript.format, OutputFormat::Text | OutputFormat::AiderText)
+    }
+
+    /// The next piece of standard output; lines may be cut anywhere.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + piece.len() <= LONGEST_LINE {
+                self.line.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") {
+                self.end_line();
+            }
         }
-        let mut last = Self::new(format);
-        for line in output.split(|byte| *byte == b'\n') {
-            let steps = last.transcript.whole_line(line);
-            last.take(steps);
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.is_plain() {
+            // Plain output is the answer.
+            self.add(&String::from_utf8_lossy(&line));
+            return;
         }
-        let steps = last.transcript.after_pending(Vec::new());
-        last.take(steps);
-        last.text
+        let steps = self.transcript.whole_line(&line);
+        self.take(steps);
+    }
+
+    fn add(&mut self, text: &str) {
+        if self.text.len() + text.len() <= MOST_ANSWERED {
+            self.text.push_str(text);
+        }
     }
 
     /// Whatever comes after a call of a tool is a new message.
@@ -434,17 +455,27 @@ impl LastMessage {
         for step in steps {
             match step {
                 Step::Said { text } => {
-                    if !self.text.is_empty() {
-                        self.text.push_str("\n\n");
-                    }
-                    if self.text.len() + text.len() <= MOST_ANSWERED {
-                        self.text.push_str(&text);
+                    let between = if self.text.is_empty() { "" } else { "\n\n" };
+                    self.add(&format!("{between}{text}"));
+                }
+                Step::Called { tool, .. } => {
+                    self.text.clear();
+                    if self.calls.len() < MOST_CALLS {
+                        self.calls.push(cut(&tool, 120));
                     }
                 }
-                Step::Called { .. } | Step::Result { .. } => self.text.clear(),
+                Step::Result { .. } => self.text.clear(),
                 Step::Error { .. } | Step::Printed { .. } | Step::Thought { .. } => {}
             }
         }
+    }
+
+    /// The answer, once all output has come.
+    pub fn finish(&mut self) -> String {
+        self.end_line();
+        let steps = self.transcript.after_pending(Vec::new());
+        self.take(steps);
+        std::mem::take(&mut self.text)
     }
 }
 
@@ -496,10 +527,16 @@ mod tests {
         let said = |text: &str| format!("{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n");
         let call = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{}}]}}\n";
         let output = [&said("before"), call, &said("one"), &said(&long)].concat();
-        assert_eq!(LastMessage::of(OutputFormat::ClaudeStream, output.as_bytes()), format!("one\n\n{long}"));
+        let answer = |format, output: &str| {
+            let mut last = LastMessage::new(format);
+            output.as_bytes().chunks(7).for_each(|chunk| last.feed(chunk));
+            (last.finish(), last.calls)
+        };
+        let told = answer(OutputFormat::ClaudeStream, &output);
+        assert_eq!(told, (format!("one\n\n{long}"), vec!["Bash".to_owned()]));
         let codex = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"done\"}}\n{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n";
-        assert_eq!(LastMessage::of(OutputFormat::CodexJsonl, codex.as_bytes()), "done");
-        assert_eq!(LastMessage::of(OutputFormat::Text, b"all\nof it\n"), "all\nof it\n");
+        assert_eq!(answer(OutputFormat::CodexJsonl, codex).0, "done");
+        assert_eq!(answer(OutputFormat::Text, "all\nof it").0, "all\nof it");
     }
 
     #[test]
