@@ -27,6 +27,7 @@ pub mod doctor;
 mod drift;
 pub mod error_code;
 pub mod evidence;
+pub mod experiment;
 pub mod failure;
 pub mod gates;
 pub mod gc;

@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod discover;
 mod doctor;
+mod experiment;
 mod gate;
 mod gc;
 mod graph;
@@ -94,6 +95,8 @@ crate::cli::session::commands! {
         Metrics(metrics::MetricsArgs),
         #[command(subcommand)]
         Sprint(sprint::SprintCommand),
+        #[command(subcommand)]
+        Experiment(experiment::ExperimentCommand),
         #[command(subcommand)]
         Lock(lock::LockCommand),
         Diff(diff::DiffArgs),

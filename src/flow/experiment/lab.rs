@@ -141,7 +141,7 @@ impl Lab {
             return None;
         }
         let switches = Store::new(self.machine.home()).switches().ok()?;
-        switches.strongest().map(|switch| switch.kind)
+        switches.global().map(|switch| switch.kind)
     }
 }
 

@@ -15,8 +15,8 @@ mod series;
 mod trace;
 mod worktree;
 
-pub use adopt::{Adopted, adopt};
+pub use adopt::{Adopted, Announced, adopt};
 pub use ideas::gather;
 pub use lab::Lab;
 pub use runs::{Kept, all, find, prune};
-pub use series::{Options, Progress, Series, run};
+pub use series::{Options, Progress, Series, choose, run};
