@@ -19,6 +19,7 @@ mod disk;
 mod doctor;
 mod edits;
 mod escapes;
+mod experiments;
 mod gate_setup;
 mod gates;
 mod gating;

@@ -80,7 +80,8 @@ pub fn all(lab: &Lab) -> Result<Vec<Kept>> {
         let worktree = Some(lab.worktrees.join(&summary.run_id)).filter(|path| path.is_dir());
         found.push(Kept { summary, dir, running, worktree });
     }
-    found.sort_by(|one, other| (one.summary.started, &one.summary.run_id).cmp(&(other.summary.started, &other.summary.run_id)));
+    let key = |kept: &Kept| (kept.summary.started, kept.summary.started_nanos, kept.summary.run_id.clone());
+    found.sort_by_key(key);
     Ok(found)
 }
 
@@ -102,8 +103,13 @@ pub fn find(lab: &Lab, name: &str) -> Result<Kept> {
 pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Vec<String>> {
     let now = host::now().wall;
     let mut pruned = Vec::new();
+    let recorded: BTreeSet<PathBuf> = checkouts::list(&lab.repo)?.into_iter().filter_map(|record| record.path).collect();
     for kept in all(lab)? {
-        let Some(path) = kept.worktree.as_ref().filter(|_| !kept.running) else { continue };
+        // Only git's record of it may be left.
+        let path = &lab.worktrees.join(&kept.summary.run_id);
+        if kept.running || (kept.worktree.is_none() && !recorded.contains(path)) {
+            continue;
+        }
         let ended = kept.summary.ended.unwrap_or(kept.summary.started);
         if u64::try_from(now.since(ended)).unwrap_or(0) < older_than.as_secs() {
             continue;
@@ -112,7 +118,7 @@ pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Vec<Strin
             let _lock = lock(&kept.dir)?;
             let message = format!("{}\n\nLiza-Experiment: {}\n", kept.summary.title, kept.summary.run_id);
             // One that was interrupted while it was made has nothing to keep.
-            if checkouts::check_sound(&lab.repo, path).is_ok() {
+            if kept.worktree.is_some() && checkouts::check_sound(&lab.repo, path).is_ok() {
                 worktree::keep(lab, path, &kept.summary.run_id, &message)?;
             }
             worktree::remove(lab, path)?;

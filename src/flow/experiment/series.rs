@@ -1,6 +1,8 @@
 //! All ideas of a call: which are still to be tried, how many at once, and what became of them.
 
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader};
+use std::sync::mpsc;
 
 use super::phases::Run;
 use super::{Lab, agent, runs, worktree};
@@ -8,8 +10,11 @@ use crate::experiment::prompts::RepoFile;
 use crate::experiment::{Idea, Outcome, Summary};
 use crate::flow::interruption::{self, Interruption};
 use crate::flow::prelude::*;
-use crate::store::files::make_private_dir;
+use crate::host::{Program, Streams};
+use crate::store::files::{file_clock, make_private_dir};
 
+/// How often signals and switches are looked for.
+const TICK: Duration = Duration::from_millis(50);
 const LARGEST_LIST: u64 = 64 * 1024;
 const LARGEST_REPO_FILE: u64 = 128 * 1024;
 const MOST_REPO_FILES: usize = 100;
@@ -21,10 +26,14 @@ pub struct Options {
     pub parallel: u32,
     pub keep_worktrees: bool,
     pub base_on_working_tree: bool,
+    /// What one process of several at once is told by the one that started it.
+    pub given: Option<(u32, CommitId)>,
+    /// Where the ideas came from, for the processes that are started.
+    pub source: PathBuf,
 }
 
 /// Where a run is now.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Progress {
     pub run_id: String,
     pub idea: String,
@@ -93,39 +102,110 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     let repo_files = repo_files(lab)?;
     lab.prepare()?;
     let _listening = Interruption::listen();
-    let base = worktree::base(lab, &head, options.base_on_working_tree || lab.config().base_on_working_tree)?;
-    let queue = Mutex::new(chosen.into_iter().collect::<std::collections::VecDeque<Idea>>());
-    let ended = Mutex::new(Vec::new());
-    let (sender, receiver) = mpsc::channel::<Progress>();
+    let base = match &options.given {
+        Some((_, base)) => base.clone(),
+        None => worktree::base(lab, &head, options.base_on_working_tree || lab.config().base_on_working_tree)?,
+    };
     let keep = options.keep_worktrees || lab.config().keep_worktrees;
-    std::thread::scope(|scope| -> Result<()> {
-        for slot in 1..=options.parallel.max(1) {
-            let (sender, queue, ended, base, repo_files) = (sender.clone(), &queue, &ended, &base, &repo_files);
-            let worker = move || {
-                let tell = |progress: Progress| {
-                    let _ = sender.send(progress);
-                };
-                while interruption::signal().is_none() && lab.switch().is_none() {
-                    let idea = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some(idea) = idea else { break };
-                    let summary = one(lab, &idea, slot, keep, base, repo_files, &tell);
-                    ended.lock().unwrap_or_else(PoisonError::into_inner).push(summary);
-                }
-            };
-            std::thread::Builder::new().spawn_scoped(scope, worker).map_err(|error| {
-                failure!(ErrorCode::IoFailed, "no thread can be started for a run: {error}")
-            })?;
+    let mut queue: VecDeque<Idea> = chosen.into();
+    if options.parallel > 1 && queue.len() > 1 {
+        series.runs = several(lab, options, &base, keep, &mut queue, tell)?;
+    } else {
+        let slot = options.given.as_ref().map_or(1, |(slot, _)| *slot);
+        while interruption::signal().is_none() && lab.switch().is_none() {
+            let Some(idea) = queue.pop_front() else { break };
+            series.runs.push(one(lab, &idea, slot, keep, &base, &repo_files, tell));
         }
-        drop(sender);
-        for progress in receiver {
-            tell(progress);
-        }
-        Ok(())
-    })?;
-    series.runs = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
-    series.left = queue.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().map(|idea| idea.id).collect();
+    }
+    series.left = queue.into_iter().map(|idea| idea.id).collect();
     (series.switch, series.signal) = (lab.switch(), interruption::signal());
     Ok(series)
+}
+
+/// What a process that was started says.
+enum Heard {
+    Progress(Progress),
+    Ended { slot: u32, run: Option<Box<Summary>> },
+}
+
+/// Several at once, each in a process of its own: what a command leaves behind is found among the children of the process that
+/// started it, and two at once would end each other's.
+fn several(
+    lab: &Lab,
+    options: &Options,
+    base: &CommitId,
+    keep: bool,
+    queue: &mut VecDeque<Idea>,
+    tell: &dyn Fn(Progress),
+) -> Result<Vec<Summary>> {
+    let (sender, receiver) = mpsc::channel();
+    let mut working: BTreeMap<u32, (Idea, host::Child)> = BTreeMap::new();
+    let mut ended = Vec::new();
+    let mut forwarded = false;
+    loop {
+        let stopped = interruption::signal().is_some();
+        if stopped && !forwarded {
+            forwarded = true;
+            working.values().for_each(|(_, child)| child.signal(rustix::process::Signal::INT));
+        }
+        while !stopped && lab.switch().is_none() && (working.len() as u64) < u64::from(options.parallel) {
+            let Some(idea) = queue.pop_front() else { break };
+            let slot = (1..).find(|slot| !working.contains_key(slot)).unwrap_or(1);
+            let child = start(options, &idea, slot, base, keep, &sender)?;
+            working.insert(slot, (idea, child));
+        }
+        if working.is_empty() {
+            return Ok(ended);
+        }
+        match receiver.recv_timeout(TICK) {
+            Ok(Heard::Progress(progress)) => tell(progress),
+            Ok(Heard::Ended { slot, run }) => {
+                let Some((idea, mut child)) = working.remove(&slot) else { continue };
+                let _ = child.wait();
+                // A process that died has left its run without a final summary.
+                let found = || runs::all(lab).ok()?.into_iter().rev().find(|kept| kept.summary.idea == idea.id);
+                ended.extend(run.map(|run| *run).or_else(|| found().map(|kept| kept.summary)));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Starts this program for one idea, and listens to it.
+fn start(
+    options: &Options,
+    idea: &Idea,
+    slot: u32,
+    base: &CommitId,
+    keep: bool,
+    sender: &mpsc::Sender<Heard>,
+) -> Result<host::Child> {
+    let program = Program::held(host::this_program()).args(["--json", "experiment", "run"]).arg(&options.source);
+    let program = program.args(["--only", &idea.id, "--slot", &slot.to_string(), "--base", base.as_str()]);
+    let program = if keep { program.arg("--keep-worktrees") } else { program };
+    let failed = |error: std::io::Error| failure!(ErrorCode::IoFailed, "no process can be started for a run: {error}");
+    let mut child = program.own_group().streams(Streams::OutputOnly).start().map_err(failed)?;
+    let Some(out) = child.stdout.take() else { return Ok(child) };
+    let sender = sender.clone();
+    let listening = host::start_thread(move || {
+        let mut run = None;
+        for line in BufReader::new(out).lines().map_while(std::result::Result::ok) {
+            let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
+            if value.get("liza").is_some() {
+                run = value["data"]["runs"].get(0).and_then(|run| serde_json::from_value(run.clone()).ok());
+            } else if let Ok(progress) = serde_json::from_value(value) {
+                let _ = sender.send(Heard::Progress(progress));
+            }
+        }
+        let _ = sender.send(Heard::Ended { slot, run });
+    });
+    match listening {
+        Ok(_) => Ok(child),
+        Err(error) => {
+            child.end();
+            Err(failed(error))
+        }
+    }
 }
 
 /// Tries one idea. Whatever goes wrong before its directory is there is told as its end.
@@ -146,6 +226,7 @@ fn one(
         status: Outcome::Running,
         phase: "start".to_owned(),
         started,
+        started_nanos: u32::try_from(file_clock().1).unwrap_or_default(),
         ended: None,
         base_commit: base.clone(),
         plan: None,

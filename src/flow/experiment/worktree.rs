@@ -5,8 +5,7 @@ use crate::flow::prelude::*;
 use crate::git::content::{self, snapshot};
 use crate::host::place::Place;
 
-/// Where the work of runs is kept.
-pub const REFS: &str = "refs/liza/experiments/";
+pub use crate::flow::accounts::EXPERIMENT_REFS as REFS;
 
 /// Holds off others who make or remove worktrees: the board's own lock, or that of all experiments where there is no board.
 fn locked<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -211,6 +211,7 @@ pub(super) mod tests {
             status,
             phase: "done".to_owned(),
             started: Wall(1_700_000_000),
+            started_nanos: 0,
             ended: Some(Wall(1_700_000_061)),
             base_commit: CommitId::new(&"a".repeat(40)).expect("an id"),
             plan: None,

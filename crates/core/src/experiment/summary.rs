@@ -46,6 +46,9 @@ pub struct Summary {
     /// The step it is at, or ended at.
     pub phase: String,
     pub started: Wall,
+    /// Within that second, so that runs have an order.
+    #[serde(default)]
+    pub started_nanos: u32,
     #[serde(default)]
     pub ended: Option<Wall>,
     pub base_commit: CommitId,

@@ -39,7 +39,8 @@ impl Execute for ReportArgs {
         match &self.out {
             None => Ok(Answer::new(&report, text)),
             Some(out) => {
-                crate::store::files::replace_shared(out, text.as_bytes())?;
+                let whole = std::path::absolute(out).unwrap_or_else(|_| out.clone());
+                crate::store::files::replace_shared(&whole, text.as_bytes())?;
                 let said = format!("wrote {} ({})", out.display(), plural(report.rows.len(), "run"));
                 Ok(Answer::new(&report, said))
             }

@@ -29,17 +29,26 @@ pub struct RunArgs {
     /// Show which ideas would be tried, and start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// For the processes of --parallel: which of them this is
+    #[arg(long, hide = true, requires = "base")]
+    pub slot: Option<u32>,
+    /// For the processes of --parallel: where all of them start
+    #[arg(long, hide = true, requires = "slot")]
+    pub base: Option<CommitId>,
 }
 
 impl Execute for RunArgs {
     fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
         let (ctx, lab) = open(call, true)?;
+        let source = self.source(&lab)?;
         let options = Options {
-            ideas: gather(&self.source(&lab)?)?,
+            ideas: gather(&source)?,
             only: self.only.clone(),
             parallel: self.parallel,
             keep_worktrees: self.keep_worktrees,
             base_on_working_tree: self.base_on_working_tree,
+            given: self.slot.zip(self.base.clone()),
+            source,
         };
         if self.dry_run {
             let (chosen, skipped) = choose(&lab, &options)?;
