@@ -12,7 +12,7 @@ fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
     bench.world.task("better", &["param", "tests/"]);
     let refused = bench.world.human(&["experiment", "adopt", "bad", "--task", "better"]).exits(1);
     assert!(refused.stderr.contains("no change that its reviewer approved"), "{}", refused.stderr);
-    let coder = bench.world.register("coder", "coder-1");
+    let coder = bench.world.register_roles(&["coder", "code_reviewer"], "coder-1");
     let reviewer = bench.world.register("code_reviewer", "reviewer-1");
     let adopted = bench.world.json(&coder, &["experiment", "adopt", "up", "--task", "better"]).ok().data();
     let run_id = adopted["run_id"].as_str().expect("a run").to_owned();
