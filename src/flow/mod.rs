@@ -29,6 +29,7 @@ mod drift;
 pub mod edits;
 pub mod error_code;
 pub mod evidence;
+pub mod experiment;
 pub mod failure;
 pub mod free_id;
 pub mod gates;

@@ -23,6 +23,7 @@ mod doctor;
 mod documents;
 mod edits;
 mod escapes;
+mod experiments;
 mod gate_setup;
 mod gates;
 mod gating;

@@ -13,7 +13,7 @@ use crate::git::tree::{Edit, Entry, edited};
 use crate::wire::bundle::{self, Applied, Bundle, Change, Found, Kind, LARGEST, Problem};
 
 pub use apply::{Apply, apply};
-pub use create::{Made, create};
+pub use create::{Made, between, create, paths_between};
 pub use follow::follow;
 pub use review::{Answered, Verdict, review};
 
@@ -201,6 +201,8 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     let first = metadata.intent.trim().lines().next().unwrap_or_default();
     let subject: String = shown_line(first).chars().take(100).collect();
     let task = task.map_or(String::new(), |task| format!("Liza-Task: {task}\n"));
+    let run = metadata.author.strip_prefix(EXPERIMENT).map(|run| format!("Liza-Experiment: {}\n", shown_line(run)));
+    let task = format!("{task}{}", run.unwrap_or_default());
     format!(
         "{subject}\n\n{task}{BUNDLE_TRAILER}{}\n{AUTHOR_TRAILER}{}\n",
         metadata.id,
@@ -208,6 +210,8 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     )
 }
 
+/// How the author of a bundle begins that was made from a run of `liza experiment`.
+pub const EXPERIMENT: &str = "experiment:";
 const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
 /// For people: whose bundle it is by its own account. Who counts as an implementer is on the board.
 const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";
