@@ -179,7 +179,8 @@ fn wrong() -> Stage {
 fn experimented() -> Stage {
     let stage = board();
     let world = &stage.world;
-    let settings = "provider: claude\nexperiment: {test_command: sh tests/test_cache.sh, score: {column: score}}\n";
+    let settings =
+        "provider: claude\nexperiment: {test_command: sh tests/test_cache.sh, score: {column: score}}\n";
     world.write("liza.yaml", settings);
     world.write("ideas/larger-cache.md", "# Larger cache\nKeep a hundred answers.\n");
     add(&stage, "cache", "cache.sh", &["--finalize"]);

@@ -79,10 +79,19 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
 }
 
 /// Makes a bundle for a task from the difference of two commits that are none of its own, by this author. Gives its file.
-pub fn between(ctx: &Context, id: &TaskId, base: &CommitId, head: &CommitId, author: &str) -> Result<PathBuf> {
+pub fn between(
+    ctx: &Context,
+    id: &TaskId,
+    base: &CommitId,
+    head: &CommitId,
+    author: &str,
+) -> Result<PathBuf> {
     let snapshot = ctx.read(&Needs::task(id))?;
     snapshot.board.identify(&ctx.credentials)?;
-    let task = snapshot.board.task(id).ok_or_else(|| failure!(Code::UnknownTask, "there is no task `{id}` on this board"))?;
+    let task = snapshot
+        .board
+        .task(id)
+        .ok_or_else(|| failure!(Code::UnknownTask, "there is no task `{id}` on this board"))?;
     let mut bundle = describe(ctx, task, base, head)?;
     author.clone_into(&mut bundle.metadata.author);
     bundle.patches = patches(ctx, base, head)?;
@@ -94,7 +103,8 @@ pub fn between(ctx: &Context, id: &TaskId, base: &CommitId, head: &CommitId, aut
 /// The paths by which two commits differ, with those that are gone.
 pub fn paths_between(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>> {
     let found = differences(&ctx.repo, base, head)?.into_iter();
-    let paths: BTreeSet<String> = found.flat_map(|found| [Some(found.path), found.renamed_from]).flatten().collect();
+    let paths: BTreeSet<String> =
+        found.flat_map(|found| [Some(found.path), found.renamed_from]).flatten().collect();
     Ok(paths.into_iter().collect())
 }
 

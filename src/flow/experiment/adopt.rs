@@ -23,13 +23,23 @@ pub struct Announced {
     pub validation: Option<(String, String)>,
 }
 
-pub fn adopt(ctx: &Context, lab: &Lab, run: &Kept, task: &TaskId, said: &Announced) -> Result<(Adopted, u64)> {
+pub fn adopt(
+    ctx: &Context,
+    lab: &Lab,
+    run: &Kept,
+    task: &TaskId,
+    said: &Announced,
+) -> Result<(Adopted, u64)> {
     let summary = &run.summary;
     let run_id = &summary.run_id;
     let approved = summary.review.is_some_and(|review| review.verdict == Verdict::Approve);
     let (Some(name), Some(plan), true) = (&summary.kept_as, &summary.plan, approved) else {
-        return Err(failure!(Code::Value, "the run {run_id} has no change that its reviewer approved (it ended as {})", summary.status)
-            .hint("`liza experiment list` shows the runs; only approved ones can be adopted"));
+        return Err(failure!(
+            Code::Value,
+            "the run {run_id} has no change that its reviewer approved (it ended as {})",
+            summary.status
+        )
+        .hint("`liza experiment list` shows the runs; only approved ones can be adopted"));
     };
     let head = refs::value(&ctx.repo, name)?.ok_or_else(|| {
         failure!(ErrorCode::GitRef, "the change of {run_id} is gone: `{name}` does not exist")
@@ -63,7 +73,8 @@ pub fn adopt(ctx: &Context, lab: &Lab, run: &Kept, task: &TaskId, said: &Announc
         return Ok((adopted(head), revision));
     }
     crash::point("experiment.announced");
-    let path = bundle::between(ctx, task, &summary.base_commit, &head, &format!("{}{run_id}", bundle::EXPERIMENT))?;
+    let path =
+        bundle::between(ctx, task, &summary.base_commit, &head, &format!("{}{run_id}", bundle::EXPERIMENT))?;
     let loaded = bundle::load(&path)?;
     let (applied, revision) = bundle::apply(ctx, &loaded, task)?;
     Ok((adopted(applied.applied.commit), revision))
@@ -95,7 +106,11 @@ fn risks_of(plan: &str) -> String {
         !line.trim().trim_start_matches(['#', '*', '_', ' ']).to_ascii_uppercase().starts_with("RISKS")
     });
     let first = lines.next().and_then(|line| line.split_once(':')).map(|(_, rest)| rest).unwrap_or_default();
-    let rest: Vec<&str> = std::iter::once(first).chain(lines).map(|line| line.trim_matches(['*', ' '])).filter(|line| !line.is_empty()).collect();
+    let rest: Vec<&str> = std::iter::once(first)
+        .chain(lines)
+        .map(|line| line.trim_matches(['*', ' ']))
+        .filter(|line| !line.is_empty())
+        .collect();
     let text = clipped(&rest.join(" "), 1000).into_owned();
     if text.is_empty() { "as named in the plan of the experiment".to_owned() } else { text }
 }

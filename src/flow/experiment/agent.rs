@@ -57,8 +57,9 @@ pub fn of<'a>(lab: &'a Lab, step: &str) -> &'a ExperimentAgent {
 pub fn provider_of<'a>(lab: &'a Lab, step: &str) -> Result<&'a str> {
     let named = of(lab, step).provider.as_deref().or(lab.project.provider.as_deref());
     named.ok_or_else(|| {
-        failure!(ErrorCode::UsageProvider, "no agent command is named for the {step}")
-            .hint(format!("set `provider: NAME`, or `experiment: {{agents: {{{step}: {{provider: NAME}}}}}}`, in liza.yaml"))
+        failure!(ErrorCode::UsageProvider, "no agent command is named for the {step}").hint(format!(
+            "set `provider: NAME`, or `experiment: {{agents: {{{step}: {{provider: NAME}}}}}}`, in liza.yaml"
+        ))
     })
 }
 
@@ -133,7 +134,8 @@ fn session(
     entry: &ProviderEntry,
 ) -> Result<(Answer, Vec<String>)> {
     // What the command writes beside the worktree is no artifact.
-    let scratch = Temporary::new(&lab.runs, ".session-").map_err(|error| Failure::io("make", &lab.runs, &error))?;
+    let scratch =
+        Temporary::new(&lab.runs, ".session-").map_err(|error| Failure::io("make", &lab.runs, &error))?;
     let agent = of(lab, call.step);
     let limits = limits(lab, call.step);
     let job = Job {
@@ -162,22 +164,41 @@ fn session(
         Ok(child) => child,
         Err(error) => {
             let failed = Some(format!("`{}` cannot be started: {error}", started.program));
-            return Ok((Answer { text: String::new(), usage: Usage::default(), seconds: 0.0, failed, interrupted: false }, Vec::new()));
+            return Ok((
+                Answer {
+                    text: String::new(),
+                    usage: Usage::default(),
+                    seconds: 0.0,
+                    failed,
+                    interrupted: false,
+                },
+                Vec::new(),
+            ));
         }
     };
     let heard = listen(&mut child, entry, &all_secrets);
-    let (why, interrupted) = wait(&mut child, limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)));
+    let (why, interrupted) =
+        wait(&mut child, limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)));
     let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
     let text = last.finish();
-    meter.finish(started.usage_file.as_deref().and_then(|path| read_whole(path, 1024 * 1024).ok()).map(|(bytes, _)| bytes).as_deref());
+    meter.finish(
+        started
+            .usage_file
+            .as_deref()
+            .and_then(|path| read_whole(path, 1024 * 1024).ok())
+            .map(|(bytes, _)| bytes)
+            .as_deref(),
+    );
     let mut usage = meter.usage().clone();
     if usage.cost_usd.is_none()
-        && let Some(price) = price_of(&lab.project.prices, usage.model.as_deref(), agent.model.as_deref(), name)
+        && let Some(price) =
+            price_of(&lab.project.prices, usage.model.as_deref(), agent.model.as_deref(), name)
     {
         usage.cost_usd = Some(price.of(usage.input_tokens, usage.output_tokens, usage.cached_tokens));
     }
     let failed = why.map(|why| {
-        let said = usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));
+        let said =
+            usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));
         let said = said.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
         format!("the {} ({name}) failed, {why}{said}", call.step)
     });
@@ -237,7 +258,11 @@ impl Ears {
             }
         }
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        let empty = Heard { last: LastMessage::new(OutputFormat::Text), meter: Meter::default(), complaint: Vec::new() };
+        let empty = Heard {
+            last: LastMessage::new(OutputFormat::Text),
+            meter: Meter::default(),
+            complaint: Vec::new(),
+        };
         std::mem::replace(&mut *heard, empty)
     }
 }

@@ -54,7 +54,9 @@ fn judged(done: &Done, timeout: Duration) -> Said {
     let (exit_code, problem) = match &done.ended {
         shell::Ended::Exited(0) => (Some(0), None),
         shell::Ended::Exited(code) => (Some(*code), Some(format!("exit {code}"))),
-        shell::Ended::Killed(signal) => (Some(128 + signal), Some(format!("it was killed by signal {signal}"))),
+        shell::Ended::Killed(signal) => {
+            (Some(128 + signal), Some(format!("it was killed by signal {signal}")))
+        }
         shell::Ended::TimedOut => (None, Some(shell::out_of_time(timeout))),
         shell::Ended::Stopped => (None, Some("it was interrupted".to_owned())),
         shell::Ended::NotStarted(why) | shell::Ended::Lost(why) => (None, Some(why.clone())),

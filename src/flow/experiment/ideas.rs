@@ -9,7 +9,8 @@ const LARGEST_FILE: u64 = 4 * 1024 * 1024;
 /// The ideas at a place: one file of them, or a directory with one in each `*.md` and `*.txt`, in the order of names.
 pub fn gather(path: &Path) -> Result<Vec<Idea>> {
     let is_dir = path.metadata().map_err(|error| {
-        Failure::io("read", path, &error).hint("name a file or a directory of ideas: `liza experiment run IDEAS`")
+        Failure::io("read", path, &error)
+            .hint("name a file or a directory of ideas: `liza experiment run IDEAS`")
     })?;
     let ideas = if is_dir.is_dir() {
         let mut files: Vec<PathBuf> = paths_in(path).into_iter().filter(|path| is_text(path)).collect();
@@ -27,11 +28,20 @@ pub fn gather(path: &Path) -> Result<Vec<Idea>> {
             .hint("write one per `##` heading, or one per *.md or *.txt file of a directory"));
     }
     if ideas.len() > MOST_IDEAS {
-        return Err(failure!(Code::Value, "{} holds {} ideas; {MOST_IDEAS} is the most", path.display(), ideas.len()));
+        return Err(failure!(
+            Code::Value,
+            "{} holds {} ideas; {MOST_IDEAS} is the most",
+            path.display(),
+            ideas.len()
+        ));
     }
     if let Some(long) = ideas.iter().find(|idea| idea.text.len() > LARGEST_IDEA) {
         let size = long.text.len();
-        return Err(failure!(Code::Value, "the idea `{}` has {size} bytes; {LARGEST_IDEA} is the most", long.id));
+        return Err(failure!(
+            Code::Value,
+            "the idea `{}` has {size} bytes; {LARGEST_IDEA} is the most",
+            long.id
+        ));
     }
     Ok(unique(ideas))
 }
@@ -48,6 +58,7 @@ fn text_of(path: &Path) -> Result<String> {
     let real = path.canonicalize().map_err(|error| Failure::io("read", path, &error))?;
     let (bytes, _) = read_whole(&real, LARGEST_FILE).map_err(|error| Failure::io("read", path, &error))?;
     String::from_utf8(bytes).map_err(|_| {
-        failure!(Code::Value, "{} is not UTF-8 text", path.display()).hint("convert it, for example with `iconv -t UTF-8`")
+        failure!(Code::Value, "{} is not UTF-8 text", path.display())
+            .hint("convert it, for example with `iconv -t UTF-8`")
     })
 }

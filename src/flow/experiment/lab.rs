@@ -69,7 +69,8 @@ impl Lab {
     pub fn prepare(&self) -> Result<()> {
         for dir in [&self.worktrees, &self.runs] {
             match dir.strip_prefix(self.root()) {
-                Ok(_) => place::make_directories(self.root(), dir).map_err(|error| Failure::io("make", dir, &error))?,
+                Ok(_) => place::make_directories(self.root(), dir)
+                    .map_err(|error| Failure::io("make", dir, &error))?,
                 Err(_) => files::make_private_dirs(dir)?,
             }
         }
@@ -83,7 +84,8 @@ impl Lab {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(Failure::io("read", &path, &error)),
         };
-        let inside = [&self.worktrees, &self.runs].into_iter().filter_map(|dir| dir.strip_prefix(self.root()).ok());
+        let inside =
+            [&self.worktrees, &self.runs].into_iter().filter_map(|dir| dir.strip_prefix(self.root()).ok());
         let lines = inside.map(|dir| format!("/{}/", dir.display()));
         let missing: Vec<String> =
             lines.filter(|line| !text.lines().any(|known| known.trim() == line.as_str())).collect();

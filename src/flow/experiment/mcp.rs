@@ -57,7 +57,8 @@ pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> Result<Answer> {
     server.stop();
     Ok(match end {
         End::Answer(result) => {
-            let failed = (result["isError"] == Value::Bool(true)).then(|| format!("the coder (codex_mcp) failed: {}", text_of(&result)));
+            let failed = (result["isError"] == Value::Bool(true))
+                .then(|| format!("the coder (codex_mcp) failed: {}", text_of(&result)));
             answer(text_of(&result), failed, false)
         }
         End::Failed(why) => answer(String::new(), Some(why), false),
@@ -68,7 +69,8 @@ pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> Result<Answer> {
 impl<'a> Server<'a> {
     fn start(lab: &'a Lab, call: &Call<'a>) -> Result<Self, String> {
         let command = &lab.config().codex_mcp.command;
-        let (program, args) = command.split_first().ok_or("`experiment.codex_mcp.command` names no program")?;
+        let (program, args) =
+            command.split_first().ok_or("`experiment.codex_mcp.command` names no program")?;
         let entry = Catalog::new(&lab.project).entry("codex").cloned().unwrap_or_default();
         let mut env = environment(&entry, std::env::vars_os());
         env.extend(lab.variables.iter().cloned());
@@ -100,7 +102,8 @@ impl<'a> Server<'a> {
             child.end();
             return Err(format!("it cannot be listened to: {error}"));
         }
-        let deadline = limits(lab, call.step).wall_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+        let deadline =
+            limits(lab, call.step).wall_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let transcript = call.run_dir.join(artifacts::CODEX_TRANSCRIPT);
         let server = Self { lab, child, lines, transcript, worktree: call.worktree, next: 1, deadline };
         server.note("mcp_server_start", json!({ "command": command, "round": call.round }));
@@ -127,14 +130,19 @@ impl<'a> Server<'a> {
     fn send(&mut self, message: &Value) -> Result<(), String> {
         let line = format!("{}\n", crate::wire::to_json_line(message));
         let stdin = self.child.stdin.as_mut().ok_or("its input is closed")?;
-        stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).map_err(|error| format!("{GONE} (it stopped reading: {error})"))
+        stdin
+            .write_all(line.as_bytes())
+            .and_then(|()| stdin.flush())
+            .map_err(|error| format!("{GONE} (it stopped reading: {error})"))
     }
 
     /// Sends a request and deals with everything until its answer comes.
     fn ask(&mut self, method: &str, params: Value, patience: Option<Duration>) -> End {
         let id = self.next;
         self.next += 1;
-        if let Err(why) = self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })) {
+        if let Err(why) =
+            self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+        {
             return End::Failed(why);
         }
         let until = patience.map(|patience| Instant::now() + patience);
@@ -142,7 +150,8 @@ impl<'a> Server<'a> {
             if interruption::signal().is_some() {
                 return End::Interrupted;
             }
-            let over = |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let over =
+                |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if over(until) {
                 return End::Failed(format!("no answer to `{method}`; {GONE}"));
             }
@@ -152,11 +161,16 @@ impl<'a> Server<'a> {
             let message = match self.lines.recv_timeout(TICK) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return End::Failed(format!("it ended without an answer to `{method}`; {GONE}")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return End::Failed(format!("it ended without an answer to `{method}`; {GONE}"));
+                }
             };
             if message.get("method").is_none() && message["id"] == json!(id) {
                 return match message.get("error") {
-                    Some(error) => End::Failed(format!("`{method}` was refused: {}", shown_line(error["message"].as_str().unwrap_or("no reason given")))),
+                    Some(error) => End::Failed(format!(
+                        "`{method}` was refused: {}",
+                        shown_line(error["message"].as_str().unwrap_or("no reason given"))
+                    )),
                     None => End::Answer(message["result"].clone()),
                 };
             }
@@ -182,7 +196,12 @@ impl<'a> Server<'a> {
             End::Answer(tools) => tools,
             other => return other,
         };
-        let names: Vec<&str> = tools["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+        let names: Vec<&str> = tools["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
         self.note("mcp_list_tools", json!({ "tools": names }));
         if !names.contains(&"codex") {
             return End::Failed(format!("the server has no tool `codex`, only {}", list_words(&names)));
@@ -243,7 +262,10 @@ impl<'a> Server<'a> {
 /// sandbox that Codex itself keeps.
 fn outside(params: &Value, worktree: &Path) -> Option<String> {
     let cwd = params["codex_cwd"].as_str();
-    let changes = params["codex_changes"].as_object().into_iter().flat_map(|changes| changes.keys().map(String::as_str));
+    let changes = params["codex_changes"]
+        .as_object()
+        .into_iter()
+        .flat_map(|changes| changes.keys().map(String::as_str));
     let grant = params["codex_grant_root"].as_str();
     let paths = cwd.into_iter().chain(changes).chain(grant);
     paths.map(Path::new).find(|path| !is_inside(path, worktree)).map(|path| path.display().to_string())
@@ -271,11 +293,12 @@ fn shortened(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clipped(&text, MOST_KEPT).into_owned()),
         Value::Array(items) => Value::Array(items.into_iter().map(shortened).collect()),
-        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| (key, shortened(value))).collect()),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(key, value)| (key, shortened(value))).collect())
+        }
         other => other,
     }
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,9 @@ use super::agent::{self, Call};
 use super::command::{self, Asked};
 use super::series::Progress;
 use super::{Lab, results, worktree};
-use crate::experiment::{Idea, Outcome, ReviewEnd, Summary, Verdict, artifacts, missing_sections, prompts, verdict};
+use crate::experiment::{
+    Idea, Outcome, ReviewEnd, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
+};
 use crate::flow::interruption;
 use crate::flow::prelude::*;
 use crate::host::place::Temporary;
@@ -182,7 +184,10 @@ impl Run<'_> {
                 return over(Outcome::NoChange, "the coder changed nothing");
             }
             if before.as_ref() == Some(&diff) {
-                return over(Outcome::Rejected, format!("the coder changed nothing after the review of round {}", round - 1));
+                return over(
+                    Outcome::Rejected,
+                    format!("the coder changed nothing after the review of round {}", round - 1),
+                );
             }
             let (verdict, review) = self.review(round, &reviewer, plan, &diff, &commit)?;
             self.summary.review = Some(ReviewEnd { verdict, round });
@@ -213,7 +218,10 @@ impl Run<'_> {
         }
         let diff = worktree::diff(self.lab, &self.base, &commit)?;
         if let Some(name) = self.lab.leaked(&diff) {
-            return over(Outcome::Error, format!("the change contains the value of the variable {name}; its diff is not written"));
+            return over(
+                Outcome::Error,
+                format!("the change contains the value of the variable {name}; its diff is not written"),
+            );
         }
         replace_disposable(&self.dir.join(artifacts::diff(round)), &diff).map_err(Failure::from)?;
         Ok((commit, diff))
@@ -283,7 +291,13 @@ impl Run<'_> {
         let config = self.lab.config().clone();
         let Some(command) = &config.test_command else { return Ok(()) };
         self.enter("tests")?;
-        let said = self.command("tests", command, config.test_cwd.as_deref(), config.test_timeout, artifacts::TESTS_LOG)?;
+        let said = self.command(
+            "tests",
+            command,
+            config.test_cwd.as_deref(),
+            config.test_timeout,
+            artifacts::TESTS_LOG,
+        )?;
         self.summary.tests = Some(said.ended);
         match said.problem {
             Some(why) => over(Outcome::TestsFailed, format!("the tests failed: {why}")),
@@ -298,7 +312,13 @@ impl Run<'_> {
         };
         self.enter("sweep")?;
         let before = config.results_csv.as_deref().map(|results| results::before(&self.worktree, results));
-        let said = self.command("sweep", command, config.sweep_cwd.as_deref(), config.sweep_timeout, artifacts::SWEEP_LOG)?;
+        let said = self.command(
+            "sweep",
+            command,
+            config.sweep_cwd.as_deref(),
+            config.sweep_timeout,
+            artifacts::SWEEP_LOG,
+        )?;
         self.summary.sweep = Some(said.ended);
         if let Some(why) = said.problem {
             return over(Outcome::SweepFailed, format!("the sweep failed: {why}"));

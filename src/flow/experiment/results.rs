@@ -25,7 +25,8 @@ pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -
     if !leads_inside(worktree, Path::new(results)) {
         return Err(format!("`{results}` leads out of the worktree"));
     }
-    let (bytes, _) = read_whole(&path, LARGEST).map_err(|error| format!("`{results}` cannot be read: {error}"))?;
+    let (bytes, _) =
+        read_whole(&path, LARGEST).map_err(|error| format!("`{results}` cannot be read: {error}"))?;
     let copy = run_dir.join(artifacts::RESULTS);
     write_new(&copy, &bytes).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
     Ok(bytes)
@@ -35,7 +36,9 @@ pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -
 pub fn scored(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
     let config = &lab.config().score;
     let value = picked(results, config)?;
-    let Some(name) = &lab.config().baseline_csv else { return Ok((compared(value, None, config.better), None)) };
+    let Some(name) = &lab.config().baseline_csv else {
+        return Ok((compared(value, None, config.better), None));
+    };
     let path = lab.root().join(name);
     let baseline = match read_whole(&path, LARGEST) {
         Ok((bytes, _)) => picked(&bytes, config).map_err(|why| format!("the baseline `{name}`: {why}")),

@@ -27,7 +27,8 @@ pub struct Kept {
 impl Kept {
     /// Whether it tried this text.
     pub fn idea_is(&self, text: &str) -> bool {
-        read_whole(&self.dir.join(artifacts::IDEA), LARGEST_SUMMARY).is_ok_and(|(bytes, _)| bytes == text.as_bytes())
+        read_whole(&self.dir.join(artifacts::IDEA), LARGEST_SUMMARY)
+            .is_ok_and(|(bytes, _)| bytes == text.as_bytes())
     }
 
     /// The artifacts of the run, by name.
@@ -43,7 +44,8 @@ impl Kept {
     /// Where Codex's own log is, if the coder was Codex through MCP.
     pub fn rollout_path(&self) -> Option<String> {
         let (bytes, _) = read_whole(&self.dir.join(artifacts::CODEX_TRANSCRIPT), 64 * 1024 * 1024).ok()?;
-        let events = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let events =
+            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
         events.filter_map(|event| event.get("rollout_path")?.as_str().map(str::to_owned)).last()
     }
 }
@@ -103,7 +105,8 @@ pub fn find(lab: &Lab, name: &str) -> Result<Kept> {
 pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Vec<String>> {
     let now = host::now().wall;
     let mut pruned = Vec::new();
-    let recorded: BTreeSet<PathBuf> = checkouts::list(&lab.repo)?.into_iter().filter_map(|record| record.path).collect();
+    let recorded: BTreeSet<PathBuf> =
+        checkouts::list(&lab.repo)?.into_iter().filter_map(|record| record.path).collect();
     for kept in all(lab)? {
         // Only git's record of it may be left.
         let path = &lab.worktrees.join(&kept.summary.run_id);

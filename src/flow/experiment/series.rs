@@ -70,7 +70,11 @@ pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> 
     }
     let done = runs::all(lab)?;
     let ended = |idea: &Idea| {
-        done.iter().any(|kept| kept.summary.status.is_judged() && kept.summary.idea == idea.id && kept.idea_is(&lab.redacted(&idea.text)))
+        done.iter().any(|kept| {
+            kept.summary.status.is_judged()
+                && kept.summary.idea == idea.id
+                && kept.idea_is(&lab.redacted(&idea.text))
+        })
     };
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
     for idea in &options.ideas {
@@ -90,7 +94,8 @@ pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> 
 pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress)) -> Result<Series> {
     agent::check(lab)?;
     let (chosen, skipped) = choose(lab, options)?;
-    let mut series = Series { runs: Vec::new(), skipped, left: Vec::new(), switch: lab.switch(), signal: None };
+    let mut series =
+        Series { runs: Vec::new(), skipped, left: Vec::new(), switch: lab.switch(), signal: None };
     if series.switch.is_some() {
         series.left = chosen.into_iter().map(|idea| idea.id).collect();
         return Ok(series);
@@ -104,7 +109,9 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     let _listening = Interruption::listen();
     let base = match &options.given {
         Some((_, base)) => base.clone(),
-        None => worktree::base(lab, &head, options.base_on_working_tree || lab.config().base_on_working_tree)?,
+        None => {
+            worktree::base(lab, &head, options.base_on_working_tree || lab.config().base_on_working_tree)?
+        }
     };
     let keep = options.keep_worktrees || lab.config().keep_worktrees;
     let mut queue: VecDeque<Idea> = chosen.into();
@@ -163,7 +170,8 @@ fn several(
                 let Some((idea, mut child)) = working.remove(&slot) else { continue };
                 let _ = child.wait();
                 // A process that died has left its run without a final summary.
-                let found = || runs::all(lab).ok()?.into_iter().rev().find(|kept| kept.summary.idea == idea.id);
+                let found =
+                    || runs::all(lab).ok()?.into_iter().rev().find(|kept| kept.summary.idea == idea.id);
                 ended.extend(run.map(|run| *run).or_else(|| found().map(|kept| kept.summary)));
             }
             Err(_) => {}
@@ -180,10 +188,12 @@ fn start(
     keep: bool,
     sender: &mpsc::Sender<Heard>,
 ) -> Result<host::Child> {
-    let program = Program::held(host::this_program()).args(["--json", "experiment", "run"]).arg(&options.source);
+    let program =
+        Program::held(host::this_program()).args(["--json", "experiment", "run"]).arg(&options.source);
     let program = program.args(["--only", &idea.id, "--slot", &slot.to_string(), "--base", base.as_str()]);
     let program = if keep { program.arg("--keep-worktrees") } else { program };
-    let failed = |error: std::io::Error| failure!(ErrorCode::IoFailed, "no process can be started for a run: {error}");
+    let failed =
+        |error: std::io::Error| failure!(ErrorCode::IoFailed, "no process can be started for a run: {error}");
     let mut child = program.own_group().streams(Streams::OutputOnly).start().map_err(failed)?;
     let Some(out) = child.stdout.take() else { return Ok(child) };
     let sender = sender.clone();
@@ -257,7 +267,8 @@ fn one(
         }
     };
     let worktree = lab.worktrees.join(&summary.run_id);
-    let run = Run { lab, idea, slot, keep_worktree, base: base.clone(), dir, worktree, repo_files, tell, summary };
+    let run =
+        Run { lab, idea, slot, keep_worktree, base: base.clone(), dir, worktree, repo_files, tell, summary };
     let summary = run.carry_out();
     let (run_id, idea) = (summary.run_id.clone(), summary.idea.clone());
     let why = summary.error.as_ref().map_or(String::new(), |why| format!(": {}", shown_line(why)));
@@ -287,7 +298,8 @@ fn repo_files(lab: &Lab) -> Result<Vec<RepoFile>> {
     }
     let tracked = Git::reading(lab.root(), "ls-files").args(["-z"]).run()?;
     let listed = tracked.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
-    let wanted = listed.filter(|path| RepoPath::new(path).is_ok_and(|path| crate::board::inside(&path, &patterns)));
+    let wanted =
+        listed.filter(|path| RepoPath::new(path).is_ok_and(|path| crate::board::inside(&path, &patterns)));
     let mut found = Vec::new();
     for path in wanted.take(MOST_REPO_FILES) {
         if let Ok((bytes, _)) = read_whole(&lab.root().join(path), LARGEST_REPO_FILE)

@@ -28,7 +28,8 @@ pub fn base(lab: &Lab, head: &CommitId, of_working_tree: bool) -> Result<CommitI
         return Ok(head.clone());
     }
     let who = lab.identity.at(host::now().wall.0);
-    let taken = snapshot(&lab.repo, lab.root(), "The working tree that experiments start from\n", &who, &[])?;
+    let taken =
+        snapshot(&lab.repo, lab.root(), "The working tree that experiments start from\n", &who, &[], &[])?;
     Ok(taken.commit)
 }
 
@@ -36,31 +37,43 @@ pub fn make(lab: &Lab, path: &Path, base: &CommitId, run_id: &str) -> Result<()>
     let trash = lab.runs.join(".trash");
     locked(lab, || Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?))?;
     crash::point("experiment.worktree_registered");
-    worktrees(lab, &trash).check_out(path, base, || host::progress::narrate("writing the files of a worktree"))?;
+    worktrees(lab, &trash)
+        .check_out(path, base, || host::progress::narrate("writing the files of a worktree"))?;
     Ok(())
 }
 
 /// Everything that is there now as a commit, kept under the run's ref.
 pub fn keep(lab: &Lab, path: &Path, run_id: &str, message: &str) -> Result<(CommitId, Option<String>)> {
     let who = lab.identity.at(host::now().wall.0);
-    let taken = snapshot(&lab.repo, path, message, &who, &[])?;
+    let taken = snapshot(&lab.repo, path, message, &who, &[], &[])?;
     refs::pin(&lab.repo, &format!("{REFS}{run_id}"), &taken.commit)?;
     Ok((taken.commit, Some(taken.left_out).filter(|text| !text.is_empty())))
 }
 
 /// What a commit changes, as one patch that gives its tree when it is applied to the base.
 pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
-    let git = Git::reading(lab.root(), "diff-tree").args(["-p", "--binary", "--full-index", "--no-renames", "--no-color"]);
-    let git = git.args(["--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"]).end_of_options();
+    let git = Git::reading(lab.root(), "diff-tree").args([
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-color",
+    ]);
+    let git =
+        git.args(["--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"]).end_of_options();
     Ok(git.args([base.as_str(), commit.as_str()]).run()?)
 }
 
 /// Puts the files back to what this commit has, if somebody who was only to look has changed them. True if that was so.
 pub fn put_back(path: &Path, commit: &CommitId, tree: &CommitId) -> Result<bool> {
-    if content::fingerprint(path)?.tree == *tree {
+    if content::fingerprint(path, &[])?.tree == *tree {
         return Ok(false);
     }
-    Git::acting(path, "checkout").args(["--quiet", "--force", "--detach"]).end_of_options().arg(commit.as_str()).run()?;
+    Git::acting(path, "checkout")
+        .args(["--quiet", "--force", "--detach"])
+        .end_of_options()
+        .arg(commit.as_str())
+        .run()?;
     Git::acting(path, "clean").args(["--quiet", "-ffd"]).run()?;
     Ok(true)
 }
@@ -81,7 +94,9 @@ pub fn remove(lab: &Lab, path: &Path) -> Result<()> {
     locked(lab, || {
         let records = checkouts::recorded_at(&lab.repo, path)?;
         let delete = |base: &Path, path: &Path| match Place::at(base, path).and_then(|place| place.delete()) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::io("delete", path, &error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failure::io("delete", path, &error))
+            }
             _ => Ok(()),
         };
         delete(&lab.worktrees, path)?;

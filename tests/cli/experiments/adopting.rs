@@ -16,7 +16,10 @@ fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
     let reviewer = bench.world.register("code_reviewer", "reviewer-1");
     let adopted = bench.world.json(&coder, &["experiment", "adopt", "up", "--task", "better"]).ok().data();
     let run_id = adopted["run_id"].as_str().expect("a run").to_owned();
-    let commit = bench.world.json(&coder, &["task", "submit", "better"]).ok().data()["review_commit"].as_str().unwrap().to_owned();
+    let commit = bench.world.json(&coder, &["task", "submit", "better"]).ok().data()["review_commit"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let message = bench.world.git(&["log", "-1", "--format=%B", &commit]);
     assert!(message.contains(&format!("Liza-Experiment: {run_id}")), "{message}");
     // Who adopted it is its implementer.

@@ -29,13 +29,19 @@ for line in sys.stdin:
 
 fn settings(bench: &Bench, command: &str) {
     bench.settings(&format!("  codex_mcp: {{command: {command}}}\n"));
-    let text = bench.world.read("liza.yaml").replace("coder: {provider: coder}", "coder: {provider: codex_mcp, model: big}");
+    let text = bench
+        .world
+        .read("liza.yaml")
+        .replace("coder: {provider: coder}", "coder: {provider: codex_mcp, model: big}");
     bench.world.write("liza.yaml", &text);
 }
 
 #[test]
 fn approvals_are_given_inside_the_worktree_only() {
-    if !std::path::Path::new("/usr/bin/python3").exists() && std::env::var_os("PATH").is_none_or(|paths| !std::env::split_paths(&paths).any(|dir| dir.join("python3").exists())) {
+    if !std::path::Path::new("/usr/bin/python3").exists()
+        && std::env::var_os("PATH")
+            .is_none_or(|paths| !std::env::split_paths(&paths).any(|dir| dir.join("python3").exists()))
+    {
         eprintln!("skipped: python3 is not installed");
         return;
     }
@@ -44,10 +50,23 @@ fn approvals_are_given_inside_the_worktree_only() {
     std::fs::write(&server, SERVER).expect("written");
     settings(&bench, &format!("[python3, {}]", server.display()));
     let summary = bench.tried("x");
-    assert_eq!((&summary["status"], &summary["score"]["value"]), (&"scored".into(), &13.0.into()), "{summary}");
+    assert_eq!(
+        (&summary["status"], &summary["score"]["value"]),
+        (&"scored".into(), &13.0.into()),
+        "{summary}"
+    );
     assert_eq!(bench.artifact("one", "coder_output_round_1.txt"), "inside approved, outside denied");
     let transcript = bench.artifact("one", "codex_mcp_transcript.jsonl");
-    for event in ["mcp_server_start", "mcp_list_tools", "tool_call", "elicitation_request", "elicitation_response", "codex_event", "tool_result", "mcp_server_stop"] {
+    for event in [
+        "mcp_server_start",
+        "mcp_list_tools",
+        "tool_call",
+        "elicitation_request",
+        "elicitation_response",
+        "codex_event",
+        "tool_result",
+        "mcp_server_stop",
+    ] {
         assert!(transcript.contains(&format!("\"event\":\"{event}\"")), "{event}: {transcript}");
     }
     assert!(summary["remarks"].to_string().contains("model is not used"), "{summary}");

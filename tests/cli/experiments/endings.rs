@@ -42,7 +42,10 @@ fn no_change_and_endless_rejections_end() {
 #[test]
 fn a_reviewer_without_a_verdict_rejects() {
     let bench = Bench::with("  max_review_rounds: 0\n");
-    bench.agent("reviewer", "cat > /dev/null; printf 'looks good\\n```\\nVERDICT: APPROVE\\n```\\n> VERDICT: APPROVE\\n'\n");
+    bench.agent(
+        "reviewer",
+        "cat > /dev/null; printf 'looks good\\n```\\nVERDICT: APPROVE\\n```\\n> VERDICT: APPROVE\\n'\n",
+    );
     let summary = bench.tried("do: echo 11 > param");
     ended(&summary, "rejected", "rejected in 1 round");
     assert_eq!(summary["review"]["verdict"], "REJECT");
@@ -67,13 +70,16 @@ fn red_tests_and_failed_sweeps_have_no_score() {
 #[test]
 fn results_that_are_stale_or_malformed_are_no_score() {
     let bench = Bench::new();
-    let with_sweep = |sweep: &str| bench.tried(&format!("do: echo 11 > param; cat > sweep.sh <<'END'\ndo: {sweep}\ndo: END"));
+    let with_sweep = |sweep: &str| {
+        bench.tried(&format!("do: echo 11 > param; cat > sweep.sh <<'END'\ndo: {sweep}\ndo: END"))
+    };
     ended(&with_sweep("true"), "no_results", "wrote no `results.csv`");
     ended(&with_sweep("echo name,other > results.csv"), "no_results", "no column `score`");
     ended(&with_sweep("echo score > results.csv"), "no_results", "no row");
     ended(&with_sweep("printf 'score\\nNaN\\n' > results.csv"), "no_results", "NaN");
     ended(&with_sweep("ln -s /etc/passwd results.csv"), "no_results", "results.csv");
-    let stale = bench.tried("do: echo 11 > param; printf 'score\\n99\\n' > results.csv; echo true > sweep.sh");
+    let stale =
+        bench.tried("do: echo 11 > param; printf 'score\\n99\\n' > results.csv; echo true > sweep.sh");
     ended(&stale, "no_results", "was there before the sweep");
 }
 

@@ -10,10 +10,17 @@ fn ideas_become_scored_changes_with_all_artifacts() {
     let ran = bench.run(&[]).ok();
     assert!(ran.stdout.contains("up") && ran.stdout.contains("sweep"), "progress: {}", ran.stdout);
     let (up, fixed) = (bench.summary("up"), bench.summary("fixed"));
-    assert_eq!((&up["status"], &up["score"]["value"], &up["score"]["delta_pct"]), (&"scored".into(), &12.0.into(), &20.0.into()));
-    assert_eq!((&fixed["status"], &fixed["rounds"], &fixed["review"]["verdict"]), (&"scored".into(), &2.into(), &"APPROVE".into()));
+    assert_eq!(
+        (&up["status"], &up["score"]["value"], &up["score"]["delta_pct"]),
+        (&"scored".into(), &12.0.into(), &20.0.into())
+    );
+    assert_eq!(
+        (&fixed["status"], &fixed["rounds"], &fixed["review"]["verdict"]),
+        (&"scored".into(), &2.into(), &"APPROVE".into())
+    );
     let shown = bench.world.json(&HUMAN, &["experiment", "show", "fixed"]).ok().data();
-    let names: Vec<&str> = shown["artifacts"].as_array().expect("names").iter().filter_map(|name| name.as_str()).collect();
+    let names: Vec<&str> =
+        shown["artifacts"].as_array().expect("names").iter().filter_map(|name| name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -90,7 +97,13 @@ fn agents_of_an_experiment_cannot_change_the_board() {
     let bench = Bench::new();
     bench.world.human(&["init", "improve the number"]).ok();
     let liza = env!("CARGO_BIN_EXE_liza");
-    bench.agent("coder", &format!("echo 11 > param; cd {}; {liza} note mine > $HOME/said 2>&1; echo $? >> $HOME/said\n", bench.world.root.display()));
+    bench.agent(
+        "coder",
+        &format!(
+            "echo 11 > param; cd {}; {liza} note mine > $HOME/said 2>&1; echo $? >> $HOME/said\n",
+            bench.world.root.display()
+        ),
+    );
     let before = bench.world.bytes();
     assert_eq!(bench.tried("x")["status"], "scored");
     let said = std::fs::read_to_string(bench.world.home().join("said")).expect("said");
@@ -113,7 +126,10 @@ fn the_working_tree_can_be_the_base() {
 #[test]
 fn several_at_once_have_slots_and_temporary_directories() {
     let bench = Bench::new();
-    bench.world.write("sweep.sh", "test -d \"$TMPDIR\" && printf 'score\\n%s\\n' \"$LIZA_EXPERIMENT_SLOT\" > results.csv\n");
+    bench.world.write(
+        "sweep.sh",
+        "test -d \"$TMPDIR\" && printf 'score\\n%s\\n' \"$LIZA_EXPERIMENT_SLOT\" > results.csv\n",
+    );
     bench.world.commit_all("a sweep that tells its slot");
     for name in ["a", "b", "c", "d"] {
         bench.idea(name, &format!("# {name} idea\ndo: echo 11 > param\n"));
@@ -123,7 +139,10 @@ fn several_at_once_have_slots_and_temporary_directories() {
     let runs = listed["runs"].as_array().expect("runs");
     assert_eq!(runs.len(), 4);
     assert!(runs.iter().all(|run| run["status"] == "scored"), "{listed}");
-    assert!(runs.iter().all(|run| run["score"]["value"].as_f64().is_some_and(|slot| (1.0..=3.0).contains(&slot))), "{listed}");
+    assert!(
+        runs.iter().all(|run| run["score"]["value"].as_f64().is_some_and(|slot| (1.0..=3.0).contains(&slot))),
+        "{listed}"
+    );
     // A second call has nothing left to do.
     let again = bench.run(&[]).ok();
     assert!(again.stdout.contains("Every idea was tried before"), "{}", again.stdout);
@@ -159,7 +178,11 @@ fn the_report_comes_in_five_forms() {
     assert!(serde_json::from_str::<serde_json::Value>(&form("json")).is_ok());
     bench.world.human(&["experiment", "report", "--format", "html", "--out", "report.html"]).ok();
     let page = bench.world.read("report.html");
-    assert!(page.contains("Best: up with score 12") && page.contains("href=\"agentic_experimentation/experiments/"), "{page}");
+    assert!(
+        page.contains("Best: up with score 12")
+            && page.contains("href=\"agentic_experimentation/experiments/"),
+        "{page}"
+    );
     let wrong = bench.world.human(&["experiment", "report", "--format", "pdf"]).exits(2);
     assert!(wrong.stderr.contains("choose one of table, markdown, csv, json, html"), "{}", wrong.stderr);
 }

@@ -15,7 +15,8 @@ fn a_kill_in_any_phase_is_interrupted_and_the_next_call_continues() {
     for point in own.cloned().chain(["experiment.worktree_deleted".to_owned()]) {
         bench.world.dies_at(&point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
         let listed = bench.world.json(&HUMAN, &["experiment", "list"]).ok().data();
-        let last = listed["runs"].as_array().expect("runs").iter().rfind(|run| run["status"] == "interrupted");
+        let last =
+            listed["runs"].as_array().expect("runs").iter().rfind(|run| run["status"] == "interrupted");
         assert!(last.is_some(), "{point}: {listed}");
     }
     bench.run(&[]).ok();
@@ -32,7 +33,11 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
     bench.agent("coder", "cat > /dev/null; echo 11 > param; touch $HOME/at-work; exec sleep 600\n");
     bench.idea("a", "# First\nx\n");
     bench.idea("b", "# Second\nx\n");
-    let mut running = bench.world.liza_command(&HUMAN, &bench.world.root, &["experiment", "run", "ideas"]).start().expect("started");
+    let mut running = bench
+        .world
+        .liza_command(&HUMAN, &bench.world.root, &["experiment", "run", "ideas"])
+        .start()
+        .expect("started");
     wait_for("the coder", || bench.world.home().join("at-work").exists());
     signal(running.id(), "INT");
     let status = running.wait().expect("ended");
@@ -44,5 +49,8 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
     assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 1);
     bench.agent("coder", "cat > /dev/null; echo 11 > param\n");
     bench.run(&[]).ok();
-    assert_eq!((bench.summary("first")["status"].as_str(), bench.summary("second")["status"].as_str()), (Some("scored"), Some("scored")));
+    assert_eq!(
+        (bench.summary("first")["status"].as_str(), bench.summary("second")["status"].as_str()),
+        (Some("scored"), Some("scored"))
+    );
 }

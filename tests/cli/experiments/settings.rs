@@ -45,6 +45,11 @@ fn the_planner_is_shown_listed_files_and_own_prompts_are_used() {
     bench.world.commit_all("a list");
     bench.tried("do: echo 11 > param");
     let prompt = bench.artifact("one", "planner_prompt.txt");
-    assert!(prompt.starts_with("Plan as I like it.") && prompt.contains("# File baseline.csv") && prompt.contains("# File sweep.sh"), "{prompt}");
+    assert!(
+        prompt.starts_with("Plan as I like it.")
+            && prompt.contains("# File baseline.csv")
+            && prompt.contains("# File sweep.sh"),
+        "{prompt}"
+    );
     assert!(!prompt.contains("# File param"), "{prompt}");
 }

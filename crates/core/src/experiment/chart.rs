@@ -53,7 +53,8 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
     let height = bars.len() as f64 * ROW + 10.0;
     let mut svg = open(height, title);
     let zero = at(0.0);
-    let _ = writeln!(svg, "<line x1=\"{zero:.1}\" y1=\"0\" x2=\"{zero:.1}\" y2=\"{height}\" class=\"axis\"/>");
+    let _ =
+        writeln!(svg, "<line x1=\"{zero:.1}\" y1=\"0\" x2=\"{zero:.1}\" y2=\"{height}\" class=\"axis\"/>");
     for (index, bar) in bars.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "a few bars")]
         let y = index as f64 * ROW + 5.0;
@@ -121,7 +122,8 @@ pub fn course(title: &str, points: &[Point], baseline: Option<f64>, higher_is_be
     let mut best: Option<f64> = None;
     let mut steps = String::new();
     for (index, point) in points.iter().enumerate() {
-        let better = best.is_none_or(|best| if higher_is_better { point.value > best } else { point.value < best });
+        let better =
+            best.is_none_or(|best| if higher_is_better { point.value > best } else { point.value < best });
         if better {
             if let Some(before) = best {
                 let _ = write!(steps, " L {:.1} {:.1}", x(index), y(before));
@@ -163,7 +165,13 @@ mod tests {
     #[test]
     fn text_of_others_cannot_leave_its_place() {
         assert_eq!(escaped("<a href='x'>\"&\u{1b}"), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;\u{fffd}");
-        let bar = Bar { label: "</svg><script>".into(), value: -1.0, note: "n".into(), link: Some("\"onload".into()), marked: true };
+        let bar = Bar {
+            label: "</svg><script>".into(),
+            value: -1.0,
+            note: "n".into(),
+            link: Some("\"onload".into()),
+            marked: true,
+        };
         let svg = bars("t", &[bar]);
         assert!(!svg.contains("<script>") && !svg.contains("\"\"onload"), "{svg}");
     }
@@ -171,7 +179,12 @@ mod tests {
     #[test]
     fn odd_numbers_of_points_make_a_chart() {
         let point = |value| Point { label: "p".into(), value, link: None };
-        for points in [vec![], vec![point(1.0)], vec![point(1.0), point(1.0)], vec![point(-3.0), point(5.0), point(2.0)]] {
+        for points in [
+            vec![],
+            vec![point(1.0)],
+            vec![point(1.0), point(1.0)],
+            vec![point(-3.0), point(5.0), point(2.0)],
+        ] {
             let svg = course("t", &points, None, true);
             assert!(!svg.contains("NaN") && svg.ends_with("</svg>\n"), "{svg}");
         }

@@ -61,7 +61,12 @@ pub fn page(report: &Report, home: &str) -> String {
     if !points.is_empty() {
         let baseline = scored.iter().find_map(|row| row.score?.baseline);
         text += "<h2>Score per run, and the best so far</h2>\n";
-        text += &course("Score per run in the order of starts", &points, baseline, report.better == Better::Higher);
+        text += &course(
+            "Score per run in the order of starts",
+            &points,
+            baseline,
+            report.better == Better::Higher,
+        );
     }
     text += "<h2>How far the ideas came</h2>\n";
     text += &bars("From ideas to improvements", &funnel(report));
@@ -83,8 +88,13 @@ fn headline(report: &Report) -> String {
     let column = report.column.as_deref().unwrap_or("score");
     match report.rows.first().and_then(|row| Some((row, row.score?))) {
         Some((row, score)) => {
-            let against = score.baseline.map_or(String::new(), |baseline| format!(", baseline {}", number(baseline)));
-            format!("{runs}. Best: {} with {column} {}{against} ({word} is better).", row.idea, number(score.value))
+            let against =
+                score.baseline.map_or(String::new(), |baseline| format!(", baseline {}", number(baseline)));
+            format!(
+                "{runs}. Best: {} with {column} {}{against} ({word} is better).",
+                row.idea,
+                number(score.value)
+            )
         }
         None => format!("{runs}, none with a score."),
     }
@@ -98,7 +108,8 @@ fn leaderboard(report: &Report, link: &impl Fn(&str) -> String) -> String {
         let of = |get: fn(&super::Score) -> Option<f64>| {
             row.score.as_ref().and_then(get).map_or("–".to_owned(), number)
         };
-        let why = row.error.as_ref().map_or(String::new(), |why| format!("<br><small>{}</small>", escaped(why)));
+        let why =
+            row.error.as_ref().map_or(String::new(), |why| format!("<br><small>{}</small>", escaped(why)));
         let _ = writeln!(
             text,
             "<tr><td class=\"n\">{}</td><td><a href=\"{}\">{}</a><br><small>{}</small></td><td>{}{why}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
@@ -122,8 +133,10 @@ fn leaderboard(report: &Report, link: &impl Fn(&str) -> String) -> String {
 
 fn funnel(report: &Report) -> Vec<Bar> {
     let all = &report.summaries;
-    let approved = |summary: &&super::Summary| summary.review.is_some_and(|review| review.verdict == Verdict::Approve);
-    let passed = |summary: &&super::Summary| summary.tests.as_ref().is_none_or(|tests| tests.exit_code == Some(0));
+    let approved =
+        |summary: &&super::Summary| summary.review.is_some_and(|review| review.verdict == Verdict::Approve);
+    let passed =
+        |summary: &&super::Summary| summary.tests.as_ref().is_none_or(|tests| tests.exit_code == Some(0));
     let scored = |summary: &&super::Summary| summary.status == Outcome::Scored;
     let better = |summary: &&super::Summary| {
         scored(summary) && summary.score.is_some_and(|score| score.better == Some(true))
@@ -158,7 +171,13 @@ fn phases(report: &Report) -> (Vec<Bar>, Vec<Bar>) {
             None => sums.push((used.phase.clone(), used.seconds, used.tokens)),
         }
     }
-    let bar = |label: &str, value: f64, note: String| Bar { label: label.to_owned(), value, note, link: None, marked: false };
+    let bar = |label: &str, value: f64, note: String| Bar {
+        label: label.to_owned(),
+        value,
+        note,
+        link: None,
+        marked: false,
+    };
     let seconds = sums.iter().map(|(phase, seconds, _)| bar(phase, *seconds, format!("{seconds:.1} s")));
     #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
     let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, tokens.to_string()));
@@ -174,7 +193,13 @@ mod tests {
     #[test]
     fn the_page_holds_everything_and_loads_nothing() {
         let page = page(&sample(Better::Higher), "runs/");
-        for part in ["best", "Difference to the baseline", "runs/20260101T000000Z-best-0001/", "<svg", "class=\"bar marked\""] {
+        for part in [
+            "best",
+            "Difference to the baseline",
+            "runs/20260101T000000Z-best-0001/",
+            "<svg",
+            "class=\"bar marked\"",
+        ] {
             assert!(page.contains(part), "{part}");
         }
         for loads in ["src=", "@import", "<script", "<link", "url(http"] {

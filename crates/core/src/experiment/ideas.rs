@@ -48,7 +48,8 @@ fn pieces(text: &str, divides: impl Fn(&str) -> bool, kept: bool) -> Vec<String>
     let mut pieces = vec![String::new()];
     let mut fence: Option<char> = None;
     for line in text.lines() {
-        let mark = ['`', '~'].into_iter().find(|mark| line.trim_start().starts_with(&mark.to_string().repeat(3)));
+        let mark =
+            ['`', '~'].into_iter().find(|mark| line.trim_start().starts_with(&mark.to_string().repeat(3)));
         let fenced = fence.is_some() || mark.is_some();
         match (fence, mark) {
             (None, Some(mark)) => fence = Some(mark),

@@ -2,8 +2,8 @@
 //! worth, and how all of it is reported. What touches disk, git and processes is in `flow::experiment` and
 //! `supervise::experiment`.
 
-pub mod artifacts;
 mod answers;
+pub mod artifacts;
 mod chart;
 mod html;
 mod ideas;

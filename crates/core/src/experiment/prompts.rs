@@ -36,7 +36,12 @@ pub fn planner(text: &str, idea: &Idea, files: &[RepoFile]) -> String {
 pub fn planner_again(prompt: &str, missing: &[&str]) -> String {
     let missing = missing.join(" and ");
     prompt.to_owned()
-        + &section("Your last answer", &format!("It had no section {missing} with text in it. Answer with both sections, PLAN and RISKS."))
+        + &section(
+            "Your last answer",
+            &format!(
+                "It had no section {missing} with text in it. Answer with both sections, PLAN and RISKS."
+            ),
+        )
 }
 
 pub fn coder(text: &str, idea: &Idea, plan: &str) -> String {
@@ -77,6 +82,10 @@ mod tests {
         let prompt = reviewer(REVIEWER, &idea, "PLAN\nx\nRISKS\ny", diff);
         assert!(prompt.contains("use {plan} and `{{ 7 * 7 }}`") && prompt.contains(diff.trim_end()));
         assert!(prompt.contains("````diff"), "the fence is longer than any inside: {prompt}");
-        assert_eq!(verdict(&prompt), Some(crate::experiment::Verdict::Reject), "only our own two lines are outside of fences");
+        assert_eq!(
+            verdict(&prompt),
+            Some(crate::experiment::Verdict::Reject),
+            "only our own two lines are outside of fences"
+        );
     }
 }

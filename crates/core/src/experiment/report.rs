@@ -53,7 +53,8 @@ pub struct Report {
 /// Ranks the runs. Summaries come in the order in which the runs were started.
 pub fn report(summaries: Vec<Summary>, column: Option<String>, better: Better) -> Report {
     let mut rows: Vec<Row> = summaries.iter().map(row).collect();
-    let key = |row: &Row| row.score.map(|score| if better == Better::Higher { -score.value } else { score.value });
+    let key =
+        |row: &Row| row.score.map(|score| if better == Better::Higher { -score.value } else { score.value });
     rows.sort_by(|one, other| match (key(one), key(other)) {
         (Some(one), Some(other)) => one.total_cmp(&other),
         (Some(_), None) => std::cmp::Ordering::Less,
@@ -99,7 +100,10 @@ pub fn number(value: f64) -> String {
 }
 
 fn signed(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| if value > 0.0 { format!("+{}", number(value)) } else { number(value) })
+    value.map_or(
+        "-".to_owned(),
+        |value| if value > 0.0 { format!("+{}", number(value)) } else { number(value) },
+    )
 }
 
 const HEADINGS: [&str; 11] =
@@ -119,7 +123,9 @@ impl Row {
             signed(of(|score| score.delta)),
             of(|score| score.delta_pct).map_or("-".to_owned(), |percent| format!("{percent:+.1}")),
             self.tokens.to_string(),
-            self.seconds.map_or("-".to_owned(), |seconds| if seconds < 10 { format!("{} s", seconds.max(0)) } else { ago(seconds) }),
+            self.seconds.map_or("-".to_owned(), |seconds| {
+                if seconds < 10 { format!("{} s", seconds.max(0)) } else { ago(seconds) }
+            }),
         ]
     }
 }
@@ -137,7 +143,8 @@ impl Report {
         let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
         let mut text = String::new();
         for cells in [HEADINGS.map(str::to_owned)].iter().chain(&rows) {
-            let padded = cells.iter().zip(&widths).map(|(cell, width)| pad_to(&clipped(cell, *width), *width));
+            let padded =
+                cells.iter().zip(&widths).map(|(cell, width)| pad_to(&clipped(cell, *width), *width));
             let line = padded.collect::<Vec<_>>().join("  ");
             let _ = writeln!(text, "{}", line.trim_end());
         }
@@ -149,7 +156,9 @@ impl Report {
 
     pub fn markdown(&self) -> String {
         let mut text = String::from("# Experiments\n\n");
-        let line = |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| md_inline(cell)).collect::<Vec<_>>().join(" | "));
+        let line = |cells: &[String]| {
+            format!("| {} |\n", cells.iter().map(|cell| md_inline(cell)).collect::<Vec<_>>().join(" | "))
+        };
         text += &line(&HEADINGS.map(str::to_owned));
         text += &format!("|{}\n", "---|".repeat(HEADINGS.len()));
         for row in &self.rows {
@@ -163,7 +172,19 @@ impl Report {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let written = writer
             .write_record([
-                "rank", "run_id", "idea", "status", "rounds", "tests", "score", "baseline", "delta", "delta_pct", "tokens", "cost", "seconds",
+                "rank",
+                "run_id",
+                "idea",
+                "status",
+                "rounds",
+                "tests",
+                "score",
+                "baseline",
+                "delta",
+                "delta_pct",
+                "tokens",
+                "cost",
+                "seconds",
             ])
             .and_then(|()| self.rows.iter().try_for_each(|row| writer.write_record(row.record())));
         match (written, writer.into_inner()) {
@@ -217,7 +238,10 @@ pub(super) mod tests {
             plan: None,
             rounds: 1,
             review: None,
-            tests: Some(Ended { exit_code: Some(if status == Outcome::TestsFailed { 1 } else { 0 }), seconds: 1.0 }),
+            tests: Some(Ended {
+                exit_code: Some(if status == Outcome::TestsFailed { 1 } else { 0 }),
+                seconds: 1.0,
+            }),
             sweep: None,
             score: value.map(|value| compared(value, Some(10.0), Better::Higher)),
             tokens: 1200,
@@ -266,12 +290,17 @@ pub(super) mod tests {
         assert_eq!(table.lines().count(), 5);
         assert!(report.markdown().contains("no\\|pipe"), "{}", report.markdown());
         assert_eq!(report.csv().lines().count(), 5);
-        assert!(report.csv().contains("1,20260101T000000Z-best-0001,best,scored,1,pass,12.5,10,2.5,25,1200,0.25,61"));
+        assert!(
+            report
+                .csv()
+                .contains("1,20260101T000000Z-best-0001,best,scored,1,pass,12.5,10,2.5,25,1200,0.25,61")
+        );
     }
 
     #[test]
     fn numbers_are_short() {
-        let shown: Vec<String> = [0.0, 1.5, -0.1234567, 1234.56, 1e12, 1e-7].into_iter().map(number).collect();
+        let shown: Vec<String> =
+            [0.0, 1.5, -0.1234567, 1234.56, 1e12, 1e-7].into_iter().map(number).collect();
         assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1.000e12", "1.000e-7"]);
     }
 }

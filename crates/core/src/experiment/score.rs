@@ -29,8 +29,11 @@ pub fn picked(csv: &[u8], config: &ScoreConfig) -> Result<f64, String> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(csv);
     let headers = reader.byte_headers().map_err(|error| format!("it is no CSV: {error}"))?.clone();
     let Some(at) = headers.iter().position(|name| name == column.as_bytes()) else {
-        let known: Vec<String> =
-            headers.iter().take(20).map(|name| format!("`{}`", shown_line(&String::from_utf8_lossy(name)))).collect();
+        let known: Vec<String> = headers
+            .iter()
+            .take(20)
+            .map(|name| format!("`{}`", shown_line(&String::from_utf8_lossy(name))))
+            .collect();
         return Err(match known.is_empty() {
             true => "it is empty".to_owned(),
             false => format!("it has no column `{column}`; it has {}", list_words(known)),
@@ -90,8 +93,7 @@ mod tests {
     #[test]
     fn each_way_to_pick_gives_its_number() {
         let csv = b"name, sharpe\na, 1.5\n\"b, c\", -2\nd,1\n";
-        for (pick, value) in
-            [(Pick::Max, 1.5), (Pick::Min, -2.0), (Pick::Last, 1.0), (Pick::Mean, 0.5 / 3.0)]
+        for (pick, value) in [(Pick::Max, 1.5), (Pick::Min, -2.0), (Pick::Last, 1.0), (Pick::Mean, 0.5 / 3.0)]
         {
             assert_eq!(picked(csv, &config("sharpe", pick)), Ok(value), "{pick:?}");
         }

@@ -139,10 +139,15 @@ impl ExperimentConfig {
         }
         let scored = self.results_csv.is_some();
         if scored && self.sweep_command.is_none() {
-            return Some("`experiment.results_csv` needs `experiment.sweep_command`, which writes it".to_owned());
+            return Some(
+                "`experiment.results_csv` needs `experiment.sweep_command`, which writes it".to_owned(),
+            );
         }
         if scored && self.score.column.is_none() {
-            return Some("`experiment.score.column` is missing: the column of `results_csv` that is the score".to_owned());
+            return Some(
+                "`experiment.score.column` is missing: the column of `results_csv` that is the score"
+                    .to_owned(),
+            );
         }
         let paths = [
             ("ideas_file", &self.ideas_file),
@@ -157,7 +162,9 @@ impl ExperimentConfig {
                 return Some(format!("`experiment.{name}`: `{path}` leads out of the repository"));
             }
         }
-        for (name, root) in [("worktree_root", &self.worktree_root), ("experiments_root", &self.experiments_root)] {
+        for (name, root) in
+            [("worktree_root", &self.worktree_root), ("experiments_root", &self.experiments_root)]
+        {
             if root.is_empty() || (!root.starts_with('/') && !is_inside(root)) {
                 return Some(format!("`experiment.{name}`: `{root}` is no directory of this repository"));
             }
@@ -178,7 +185,8 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_meant_are_named() {
         assert_eq!(ExperimentConfig::default().problem(), None);
-        let mut config = ExperimentConfig { results_csv: Some("out.csv".into()), ..ExperimentConfig::default() };
+        let mut config =
+            ExperimentConfig { results_csv: Some("out.csv".into()), ..ExperimentConfig::default() };
         assert!(config.problem().expect("a problem").contains("sweep_command"));
         config.sweep_command = Some(GateCommand::Shell("make sweep".into()));
         assert!(config.problem().expect("a problem").contains("score.column"));

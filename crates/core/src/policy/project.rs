@@ -1,7 +1,7 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
-use super::prelude::*;
 use super::experiment::ExperimentConfig;
+use super::prelude::*;
 use super::prices::Prices;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
 use super::worktrees::WorktreesConfig;

@@ -524,7 +524,11 @@ mod tests {
     #[test]
     fn the_last_message_comes_whole_and_without_what_was_before() {
         let long = format!("VERDICT {}", "x".repeat(MOST_SAID * 2));
-        let said = |text: &str| format!("{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n");
+        let said = |text: &str| {
+            format!(
+                "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+            )
+        };
         let call = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{}}]}}\n";
         let output = [&said("before"), call, &said("one"), &said(&long)].concat();
         let answer = |format, output: &str| {

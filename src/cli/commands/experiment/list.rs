@@ -15,7 +15,8 @@ impl Execute for ListArgs {
         let mut text = String::new();
         for kept in &runs {
             let summary = &kept.summary;
-            let at = if kept.running { format!("running: {}", summary.phase) } else { summary.status.to_string() };
+            let at =
+                if kept.running { format!("running: {}", summary.phase) } else { summary.status.to_string() };
             let worktree = if kept.worktree.is_some() && !kept.running { "  (worktree kept)" } else { "" };
             text.line(format!("{}  {}{worktree}", pad_to(&summary.run_id, 56), shown_line(&at)));
         }

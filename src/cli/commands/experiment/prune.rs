@@ -27,7 +27,9 @@ fn span(text: &str) -> Result<Duration, String> {
         _ => None,
     };
     let seconds = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| count.checked_mul(unit));
-    seconds.map(Duration::from_secs).ok_or_else(|| "a span is a number and s, min, h or d, such as 12h".to_owned())
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| "a span is a number and s, min, h or d, such as 12h".to_owned())
 }
 
 impl Execute for PruneArgs {
@@ -37,7 +39,11 @@ impl Execute for PruneArgs {
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let text = match pruned.len() {
             0 => "no worktree of an ended run to remove".to_owned(),
-            count => format!("{verb} {} ({}); their changes stay under refs/liza/experiments", plural(count, "worktree"), commas(&pruned)),
+            count => format!(
+                "{verb} {} ({}); their changes stay under refs/liza/experiments",
+                plural(count, "worktree"),
+                commas(&pruned)
+            ),
         };
         Ok(Answer::new(json!({ "pruned": pruned }), text))
     }

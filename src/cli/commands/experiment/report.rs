@@ -50,7 +50,8 @@ impl Execute for ReportArgs {
 
 /// The way from the page to the runs: relative where the page lies above them, so that both can be moved together.
 fn home(runs: &Path, out: Option<&Path>) -> String {
-    let dir = out.and_then(|out| std::path::absolute(out).ok()).and_then(|out| out.parent().map(Path::to_owned));
+    let dir =
+        out.and_then(|out| std::path::absolute(out).ok()).and_then(|out| out.parent().map(Path::to_owned));
     let relative = dir.and_then(|dir| runs.strip_prefix(dir.canonicalize().ok()?).ok().map(Path::to_owned));
     match relative {
         Some(path) if path.as_os_str().is_empty() => String::new(),

@@ -59,7 +59,11 @@ impl Execute for RunArgs {
             if ui.json {
                 ui.stream(&to_json_line(&serde_json::to_value(&progress).unwrap_or_default()));
             } else if !ui.quiet {
-                ui.stream(&format!("{}  {}", pad_to(&shown_line(&progress.idea), 32), shown_line(&progress.what)));
+                ui.stream(&format!(
+                    "{}  {}",
+                    pad_to(&shown_line(&progress.idea), 32),
+                    shown_line(&progress.what)
+                ));
             }
         };
         ended(&lab, run(&ctx, &lab, &options, &tell)?)
@@ -90,14 +94,19 @@ fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
 }
 
 fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
-    if let Some(signal) = series.signal {
-        return Ok(Answer::new(&series, "").exit(exit_code(signal)));
+    if series.signal.is_some() {
+        let failure = crate::flow::interruption::failure("while ideas were tried");
+        return Ok(Answer::new(&series, "").failed(failure));
     }
     if let Some(switch) = series.switch {
-        let left = series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
-        return Err(Failure::new(Code::Switched, format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")))
-            .hint("`liza resume`, then run the same command again: it continues")
-            .with_data(&series, 0));
+        let left =
+            series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
+        return Err(Failure::new(
+            Code::Switched,
+            format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")),
+        )
+        .hint("`liza resume`, then run the same command again: it continues")
+        .with_data(&series, 0));
     }
     let text = if series.runs.is_empty() {
         "Every idea was tried before; `--only ID` tries one again.\n".to_owned()
@@ -106,6 +115,13 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
         let board = report(series.runs.clone(), config.column.clone(), config.better);
         format!("\n{}\nnext: liza experiment report --format html --out report.html\n", board.table())
     };
-    let exit = if series.is_complete() { DONE } else { Class::Refused.exit() };
-    Ok(Answer::new(&series, text).exit(exit))
+    let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
+    let failure = (!series.is_complete()).then(|| {
+        Failure::new(
+            ErrorCode::RefusedStuck,
+            format!("{} could not be tried to an end", plural(open, "idea")),
+        )
+        .hint("`liza experiment show IDEA` says why; the same command tries them again")
+    });
+    Ok(Answer::new(&series, text).failed_if(failure))
 }

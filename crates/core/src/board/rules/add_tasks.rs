@@ -110,7 +110,16 @@ impl AddTasks {
     pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
         let Specs { found: specs_found, pins } = specs.into();
         let tasks = vec![task];
-        Self { tasks, finalize, specs_found, as_graph: false, graph_id: None, pins, single: false, strict: true }
+        Self {
+            tasks,
+            finalize,
+            specs_found,
+            as_graph: false,
+            graph_id: None,
+            pins,
+            single: false,
+            strict: true,
+        }
     }
 }
 
