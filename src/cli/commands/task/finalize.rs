@@ -30,7 +30,8 @@ impl OnBoard for FinalizeArgs {
         let names = commas(&tasks);
         let drafts = tasks.iter().filter_map(|id| snapshot.board.task(id)).map(NewTask::of);
         let doubts = doubts(session, &snapshot.board, &drafts.collect::<Vec<_>>());
-        let done = session.commit(Finalize { tasks, specs_found, pins }, |_| format!("claimable: {names}"))?;
+        let done =
+            session.commit(Finalize { tasks, specs_found, pins }, |_| format!("claimable: {names}"))?;
         Ok(with_doubts(session, done, doubts))
     }
 }
