@@ -308,6 +308,7 @@ impl Bench {
                 graph_id: None,
                 pins: Vec::new(),
                 single: false,
+                strict: true,
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -477,6 +478,7 @@ impl Bench {
                 graph_id: None,
                 pins: Vec::new(),
                 single: false,
+                strict: true,
             };
             commit(add.into());
             for task in &ids {

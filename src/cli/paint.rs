@@ -105,7 +105,7 @@ fn is_of_word(c: char) -> bool {
 
 /// How far something is, in so many columns.
 pub fn bar(done: usize, all: usize, columns: usize) -> String {
-    let filled = if all == 0 { 0 } else { done.min(all) * columns / all };
+    let filled = (done.min(all) * columns).checked_div(all).unwrap_or(0);
     format!("{}{}", "█".repeat(filled), "░".repeat(columns - filled))
 }
 

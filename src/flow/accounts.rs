@@ -9,6 +9,8 @@ pub const OUR_REFS: &str = "refs/liza/";
 pub const FORMER_REFS: &str = "refs/liza/former/";
 /// Failing tests on top of integration, one for each bug that was reported.
 pub const BUG_REFS: &str = "refs/liza/bugs/";
+/// The changes of runs of `liza experiment`, which need no board.
+pub const EXPERIMENT_REFS: &str = "refs/liza/experiments/";
 pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
@@ -120,6 +122,7 @@ impl Accounts {
             // Named after a bundle, which need not be one of this board's.
             ["bundles", id] => crate::wire::bundle::is_id(id),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
+            ["experiments", _] => true,
             _ => false,
         }
     }

@@ -115,8 +115,14 @@ fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
         return Needs::Everything;
     };
     let mut tasks = vec![id.clone()];
-    if let Some(task) = board.task(id) {
-        tasks.extend(task.depends_on.iter().filter(|id| board.task(id).is_some()).cloned());
+    // What stands for a replaced task as well: its outputs are those of its replacements.
+    let mut at = 0;
+    while let Some(task) = tasks.get(at).and_then(|id| board.task(id)) {
+        let more = if at == 0 { &task.depends_on } else { &task.superseded_by };
+        let known = more.iter().filter(|id| board.task(id).is_some() && !tasks.contains(id));
+        let more: Vec<TaskId> = known.cloned().collect();
+        tasks.extend(more);
+        at += 1;
     }
     Needs::Tasks(tasks)
 }

@@ -40,8 +40,12 @@ impl Looked<'_> {
         }
     }
 
+    fn is_test(&self, path: &str) -> bool {
+        RepoPath::new(path).is_ok_and(|path| inside(&path, self.tests))
+    }
+
     fn has_place_for_tests(&self, scope: &[PathPattern]) -> bool {
-        let is_test = |path: &str| RepoPath::new(path).is_ok_and(|path| inside(&path, self.tests));
+        let is_test = |path: &str| self.is_test(path);
         let mut directories = Vec::new();
         for pattern in scope {
             let text = pattern.as_str();
@@ -86,7 +90,9 @@ impl Looked<'_> {
             let missing = format!("{parent}{name}/");
             if !self.is_directory(missing.trim_end_matches('/')) {
                 let near = self.named_like(&parent, name).map(|near| format!("{parent}{near}/"));
-                return Some(NoParent { path: text.to_owned(), missing, nearest: near });
+                // That the first tests make their directory is no news.
+                let is_news = near.is_some() || !self.is_test(text);
+                return is_news.then(|| NoParent { path: text.to_owned(), missing, nearest: near });
             }
             parent = missing;
         }

@@ -1,6 +1,6 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
-use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
+use super::accounts::{EXPERIMENT_REFS, FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::gates::accepted::definitions;
 use super::prelude::*;
 use super::propose;
@@ -196,7 +196,9 @@ pub(super) fn integration_branch(ctx: &Context, branch: &str, told: &mut Vec<Str
 /// What a former board kept under refs stays reachable, out of the way of the refs this board will make. Branches that
 /// are called like a task's stay where they are, noted, so that nobody takes them for this board's.
 fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
-    let all = refs::list(&ctx.repo, OUR_REFS)?;
+    let mut all = refs::list(&ctx.repo, OUR_REFS)?;
+    // Runs of experiments belong to no board.
+    all.retain(|(name, _)| !name.starts_with(EXPERIMENT_REFS));
     let (aside, former): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(name, _)| name.starts_with(FORMER_REFS));
     let number_of = |name: &str| name.strip_prefix(FORMER_REFS)?.split('/').next()?.parse::<u64>().ok();

@@ -89,8 +89,15 @@ pub fn verdict(
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
-            let reject =
-                RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, edition: Edition::NOW };
+            let reject = RejectByRedTeam {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                max_seconds,
+                line_ranges: true,
+                edition: Edition::NOW,
+            };
             let (outcome, revision) = judged(ctx, about, reject)?;
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
@@ -132,6 +139,7 @@ pub fn verdict(
                 drift,
                 max_seconds,
                 acceptance: None,
+                line_ranges: true,
                 edition: Edition::NOW,
             };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {

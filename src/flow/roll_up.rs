@@ -179,6 +179,9 @@ impl RollUp {
             _ => String::new(),
         };
         line!(text, "- Test files: {}{counted}", tests.files.len());
+        if let Some(errors) = goal.lint.errors {
+            line!(text, "- Lint errors: {errors} ({})", md_inline(&goal.lint.gates.join(", ")));
+        }
         line!(text, "- Iterations: {}, rejections: {}", goal.iterations, goal.review_cycles);
         let ReviewState { ready_for_review, sent_back, approved, blocking_issues, .. } = goal.review;
         let approved = match (done, approved) {

@@ -139,7 +139,13 @@ impl Actor {
 
     pub fn block(&self, id: &str, reason: &str, questions: &[&str]) -> Answer {
         let questions = questions.iter().map(|question| (*question).to_owned()).collect();
-        self.commit(Block { task: task_id(id), epoch: None, reason: reason.to_owned(), questions })
+        self.commit(Block {
+            task: task_id(id),
+            epoch: None,
+            reason: reason.to_owned(),
+            questions,
+            from_first_claim: true,
+        })
     }
 
     pub fn unblock(&self, id: &str, answer: &str, cycles: u32) -> Answer {
@@ -162,8 +168,10 @@ impl Actor {
             summary: summary.to_owned(),
             next_action: next.to_owned(),
             to_role: None,
+            package: None,
             edition: crate::board::Edition::NOW,
         };
+        let hand_off = crate::flow::handoff::filled(&self.ctx(), hand_off);
         self.let_go(id, hand_off)
     }
 

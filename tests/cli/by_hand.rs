@@ -17,7 +17,7 @@ const CHECKPOINT: [&str; 13] = [
     "task",
     "checkpoint",
     "--intent",
-    "make the thing work as specified",
+    "a.sh prints hello when it is run",
     "--risks",
     "none that matter",
     "--validation",

@@ -55,6 +55,8 @@ pub const SCENES: &[Scene] = scenes![
     ("liza edits list", Me::Human, edited),
     ("liza edits refuse", Me::Human, edited),
     ("liza edits show", Me::Human, edited),
+    ("liza experiment", Me::Human, experimented),
+    ("liza experiment adopt", Me::Coder, experimented),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
     ("liza gate retire", Me::Human, linted),
@@ -170,6 +172,38 @@ fn add(stage: &Stage, id: &str, path: &str, finalize: &[&str]) {
 fn wrong() -> Stage {
     let stage = board();
     stage.world.write("tests/test_empty.sh", "sh greet.sh ''\n");
+    stage
+}
+
+/// One idea, one run of it that scored, and a task that could take the change.
+fn experimented() -> Stage {
+    let stage = board();
+    let world = &stage.world;
+    let settings =
+        "provider: claude\nexperiment: {test_command: sh tests/test_cache.sh, score: {column: score}}\n";
+    world.write("liza.yaml", settings);
+    world.write("ideas/larger-cache.md", "# Larger cache\nKeep a hundred answers.\n");
+    add(&stage, "cache", "cache.sh", &["--finalize"]);
+    let base = world.git(&["rev-parse", "HEAD"]);
+    world.write("cache.sh", "echo ten answers\n");
+    world.write("tests/test_cache.sh", "sh cache.sh\n");
+    world.git(&["add", "cache.sh", "tests"]);
+    world.git(&["commit", "-q", "-m", "Faster cache"]);
+    let run = "20260120T153000Z-faster-cache-1a2b";
+    world.git(&["update-ref", &format!("refs/liza/experiments/{run}"), "HEAD"]);
+    world.git(&["reset", "-q", "--hard", &base]);
+    let dir = format!("agentic_experimentation/experiments/{run}");
+    world.write(".git/info/exclude", "/.liza/\n/.worktrees/\n/agentic_experimentation/\n/ideas/\n");
+    world.write(&format!("{dir}/idea.md"), "# Faster cache\nKeep the last ten answers.\n");
+    let summary = serde_json::json!({
+        "run_id": run, "idea": "faster-cache", "title": "Faster cache", "status": "scored", "phase": "sweep",
+        "started": "2026-01-20T15:30:00Z", "ended": "2026-01-20T15:31:30Z", "base_commit": base,
+        "plan": "PLAN\n1. keep ten answers\n\nRISKS\nold answers\n", "rounds": 1, "review": { "verdict": "APPROVE", "round": 1 },
+        "tests": { "exit_code": 0, "seconds": 1.5 }, "sweep": { "exit_code": 0, "seconds": 20.0 },
+        "score": { "value": 12.5, "baseline": 10.0, "delta": 2.5, "delta_pct": 25.0, "better": true }, "tokens": 5690, "cost": 0.09,
+        "ref": format!("refs/liza/experiments/{run}"), "error": null,
+    });
+    world.write(&format!("{dir}/summary.json"), &summary.to_string());
     stage
 }
 

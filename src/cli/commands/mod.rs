@@ -16,6 +16,7 @@ mod diff;
 mod discover;
 mod doctor;
 mod edits;
+mod experiment;
 mod gate;
 mod gc;
 mod goal;
@@ -101,6 +102,8 @@ crate::cli::session::commands! {
         Metrics(metrics::MetricsArgs),
         #[command(subcommand)]
         Sprint(sprint::SprintCommand),
+        #[command(subcommand)]
+        Experiment(experiment::ExperimentCommand),
         #[command(subcommand)]
         Lock(lock::LockCommand),
         Diff(diff::DiffArgs),

@@ -8,9 +8,10 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 
 /// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
 ///
-/// The file holds `tasks:` with a list, a bare list, one task, or a work graph: `id`, `nodes` (id, description, inputs,
-/// outputs, dependencies, owner_role, tags) and perhaps `edges`. `liza schema plan` and `liza schema graph` describe both.
-/// Nodes of a work graph that lack a spec or criteria leave the whole plan a draft.
+/// The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`, perhaps `edges`) or
+/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name).
+/// `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them.
+/// Nodes and subcontracts that lack a spec or criteria leave the whole plan a draft, which `liza task edit` completes.
 ///
 /// --check looks for circles, dangling references, missing or vague criteria, tasks for tests alone, tasks too large or too
 /// small, paths that two tasks own, and shows the groups and the critical path that result. Exit 1 if `plan` would refuse it.
@@ -58,6 +59,7 @@ impl OnBoard for PlanArgs {
             graph_id: planned.graph_id.clone(),
             pins,
             single: false,
+            strict: true,
         };
         if self.check {
             let judged = judge(session, &add)?;

@@ -45,6 +45,8 @@ impl Desk<'_> {
                 "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
             self.spec("the goal", Some(&goal.spec_ref), None, &mend.replace("ID", &goal.id));
         }
+        let merged = self.merged_outputs();
+        self.facts.block("outputs", merged);
         let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
         self.facts.wakes(&told);
         let inbox = self.inbox(wakes);

@@ -89,8 +89,8 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     }
     let implementers = hands::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
-    // Asked for no task: what a task's own gates said last is about what it handed in.
-    let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
+    let question = Question { task: Some(task), ..Question::new(Moment::Bundle, &built.commit) };
+    let gates = judge(ctx, &question)?;
     gates.check(&built.commit, "apply the bundle")?;
     // The gates may have taken long: whoever changed the worktree meanwhile is heard now.
     clean(&place, task)?;
@@ -111,6 +111,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
             new: built.commit.clone(),
         },
         owner: host::this_process(),
+        gates: Some(gates.clone()),
     })?;
     let intent = begun.outcome.intent;
     crash::point("bundle.begun");
@@ -232,6 +233,7 @@ fn dirty(task: &TaskId, found: &[String]) -> Failure {
 fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> Failure {
     let id = &loaded.bundle.metadata.id;
     let block = Block {
+        from_first_claim: true,
         task: task.clone(),
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),

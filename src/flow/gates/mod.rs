@@ -15,6 +15,7 @@ mod place;
 pub mod record;
 mod reuse;
 mod seen;
+pub mod shown;
 
 use ask::{Asking, Shared};
 use attention::Attention;

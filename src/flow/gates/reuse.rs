@@ -45,6 +45,9 @@ pub fn key_of(
     if let Some(prepared) = prepared {
         settings["prepared"] = prepared.into();
     }
+    if let Some(of) = gate.of {
+        settings["of"] = json!(of);
+    }
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());

@@ -53,6 +53,7 @@ fn rescope_by(actor: &Actor, id: &str, by: &[&str]) -> Answer {
         reason: "r".to_owned(),
         specs_found,
         pins: Vec::new(),
+        strict: true,
     })
 }
 
@@ -73,6 +74,7 @@ fn rescope_replaces_and_dependents_follow() {
         reason: "two in one".to_owned(),
         specs_found: vec![task_id("part")],
         pins: Vec::new(),
+        strict: true,
     };
     assert_eq!(person.commit(rescope).unwrap()["superseded_by"], json!(["part"]));
     let old = scene.show("big");

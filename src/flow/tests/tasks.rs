@@ -119,6 +119,7 @@ fn only_planners_and_people_plan() {
         reason: "r".to_owned(),
         specs_found: Vec::new(),
         pins: Vec::new(),
+        strict: true,
     };
     let change = ChangeSpec {
         spec: "specs/vision.md".to_owned(),

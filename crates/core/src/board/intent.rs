@@ -123,6 +123,8 @@ record! {
         /// Of whom a record says that he had a hand in what the bundle changes.
         pub implementers: Vec<AgentId>,
         pub step: RefMove,
+        /// What the gates said about the commit.
+        pub gates: Option<GateReport>,
     }
 
     /// Exactly one move of a branch.

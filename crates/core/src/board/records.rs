@@ -125,6 +125,22 @@ record! {
         pub epoch: u64,
         pub summary: String,
         pub next_action: String,
+        /// What git and the board said about the work then; absent in older ones.
+        pub package: Option<HandoffPackage>,
+    }
+
+    /// What goes with a handoff, as liza found it.
+    #[derive(Eq, Default)]
+    pub struct HandoffPackage {
+        /// Paths that the branch changes against integration.
+        pub files_changed: Vec<String>,
+        /// Oldest first, each with its subject.
+        pub commits: Vec<String>,
+        /// What liza saw of validation and gates.
+        pub test_results: Vec<String>,
+        /// Messages about the task that no receiver has read or answered.
+        pub open_messages: Vec<String>,
+        pub warnings: Vec<String>,
     }
 
     pub struct SpecChange {
@@ -164,6 +180,20 @@ record! {
         pub answered_by: Option<String>,
         /// Those of its receivers that have been shown it.
         pub seen_by: Vec<AgentId>,
+    }
+}
+
+impl HandoffPackage {
+    /// Its parts that say anything, by name.
+    pub fn parts(&self) -> Vec<(&'static str, &[String])> {
+        let all: [(&str, &[String]); 5] = [
+            ("files changed", &self.files_changed),
+            ("commits", &self.commits),
+            ("test results", &self.test_results),
+            ("open messages", &self.open_messages),
+            ("warnings", &self.warnings),
+        ];
+        all.into_iter().filter(|(_, lines)| !lines.is_empty()).collect()
     }
 }
 

@@ -104,6 +104,7 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         graph_id: None,
         pins: Vec::new(),
         single: false,
+        strict: true,
     }
 }
 
@@ -475,6 +476,7 @@ impl Bench {
             drift: Vec::new(),
             max_seconds: None,
             acceptance: None,
+            line_ranges: true,
             edition: Edition::NOW,
         }
     }
@@ -525,6 +527,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback: complaint(reason),
             max_seconds: None,
+            line_ranges: true,
             edition: Edition::NOW,
         }
     }
@@ -609,6 +612,7 @@ impl Bench {
 
     pub fn block(&self, name: &str) -> Block {
         Block {
+            from_first_claim: true,
             task: id(name),
             epoch: None,
             reason: "the spec is silent".to_owned(),
@@ -635,6 +639,7 @@ impl Bench {
             summary: "half done".to_owned(),
             next_action: "write the other half".to_owned(),
             to_role: None,
+            package: None,
             edition: Edition::NOW,
         }
     }
@@ -652,6 +657,7 @@ impl Bench {
             reason: "cut too large".to_owned(),
             specs_found: Vec::new(),
             pins: Vec::new(),
+            strict: true,
         }
     }
 

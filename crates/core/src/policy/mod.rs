@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod breaker;
 pub mod checklist;
+pub mod experiment;
 pub mod gate;
 pub mod halting;
 pub mod leaving;

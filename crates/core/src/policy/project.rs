@@ -1,5 +1,6 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
+use super::experiment::ExperimentConfig;
 use super::prelude::*;
 use super::prices::Prices;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
@@ -55,6 +56,9 @@ settings! {
         /// What a million tokens of a model cost, for providers that report no cost.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub prices: Prices,
+        /// Ideas tried and scored: `liza experiment`.
+        #[serde(skip_serializing_if = "super::settings::is_default")]
+        pub experiment: ExperimentConfig,
         /// What the git hooks allow.
         pub hooks: HooksConfig,
         pub disk: DiskConfig,

@@ -13,6 +13,7 @@ mod entries;
 pub mod flat;
 mod foreign;
 mod graft;
+pub mod graph_file;
 mod head;
 mod json;
 mod key;

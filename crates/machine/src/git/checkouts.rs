@@ -156,7 +156,7 @@ fn is_on(git_dir: &Path, branch: &str) -> bool {
 
 /// The records whose worktree is, or was, at this path. A link there is not followed: the record of the worktree that it leads
 /// to is that of another place.
-pub(super) fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
+pub fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
     let real = real_place(path);
     let is_there = |at: &Path| at == path || real_place(at) == real;
     let mut found = list(repo)?;

@@ -27,6 +27,7 @@ mod reports;
 mod spec_texts;
 mod switches;
 pub mod trash;
+pub mod views;
 mod witness;
 
 pub use commit::{Committed, Proposal};

@@ -84,7 +84,8 @@ impl OnBoard for EditArgs {
         }
         let specs = session.ctx.pin_specs(std::slice::from_ref(&after))?;
         let (spec_found, pin) = (!specs.found.is_empty(), specs.pins.into_iter().next().map(|pin| pin.spec));
-        session.commit(EditTask { before: Box::new(before), after: Box::new(after), spec_found, pin }, text)
+        let (before, after) = (Box::new(before), Box::new(after));
+        session.commit(EditTask { before, after, spec_found, pin, strict: true }, text)
     }
 }
 

@@ -37,6 +37,7 @@ impl OnBoard for RescopeArgs {
             reason: session.input.text(&self.reason)?,
             specs_found,
             pins,
+            strict: true,
         };
         session.commit(rescope, |rescoped| {
             format!("{id} is SUPERSEDED by {}", rescoped.superseded_by.join(", "))

@@ -73,6 +73,8 @@ logged! {
         always pub specs_found: Vec<TaskId>,
         /// The texts of those specs.
         pub pins: Vec<SpecPin>,
+        /// As of new tasks.
+        pub strict: bool,
     }
 }
 
@@ -117,7 +119,7 @@ impl Verb for Rescope {
         if self.into.is_empty() {
             return Ok(());
         }
-        check_new(board, call, &self.into)?;
+        check_new(board, call, &self.into, self.strict)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 

@@ -100,6 +100,8 @@ logged! {
         pub pins: Vec<SpecPin>,
         /// They are single jobs: the plan for the goal does not know them.
         pub single: bool,
+        /// Tags lift no cap, and a parent has to exist. What was put on record before is judged without.
+        pub strict: bool,
     }
 }
 
@@ -108,7 +110,16 @@ impl AddTasks {
     pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
         let Specs { found: specs_found, pins } = specs.into();
         let tasks = vec![task];
-        Self { tasks, finalize, specs_found, as_graph: false, graph_id: None, pins, single: false }
+        Self {
+            tasks,
+            finalize,
+            specs_found,
+            as_graph: false,
+            graph_id: None,
+            pins,
+            single: false,
+            strict: true,
+        }
     }
 }
 
@@ -127,7 +138,7 @@ impl Verb for AddTasks {
         if !self.single {
             check_goal(board)?;
         }
-        check_new(board, call, &self.tasks)?;
+        check_new(board, call, &self.tasks, self.strict)?;
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }
@@ -159,9 +170,14 @@ impl Verb for AddTasks {
     }
 }
 
-/// Every id these tasks take or wait for.
+/// Every id these tasks take, wait for or were split from.
 pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
-    tasks.iter().flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on)).cloned().collect()
+    let of = |task: &NewTask| {
+        let ids: Vec<TaskId> =
+            std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent).cloned().collect();
+        ids
+    };
+    tasks.iter().flat_map(of).collect()
 }
 
 /// Tasks belong to the current goal: one that was given up takes none.
@@ -175,7 +191,7 @@ fn check_goal(board: &Board) -> Result<(), Refusal> {
 }
 
 /// Whether these could be added as drafts.
-pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask], strict: bool) -> Result<(), Refusal> {
     if tasks.is_empty() {
         return Err(refusal!(Code::Incomplete, "there is no task to add"));
     }
@@ -194,12 +210,34 @@ pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Re
             .hint("choose another id; ids are never reused, not even those of archived tasks")
             .detail("task", task.id.as_str()));
         }
-        check_fields(task)?;
+        check_fields(task, strict)?;
+        if strict {
+            check_parent(board, call, task, tasks)?;
+        }
     }
     Ok(())
 }
 
-pub fn check_fields(task: &NewTask) -> Result<(), Refusal> {
+/// A parent is a task of the board, of the archive, or one that is added together with it.
+pub fn check_parent(board: &Board, call: &Call, task: &NewTask, beside: &[NewTask]) -> Result<(), Refusal> {
+    let Some(parent) = &task.parent else { return Ok(()) };
+    if parent == &task.id {
+        return Err(refusal!(Code::Cycle, "task `{parent}` cannot be its own parent")
+            .hint("name the task it was split from with --parent, or none"));
+    }
+    let known = board.task(parent).is_some()
+        || call.world.archived.contains_key(parent)
+        || beside.iter().any(|other| &other.id == parent);
+    if known {
+        return Ok(());
+    }
+    Err(refusal!(Code::DependencyMissing, "task `{}` names the parent `{parent}`, which does not exist", task.id)
+        .hint("`liza status` lists the tasks; add the parent first, put both into one `liza plan` file, or name none")
+        .detail("task", task.id.as_str())
+        .detail("parent", parent.as_str()))
+}
+
+pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     text_given("title", &task.title)?;
     if task.title.chars().count() > LONGEST_TITLE {
         return Err(Refusal::new(
@@ -220,14 +258,18 @@ pub fn check_fields(task: &NewTask) -> Result<(), Refusal> {
             return Err(refusal!(Code::Value, "{field} must be at least 1").detail("field", field));
         }
     }
-    if exceeds_hard_cap(&task.role, &task.tags, task.timebox_minutes) {
+    let too_long = match strict {
+        true => exceeds_hard_cap(&task.role, task.timebox_minutes),
+        false => exceeds_former_cap(&task.role, &task.tags, task.timebox_minutes),
+    };
+    if too_long {
         return Err(refusal!(
             Code::Limit,
             "task `{}` is given {} minutes; a coder's work is given at most {HARD_CAP_MINUTES}",
             task.id,
             task.timebox_minutes.unwrap_or_default()
         )
-        .hint("cut it into smaller tasks, or tag what brings the parts together with `merge`")
+        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --tag merge)")
         .detail("task", task.id.as_str())
         .detail("field", "timebox_minutes"));
     }

@@ -56,7 +56,7 @@ impl Verb for ReportBug {
         text_given("--run", &self.command)?;
         shows_a_bug(&self.outcome)?;
         room_for("discoveries", board.rest.discovered.len())?;
-        check_new(board, call, std::slice::from_ref(&self.task))?;
+        check_new(board, call, std::slice::from_ref(&self.task), false)?;
         // It may have been cut from another.
         self.task.parent.as_ref().map_or(Ok(()), |parent| find(board, parent).map(|_| ()))
     }

@@ -80,6 +80,7 @@ fn whoever_waited_for_a_superseded_task_waits_for_its_replacements() {
         reason: "it was two things".to_owned(),
         specs_found: vec![id("left"), id("right")],
         pins: Vec::new(),
+        strict: true,
     };
     bench.ok("planner-1", rescope);
     assert_eq!(bench.status("first"), Status::Superseded);
@@ -119,6 +120,7 @@ fn what_a_rescope_needs() {
         existing: existing.iter().map(|name| id(name)).collect(),
         reason: reason.to_owned(),
         pins: Vec::new(),
+        strict: true,
     };
     let waiting = |on: &str| {
         let mut new = new_task("new", "new/");

@@ -64,6 +64,7 @@ impl Desk {
                 reason: format!("{task} was cut too large"),
                 specs_found: vec![id(into)],
                 pins: Vec::new(),
+                strict: true,
             },
         );
         self.bench.tick(10);

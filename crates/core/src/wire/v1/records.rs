@@ -210,6 +210,7 @@ impl Reader<'_> {
             epoch: 1,
             summary,
             next_action: fields.text_of(&["next_action", "next"]).unwrap_or_default(),
+            package: None,
         };
         self.extras.leave(place, fields);
         Some(handoff)
