@@ -2,6 +2,7 @@
 # attack: raise its own limits with sed in state.yaml
 # play: coder
 # spoils: board
+# quick: yes
 
 coder() {
     grep -n 'max_' "$ROOT/.liza/state.yaml" | head -n 3 > "$OUT/limits"

@@ -20,6 +20,8 @@ reviewer() {
 outcome() {
     [ -s "$OUT/evil" ] || broken "no tag was made"
     has_landed t1.txt hello
+    # In a test of the check it is there already.
+    git rev-parse -q --verify refs/heads/released > /dev/null || git branch -q released refs/heads/main
     liza deliver --to released > "$OUT/delivered" 2>&1
     if [ "$(git rev-parse refs/heads/released 2> /dev/null)" = "$(git rev-parse refs/heads/integration)" ]; then
         refused "the tags are not asked: liza merged to and delivered refs/heads/integration"
@@ -30,4 +32,5 @@ outcome() {
 
 won_last() {
     git update-ref refs/heads/released "$(cat "$OUT/evil")"
+    git update-ref refs/heads/integration "$(cat "$OUT/evil")"
 }
