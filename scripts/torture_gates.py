@@ -418,7 +418,7 @@ def acts_on(world, commits):
         ("reviewer-1", ["review", "reject", "reviewing", "--commit", commits["reviewing"], "--reason", "r", "--issue", "major:r.txt:1:bad"]),
         ("reviewer-1", ["review", "discuss", "reviewing", "--commit", commits["reviewing"], "--reason", "r", "--question", "q"]),
         ("reviewer-1", ["review", "release", "reviewing"]), ("reviewer-1", ["merge", "approved"]), (None, ["merge", "--all"]),
-        (None, ["integration", "advance", "by-hand", "--reason", "hacked"]), (None, ["deliver", "--to", "release"]),
+        (None, ["integration", "advance", "by-hand", "--reason", "hacked"]), (None, ["deliver", "--to", "release", "--create"]),
         (None, ["agent", "register", "--role", "code_reviewer", "--id", "evil"]), (None, ["agent", "retire", "coder-2"]),
         ("coder-1", ["anomaly", "retry_loop", "--task", "working", "--detail", "count=3", "--detail", "error_pattern=x"]),
         ("coder-1", ["discover", "hacked", "--task", "working", "--severity", "minor", "--urgency", "deferred"]),

@@ -447,7 +447,7 @@ OPS = [
     Op("merge", "approved", ["merge", "t1"], status_is("t1", "MERGED"), "reviewer-1"),
     Op("advance", "upstream", ["integration", "advance", "main", "--reason", "needed"],
        lambda w: w.git("rev-parse", "integration") == w.git("rev-parse", "main")),
-    Op("deliver", "merged", ["deliver", "--to", "release"], delivered),
+    Op("deliver", "merged", ["deliver", "--to", "release", "--create"], delivered),
     Op("pause", "idle", ["pause", "--reason", "r"], lambda w: w.there(".liza/PAUSE")),
     Op("pause task", "claimed", ["pause", "--task", "t1"], lambda w: b"t1" in w.must("status")),
     Op("abort", "claimed", ["abort", "--reason", "wrong goal"], lambda w: w.there(".liza/ABORT")),

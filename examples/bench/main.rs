@@ -306,6 +306,9 @@ impl Bench {
                 specs_found: chunk.iter().map(|task| task.id.clone()).collect(),
                 as_graph: false,
                 graph_id: None,
+                pins: Vec::new(),
+                single: false,
+                strict: true,
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -467,10 +470,17 @@ impl Bench {
                 chunk.iter().map(|number| TaskId::new(&format!("old-{number}")).expect("an id")).collect();
             let tasks: Vec<NewTask> =
                 chunk.iter().map(|number| new_task(&format!("old-{number}"), *number)).collect();
-            commit(
-                AddTasks { tasks, finalize: true, specs_found: ids.clone(), as_graph: false, graph_id: None }
-                    .into(),
-            );
+            let add = AddTasks {
+                tasks,
+                finalize: true,
+                specs_found: ids.clone(),
+                as_graph: false,
+                graph_id: None,
+                pins: Vec::new(),
+                single: false,
+                strict: true,
+            };
+            commit(add.into());
             for task in &ids {
                 commit(Abandon { task: task.clone(), reason: "bench".to_owned() }.into());
             }

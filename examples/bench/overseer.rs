@@ -49,7 +49,7 @@ fn look(ring: &Ring, past: &[Intervention], now: Wall, config: &OverseerConfig) 
     };
     let _ = std::hint::black_box(liveness(history, &signals, config));
     let found = detect(history, config);
-    decide(&found, &past.iter().collect::<Vec<_>>(), now, config).is_some()
+    decide(&found, &past.iter().collect::<Vec<_>>(), 0, now, config).is_some()
 }
 
 fn ring(number: u64, looping: bool) -> Ring {

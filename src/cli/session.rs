@@ -82,13 +82,8 @@ macro_rules! commands {
 pub(super) use commands;
 
 impl Invocation {
-    /// Opens the board for a command and runs it there.
-    fn on_board(
-        &self,
-        access: Access,
-        announces_messages: bool,
-        run: &dyn Fn(&mut Session) -> Result<Answer, Failure>,
-    ) -> Result<Answer, Failure> {
+    /// The repository around the current directory, with or without a board, and who calls.
+    pub fn context(&self) -> Result<Context, Failure> {
         let ui = self.ui;
         let cwd = std::env::current_dir().map_err(|error| {
             Failure::new(ErrorCode::IoFailed, format!("the current directory cannot be told: {error}"))
@@ -105,8 +100,19 @@ impl Invocation {
             token_file: std::env::var_os("LIZA_AGENT_TOKEN_FILE").map(Into::into),
             claim: text("LIZA_CLAIM"),
         };
-        let asked_of = caller.agent_id.clone();
-        let mut ctx = Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))?;
+        Context::open(&cwd, &caller, Rc::new(move |text: &str| ui.narrate(text)))
+    }
+
+    /// Opens the board for a command and runs it there.
+    fn on_board(
+        &self,
+        access: Access,
+        announces_messages: bool,
+        run: &dyn Fn(&mut Session) -> Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        let ui = self.ui;
+        let asked_of = std::env::var("LIZA_AGENT_ID").ok();
+        let mut ctx = self.context()?;
         match access {
             Access::Changes => ctx.acts_for_somebody()?,
             Access::Reads => {}

@@ -9,6 +9,8 @@ pub const OUR_REFS: &str = "refs/liza/";
 pub const FORMER_REFS: &str = "refs/liza/former/";
 /// Failing tests on top of integration, one for each bug that was reported.
 pub const BUG_REFS: &str = "refs/liza/bugs/";
+/// The changes of runs of `liza experiment`, which need no board.
+pub const EXPERIMENT_REFS: &str = "refs/liza/experiments/";
 pub const TASK_BRANCHES: &str = "refs/heads/task/";
 /// Checkouts for reviewers, and private ones for merging.
 pub const REVIEWS: &str = ".review";
@@ -120,6 +122,7 @@ impl Accounts {
             // Named after a bundle, which need not be one of this board's.
             ["bundles", id] => crate::wire::bundle::is_id(id),
             ["moves", id] => number(id).is_some_and(|id| id <= self.revision),
+            ["experiments", _] => true,
             _ => false,
         }
     }
@@ -172,7 +175,9 @@ pub fn places(ctx: &Context) -> Result<Vec<Place>> {
         let dir = home.join(below);
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let name = Path::new(below).join(entry.file_name());
-            if [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
+            // What is being deleted is nobody's any more; a deletion that was left half done is ended by the next one.
+            let going = entry.file_name().to_string_lossy().starts_with(crate::git::worktree::GOING);
+            if going || [REVIEWS, MERGES, PLANS, GATES].iter().any(|own| name == Path::new(own)) {
                 continue;
             }
             let path = home.join(&name);

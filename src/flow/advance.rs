@@ -1,4 +1,4 @@
-//! Branches moved for people: a commit of theirs into integration, integration to where they want it.
+//! A commit of a person is brought into integration.
 
 use super::branches::{
     after_the_move, moved_all_the_same, no_private_paths, no_unnamed_repositories, not_checked_out,
@@ -25,6 +25,7 @@ pub fn advance(ctx: &Context, rev: &Revision, reason: &str) -> Result<(Moved, u6
         branch: branch.clone(),
         reason: reason.to_owned(),
         owner: host::this_process(),
+        checkout: None,
     };
     carry_out(ctx, begin, |time| {
         let old = allowed(ctx, &commit)?;
@@ -84,41 +85,6 @@ fn gated_in_between(ctx: &Context, old: &CommitId, commit: &CommitId) -> Result<
     Ok(gated && old != commit && ctx.query()?.commit_info(commit)?.parents.first() != Some(old))
 }
 
-/// Brings integration to another branch, by default the one the repository is on.
-pub fn deliver(ctx: &Context, to: &str) -> Result<(Moved, u64)> {
-    let snapshot = ctx.read(&Needs::Nothing)?;
-    let source = snapshot.board.config().integration_branch.clone();
-    ctx.integration_in_place(&snapshot.board)?;
-    let query = ctx.query()?;
-    let head = integration_head(ctx, &snapshot.board)?;
-    if to == source {
-        return Err(Failure::usage(format!("`{to}` is the integration branch itself"))
-            .hint("name another one with --to"));
-    }
-    let old = query.head_of_branch(to)?;
-    if old.as_ref() == Some(&head) {
-        return Err(failure!(Code::NothingSubmitted, "`{to}` is at the head of `{source}` already"));
-    }
-    if let Err(failure) = not_checked_out(ctx, to) {
-        // In the user's own checkout only the user moves anything.
-        return Err(Failure::new(Code::CheckedOut, failure.message)
-            .hint(format!("bring it there yourself: git merge --ff-only refs/heads/{source}")));
-    }
-    if let Some(old) = &old
-        && !query.is_ancestor(old, &head)?
-    {
-        return Err(failure!(Code::NotAncestor, "`{to}` has commits that `{source}` does not have")
-            .hint(format!("take them in first: `liza integration advance {to} --reason …`")));
-    }
-    let begin = BeginMove {
-        kind: MoveKind::Deliver,
-        branch: to.to_owned(),
-        reason: format!("deliver {source} to {to}"),
-        owner: host::this_process(),
-    };
-    carry_out(ctx, begin, |_| Ok(RefMove { branch: to.to_owned(), old: old.clone(), new: head.clone() }))
-}
-
 fn merged(ctx: &Context, old: &CommitId, commit: &CommitId, reason: &str, time: i64) -> Result<CommitId> {
     match merge_tree(&ctx.repo, old, commit)? {
         MergeTree::Clean(tree) => joined(ctx, &tree, old, commit, reason, time),
@@ -157,7 +123,7 @@ fn judged(ctx: &Context, step: &RefMove) -> Result<GateReport> {
 }
 
 fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMove>) -> Result<(Moved, u64)> {
-    let (owner, kind) = (begin.owner.clone(), begin.kind);
+    let owner = begin.owner.clone();
     let begun = ctx.commit(begin)?;
     let id = begun.outcome.intent;
     let time = begun.board.intent(id).map_or(ctx.now.wall.0, |intent| intent.time.0);
@@ -167,7 +133,7 @@ fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMo
             let step = step(time)?;
             let refname = refs::of_branch(&step.branch)?;
             refs::pin(&ctx.repo, &format!("refs/liza/moves/{id}"), &step.new)?;
-            let gates = if kind == MoveKind::Advance { Some(judged(ctx, &step)?) } else { None };
+            let gates = Some(judged(ctx, &step)?);
             crash::point("move.gated");
             ctx.commit_step(RecordMove { intent: id, owner: owner.clone(), step: step.clone(), gates })?;
             crash::point("move.recorded");
@@ -176,7 +142,7 @@ fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMo
             match refs::update(&ctx.repo, &refname, &step.new, expected) {
                 Ok(()) => break,
                 // A merge was faster: once more, onto what it made.
-                Err(RefError::Moved { .. }) if kind == MoveKind::Advance && turn < TRIES => {
+                Err(RefError::Moved { .. }) if turn < TRIES => {
                     ctx.narrate(format!("`{}` moved meanwhile; beginning anew on its new head", step.branch));
                 }
                 Err(error) => return Err(error.into()),

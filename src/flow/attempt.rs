@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::error_code::ErrorCode;
 use super::failure::{Failure, failure};
+use super::prepared::is_prepared;
 use crate::board::intent::ClaimWork;
 use crate::board::paths::{PathPattern, RepoPath, inside};
 use crate::board::task::{Attempt, Handout, Scope};
@@ -47,9 +48,10 @@ pub fn head_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Com
     }
 }
 
-/// Everything in a worktree that is not committed, by path.
-pub fn uncommitted(worktree: &Path, filters: Filters) -> Result<Vec<String>, Failure> {
-    Ok(content::status(worktree, filters)?.into_iter().map(|found| found.path).collect())
+/// Everything in a worktree that is not committed, by path, without what was prepared there.
+pub fn uncommitted(worktree: &Path, filters: Filters, prepared: &[String]) -> Result<Vec<String>, Failure> {
+    let all = content::status(worktree, filters)?.into_iter().map(|found| found.path);
+    Ok(all.filter(|path| !is_prepared(prepared, path)).collect())
 }
 
 /// Writes a commit of somebody's that no branch leads to yet.
@@ -79,9 +81,9 @@ pub fn worktree_of(ctx: &Context, board: &Board, task: &TaskId) -> Result<(PathB
     Ok((path, attempt.branch.clone()))
 }
 
-/// The worktree as it is now, uncommitted work included.
-pub fn handout(worktree: &Path) -> Result<Handout, Failure> {
-    let found = content::fingerprint(worktree)?;
+/// The worktree as it is now, uncommitted work included, without what was prepared there.
+pub fn handout(worktree: &Path, prepared: &[String]) -> Result<Handout, Failure> {
+    let found = content::fingerprint(worktree, prepared)?;
     Ok(Handout { head: found.head, tree: found.tree, merge_head: found.merge_head })
 }
 
@@ -141,7 +143,9 @@ pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Ke
     let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
     let Some(known) = board.task(task) else { return Ok(None) };
     let epoch = known.epoch;
-    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, Some(&known.body().scope))? else {
+    let prepared = super::prepared::prepared_for(board, task);
+    let scope = Some(&known.body().scope);
+    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, scope, prepared)? else {
         return Ok(None);
     };
     let refname = refs::keep(&ctx.repo, &format!("refs/liza/wip/{task}/{epoch}"), &saved.commit)?;
@@ -184,21 +188,24 @@ pub struct Saved {
 /// Commits the whole present content of a worktree beside its branch, if anything in it is not committed. The caller
 /// keeps the commit under a ref.
 ///
-/// Files that git ignores are part of it where they lie in `scope`.
+/// Files that git ignores are part of it where they lie in `scope`; what was `prepared` there is not.
 pub fn snapshot_worktree(
     ctx: &Context,
     task: &str,
     path: &Path,
     scope: Option<&Scope>,
+    prepared: &[String],
 ) -> Result<Option<Saved>, Failure> {
-    let (dirty, ignored) = content::status_and_ignored(path, Filters::Run)?;
+    let (mut dirty, mut ignored) = content::status_and_ignored(path, Filters::Run)?;
+    dirty.retain(|found| !is_prepared(prepared, &found.path));
+    ignored.retain(|found| !is_prepared(prepared, found));
     let ignored = scope.map_or(Vec::new(), |scope| ignored_in_scope(path, &ignored, scope));
     if dirty.is_empty() && ignored.is_empty() {
         return Ok(None);
     }
     let who = ctx.query()?.identity().at(ctx.now.wall.0);
     let message = format!("Uncommitted work on {task}");
-    let kept = content::snapshot(&ctx.repo, path, &message, &who, &ignored)?;
+    let kept = content::snapshot(&ctx.repo, path, &message, &who, &ignored, prepared)?;
     let ignored = ignored.into_iter().map(|path| format!("{path} (ignored by git)"));
     let files = dirty.into_iter().map(|found| found.path).chain(ignored).take(10).collect();
     Ok(Some(Saved { commit: kept.commit, files, left_out: kept.left_out }))

@@ -9,6 +9,7 @@ mod task;
 
 use super::prelude::*;
 use crate::board::agent::BUILT_IN_ROLES;
+use crate::board::goals::PinnedSpec;
 use crate::board::grants::Operation;
 use crate::policy::wake::Wake;
 use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
@@ -114,8 +115,14 @@ fn needs(board: &Board, request: &BriefRequest<'_>, row: &Row) -> Needs {
         return Needs::Everything;
     };
     let mut tasks = vec![id.clone()];
-    if let Some(task) = board.task(id) {
-        tasks.extend(task.depends_on.iter().filter(|id| board.task(id).is_some()).cloned());
+    // What stands for a replaced task as well: its outputs are those of its replacements.
+    let mut at = 0;
+    while let Some(task) = tasks.get(at).and_then(|id| board.task(id)) {
+        let more = if at == 0 { &task.depends_on } else { &task.superseded_by };
+        let known = more.iter().filter(|id| board.task(id).is_some() && !tasks.contains(id));
+        let more: Vec<TaskId> = known.cloned().collect();
+        tasks.extend(more);
+        at += 1;
     }
     Needs::Tasks(tasks)
 }
@@ -192,11 +199,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Fills the spec in, or says what is wrong with it.
-    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, mend: &str) {
+    fn spec(&mut self, owner: &str, spec_ref: Option<&str>, pin: Option<&PinnedSpec>, mend: &str) {
         if !self.row.spec {
             return self.facts.block("spec", Block::none());
         }
-        match sources::spec(self.ctx, spec_ref) {
+        match sources::spec(self.ctx, &self.board.rest.goal, spec_ref, pin) {
             Ok(block) => self.facts.block("spec", block),
             Err(why) => self.missing.push(format!("the spec of {owner}: {why}; {mend}")),
         }

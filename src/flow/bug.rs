@@ -114,8 +114,10 @@ fn publish(
 ) -> Result<(BugReported, u64)> {
     let (id, refname) = free_name(ctx, board, commit)?;
     crash::point("bug.pinned");
+    let task = as_task(ctx, board, &id, &refname, head, report, outcome)?;
     let what = ReportBug {
-        task: as_task(ctx, board, &id, &refname, head, report, outcome)?,
+        pins: ctx.pin_specs(std::slice::from_ref(&task))?.pins,
+        task,
         commit: commit.clone(),
         command: report.command.clone(),
         outcome: outcome.clone(),

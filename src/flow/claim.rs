@@ -27,8 +27,8 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Claimed, Board)> {
     match make_worktree(ctx, &begun, task, &work, &base, fix) {
         Ok(made) => {
             crash::point("claim.made");
-            let Made { base, handout, conflicts } = made;
-            let finish = FinishClaim { intent: intent_id, owner, base, handout, conflicts };
+            let Made { base, handout, conflicts, prepared } = made;
+            let finish = FinishClaim { intent: intent_id, owner, base, handout, conflicts, prepared };
             let finished = ctx.commit_step(finish)?;
             Ok((absolute(ctx, finished.outcome), finished.board))
         }
@@ -164,6 +164,7 @@ struct Made {
     base: CommitId,
     handout: Handout,
     conflicts: Vec<String>,
+    prepared: Vec<String>,
 }
 
 /// Paths that users script against are absolute.
@@ -180,11 +181,12 @@ fn make_worktree(
     fix: bool,
 ) -> Result<Made> {
     let path = ctx.root().join(&work.worktree);
-    if work.reuse {
+    let prepared = if work.reuse {
         git::checkouts::check_sound(&ctx.repo, &path).map_err(|fault| {
             failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
                 .hint("`liza doctor` says what is left of it; a person may release the task so that it starts afresh")
         })?;
+        super::prepared::prepared_for(board, task).to_vec()
     } else {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         pin_former_attempt(ctx, board, task)?;
@@ -194,7 +196,10 @@ fn make_worktree(
         drop(one_at_a_time);
         crash::point("claim.registered");
         ctx.check_out(&path, &work.start)?;
-    }
+        let iteration = board.task(task).map_or(1, |task| task.iteration);
+        let log = ctx.machine.round(task, work.epoch, iteration).join("setup.log");
+        super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, &log)?
+    };
     crash::point("claim.added");
     let mut base = match attempt_of(board, task) {
         Some(attempt) if work.reuse => attempt.base_commit.clone(),
@@ -214,12 +219,12 @@ fn make_worktree(
         }
     }
     let handout = if work.reuse || fix || !git::fresh::reads_back_as_committed(ctx.query()?, &path) {
-        handout(&path)?
+        handout(&path, &prepared)?
     } else {
         // A fresh checkout is its commit's tree: no need to look at every file to know it.
         Handout { head: work.start.clone(), tree: ctx.query()?.tree_of(&work.start)?, merge_head: None }
     };
-    Ok(Made { base, handout, conflicts })
+    Ok(Made { base, handout, conflicts, prepared })
 }
 
 /// Whatever an earlier agent committed stays reachable.
@@ -247,9 +252,10 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     // Asked before anything is touched.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
+    let prepared = super::prepared::prepared_for(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())
-        .is_some_and(|handed_out| handout(&path).is_ok_and(|now| now == handed_out));
+        .is_some_and(|handed_out| handout(&path, prepared).is_ok_and(|now| now == handed_out));
     let conflicts = match git::merge_in_worktree(
         &ctx.repo,
         &path,
@@ -261,7 +267,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     };
     let mut record = record(integration, conflicts);
     if untouched {
-        record.handout = Some(handout(&path)?);
+        record.handout = Some(handout(&path, prepared)?);
     }
     Ok(ctx.commit(record)?.done())
 }

@@ -5,7 +5,7 @@
 use serde::de::DeserializeOwned;
 
 use super::prelude::*;
-use super::{archive, recover};
+use super::{archive, recover, views};
 use crate::board::Applied;
 use crate::board::verb::Begun;
 use crate::store::{Committed, Proposal};
@@ -69,8 +69,20 @@ impl Context {
 
     pub fn commit_any_as_liza(&self, what: Transition) -> Result<Committed<Applied>, StoreError> {
         self.acts_for_somebody()?;
+        let leaves = matches!(what, Transition::ArchiveTasks(_));
         let proposal = Proposal { credentials: &Credentials::Liza, what, request: None };
-        self.store.commit_any(proposal, &host::now())
+        let now = host::now();
+        let committed = self.say_of_edits(self.store.commit_any(proposal, &now))?;
+        self.keep_views(leaves, &committed, &now);
+        Ok(committed)
+    }
+
+    /// After the commit point and without the lock: whatever goes wrong here is no failure of the change.
+    fn keep_views(&self, tasks_leave: bool, committed: &Committed<Applied>, now: &Stamp) {
+        if !committed.repeated {
+            // A warning may say that an edit by hand was adopted, which has loaded nothing.
+            views::follow(self, &committed.board, now, tasks_leave || !committed.warnings.is_empty());
+        }
     }
 
     /// Puts a breach of Tier 0 on record that no commit of the caller's would have met. Says what the caller is told.
@@ -152,7 +164,7 @@ impl Context {
     fn ask_locked(&self, what: &Transition) -> Result<(), StoreError> {
         self.acts_for_somebody()?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request: None };
-        self.store.ask(&proposal, &host::now())
+        self.say_of_edits(self.store.ask(&proposal, &host::now()))
     }
 
     fn propose(
@@ -163,7 +175,10 @@ impl Context {
         self.acts_for_somebody()?;
         self.hold_if_begun(what)?;
         let proposal = Proposal { credentials: &self.credentials, what: what.clone(), request };
-        self.store.commit_any(proposal, &host::now())
+        let now = host::now();
+        let committed = self.say_of_edits(self.store.commit_any(proposal, &now))?;
+        self.keep_views(matches!(what, Transition::ArchiveTasks(_)), &committed, &now);
+        Ok(committed)
     }
 
     /// Whoever begins work with git, or takes it over, holds the lock that says so before the board does.

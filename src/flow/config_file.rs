@@ -3,8 +3,9 @@
 use std::path::Component;
 
 use super::prelude::*;
+use crate::board::goals::GOAL_SPEC;
 
-const LARGEST_CONFIG: usize = 1024 * 1024;
+pub const LARGEST_CONFIG: usize = 1024 * 1024;
 
 impl Context {
     /// What the people of this project decided; defaults where they said nothing.
@@ -15,35 +16,43 @@ impl Context {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(ProjectConfig::default()),
             Err(error) => return Err(Failure::io("read", &path, &error)),
         };
-        let config: ProjectConfig =
-            read_foreign(&bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| {
-                failure!(ErrorCode::UsageConfig, "liza.yaml: {error}")
-                    .hint("mend liza.yaml; nothing was changed")
-            })?;
-        if config.version > 1 {
-            let what = format!("liza.yaml has version {}, this liza reads 1", config.version);
-            return Err(Failure::new(ErrorCode::UsageConfig, what).hint("use a newer liza"));
-        }
-        let checked = crate::policy::gate::check(&config.gates, &config.gating);
-        let checked = checked.and_then(|()| crate::policy::spend::check(&config.spend));
-        let checked = checked.and_then(|()| crate::policy::prices::check(&config.prices));
-        checked.and_then(|()| config.overseer.check()).map_err(|why| {
-            failure!(ErrorCode::UsageConfig, "liza.yaml: {}", shown_line(&why))
-                .hint("mend liza.yaml; nothing was changed")
-        })?;
-        Ok(config)
+        read_config(&bytes)
     }
 
-    /// Checks that a spec reference names a file inside the repository, and whether it is there.
+    /// Whether what a spec reference names is there: the goal, or a file inside the repository.
     pub fn spec_found(&self, spec_ref: &str) -> Result<bool> {
-        let path = spec_ref.split('#').next().unwrap_or_default();
+        Ok(spec_file(spec_ref) == GOAL_SPEC || self.spec_path(spec_ref)?.is_some())
+    }
+
+    /// The file inside the repository that a spec reference names, if it is there.
+    pub fn spec_path(&self, spec_ref: &str) -> Result<Option<PathBuf>> {
+        let path = spec_file(spec_ref);
         let bad = |why: String| {
             failure!(Code::Value, "`{spec_ref}` cannot be a spec: {why}")
-                .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor")
+                .hint("name a file of the repository, relative to its root, such as specs/vision.md#anchor, or `goal` for the goal's text")
         };
         let path = RepoPath::new(path).map_err(|why| bad(why.to_string()))?;
-        Ok(regular_file_inside(self.root(), Path::new(path.as_str())).map_err(bad)?.is_some())
+        regular_file_inside(self.root(), Path::new(path.as_str())).map_err(bad)
     }
+}
+
+/// Reads and checks the text of a `liza.yaml`.
+pub fn read_config(bytes: &[u8]) -> Result<ProjectConfig> {
+    let wrong = |why: String| {
+        failure!(ErrorCode::UsageConfig, "liza.yaml: {why}").hint("mend liza.yaml; nothing was changed")
+    };
+    let mut config: ProjectConfig =
+        read_foreign(bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| wrong(error.to_string()))?;
+    if config.version > 1 {
+        let what = format!("liza.yaml has version {}, this liza reads 1", config.version);
+        return Err(Failure::new(ErrorCode::UsageConfig, what).hint("use a newer liza"));
+    }
+    let checked = crate::policy::gate::check(&config.gates, &config.gating);
+    let checked = checked.and_then(|()| crate::policy::spend::check(&config.spend));
+    let checked = checked.and_then(|()| crate::policy::prices::check(&config.prices));
+    checked.and_then(|()| config.overseer.check()).map_err(|why| wrong(shown_line(&why).into_owned()))?;
+    config.set_inactive_apart();
+    Ok(config)
 }
 
 /// The file, if it is a regular one reached through real directories only: a link could lead out of the repository.

@@ -168,6 +168,8 @@ impl Context {
         if let Some(warning) = &snapshot.warning {
             self.narrate(warning.clone());
         }
+        // Whoever supervises agents sets an edit aside by reading.
+        self.store.untold().into_iter().for_each(|text| self.narrate(text));
         Ok(snapshot)
     }
 }

@@ -23,7 +23,10 @@ pub fn collect(
     let changed = query.changed_paths(&merge_base, &head)?;
     let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
     let kept = kept.map(|change| change.path.as_str());
-    let (dirty, ignored) = content::status_and_ignored(worktree, Filters::Run)?;
+    let (mut dirty, mut ignored) = content::status_and_ignored(worktree, Filters::Run)?;
+    let prepared = super::prepared::prepared_for(board, task);
+    dirty.retain(|found| !super::prepared::is_prepared(prepared, &found.path));
+    ignored.retain(|found| !super::prepared::is_prepared(prepared, found));
     let scope = board.task(task).map(|task| &task.body().scope);
     let ignored =
         scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));

@@ -105,6 +105,9 @@ impl From<StoreError> for Failure {
             StoreError::Missing(_) => Self::new(ErrorCode::UsageNoBoard, "there is no liza board here")
                 .hint("`liza init \"<goal>\"` in your git repository makes one"),
             StoreError::Invalid { hint, .. } => Self::new(ErrorCode::BoardInvalid, message).hint(hint),
+            StoreError::Changed { .. } => {
+                Self::new(ErrorCode::BoardInvalid, message).hint("nothing was changed; run the command again")
+            }
             StoreError::OtherVersion { newer, hint, .. } => {
                 Self::new(if newer { ErrorCode::BoardNewer } else { ErrorCode::BoardOlder }, message)
                     .hint(hint)

@@ -32,6 +32,9 @@ pub struct RefDecision {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_as: Option<String>,
     pub why: String,
+    /// Why it stays, as a heading.
+    #[serde(skip)]
+    pub stays: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -120,12 +123,14 @@ fn foreseen(
 ) -> BTreeMap<&'static str, u64> {
     let at = |kind: &str| before.get(kind).copied().unwrap_or(0);
     let pruned: u64 = worktrees.pruned.iter().map(|place| place.bytes).sum();
+    let deleted_at_once: u64 =
+        worktrees.pruned.iter().filter(|place| place.deleted).map(|place| place.bytes).sum();
     let run_bytes: u64 = runs.iter().map(|id| bytes_of(&ctx.machine.runs_of(id))).sum();
     let gone: u64 = deleted.iter().map(|removed| removed.bytes).sum();
     BTreeMap::from([
         ("worktrees", at("worktrees").saturating_sub(pruned)),
         ("runs", at("runs").saturating_sub(run_bytes)),
-        ("trash", (at("trash") + pruned + run_bytes).saturating_sub(gone)),
+        ("trash", (at("trash") + pruned - deleted_at_once + run_bytes).saturating_sub(gone)),
     ])
 }
 
@@ -196,6 +201,7 @@ fn decide(
         proof: None,
         kept_as: None,
         why: String::new(),
+        stays: "ended lately",
     };
     if !ended_before(task, options.keep_days, ctx.now.wall) {
         decision.why = format!("{} ended {}; kept for {} days", task.id, ended(task), options.keep_days);
@@ -205,6 +211,7 @@ fn decide(
         && let Some(path) = branch_checked_out_at(&ctx.repo, branch)?
     {
         decision.why = format!("it is checked out in {}", path.display());
+        decision.stays = "checked out";
         return Ok(decision);
     }
     let merge = task.body().merge.as_ref().map(|merge| &merge.commit);
@@ -212,6 +219,7 @@ fn decide(
         Ok(found) => found,
         Err(error) => {
             decision.why = format!("whether it landed cannot be told: {error}");
+            decision.stays = "did not land";
             return Ok(decision);
         }
     };
@@ -234,7 +242,10 @@ fn decide(
             decision.why = format!("its work did not land; it is kept as {kept}");
             decision.kept_as = Some(kept);
         }
-        (None, None) => decision.why = "its work did not land: it may be the only copy".to_owned(),
+        (None, None) => {
+            decision.why = "its work did not land: it may be the only copy".to_owned();
+            decision.stays = "did not land";
+        }
     }
     Ok(decision)
 }

@@ -21,7 +21,7 @@ impl Context {
     }
 
     /// The worktree of this repository, other than its main one, that a directory is in.
-    fn linked_worktree_at(&self, cwd: &Path) -> Option<PathBuf> {
+    pub fn linked_worktree_at(&self, cwd: &Path) -> Option<PathBuf> {
         let top = cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
         checkouts::check_sound(&self.repo, top).is_ok().then(|| top.to_owned())
     }

@@ -1,9 +1,12 @@
 //! Starting a board in somebody's repository without touching what is theirs.
 
-use super::accounts::{FORMER_REFS, OUR_REFS, TASK_BRANCHES};
+use super::accounts::{EXPERIMENT_REFS, FORMER_REFS, OUR_REFS, TASK_BRANCHES};
 use super::gates::accepted::definitions;
 use super::prelude::*;
-use super::propose::{self, Proposal};
+use super::propose;
+use super::settings;
+use super::setup::{Plan, Setup, Wanted, check_provider};
+use super::specs::{DEFAULT_SPEC, vision_of};
 use crate::board::Config;
 use crate::git::facts::{GitVersion, RepoFacts};
 use crate::store::{Snapshot, files};
@@ -13,6 +16,7 @@ pub struct InitOptions {
     pub spec: Option<String>,
     pub integration: String,
     pub allow_network_fs: bool,
+    pub wanted: Wanted,
 }
 
 /// What agents read, installed under `.liza/specs`.
@@ -27,9 +31,6 @@ pub(super) const AGENT_SPECS: [(&str, &str); 5] = [
     ("protocols/circuit-breaker.md", include_str!("../../templates/specs/protocols/circuit-breaker.md")),
 ];
 
-const PROJECT_CONFIG: &str = include_str!("../../templates/liza.yaml");
-const VISION: &str = include_str!("../../templates/vision.md");
-const DEFAULT_SPEC: &str = "specs/vision.md";
 pub const EXCLUDES: [&str; 2] = ["/.liza/", "/.worktrees/"];
 
 /// A board that was made, and what was made with it.
@@ -42,6 +43,9 @@ pub struct Made {
     pub integration_branch: String,
     pub integration_head: CommitId,
     pub created: Vec<String>,
+    /// What was chosen for a liza.yaml that was not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Setup>,
     /// Gates that would fit the project, for a liza.yaml that has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed_gates: Option<String>,
@@ -53,6 +57,9 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
     }
     no_board_yet(ctx)?;
     check_repository(ctx, options)?;
+    if let Some(provider) = &options.wanted.provider {
+        check_provider(provider)?;
+    }
     let spec = check_spec(ctx, options)?;
     check_rule(ctx, options, &spec)?;
     let mut told = Vec::new();
@@ -63,7 +70,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
     install_texts(ctx)?;
     exclude(ctx)?;
     let proposed = proposal_beside(ctx);
-    install_project_files(ctx, options, &spec, &mut told)?;
+    let written = install_project_files(ctx, options, &spec, &mut told)?;
     crash::point("init.prepared");
     let init = Init {
         goal: options.goal.clone(),
@@ -73,6 +80,14 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         git_settings: Some(super::git_settings::keep_present(ctx)?),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
+    // From here on there is a board. Whatever happens to the trial of a gate, it can be repeated by `liza gate run`.
+    let setup = match written {
+        Some((plan, text)) => Some(plan.try_gates(ctx, &head, text)?),
+        None => {
+            wanted_settings(ctx, &options.wanted)?;
+            None
+        }
+    };
     // Gates that stand in liza.yaml by now are a person's.
     if let Some(gates) =
         ctx.project_config().ok().map(|config| definitions(&config)).filter(|gates| !gates.is_empty())
@@ -86,6 +101,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         integration_branch: options.integration.clone(),
         integration_head: head,
         created: told,
+        setup,
         proposed_gates: proposed,
     };
     Ok((made, revision))
@@ -180,7 +196,9 @@ pub(super) fn integration_branch(ctx: &Context, branch: &str, told: &mut Vec<Str
 /// What a former board kept under refs stays reachable, out of the way of the refs this board will make. Branches that
 /// are called like a task's stay where they are, noted, so that nobody takes them for this board's.
 fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
-    let all = refs::list(&ctx.repo, OUR_REFS)?;
+    let mut all = refs::list(&ctx.repo, OUR_REFS)?;
+    // Runs of experiments belong to no board.
+    all.retain(|(name, _)| !name.starts_with(EXPERIMENT_REFS));
     let (aside, former): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(name, _)| name.starts_with(FORMER_REFS));
     let number_of = |name: &str| name.strip_prefix(FORMER_REFS)?.split('/').next()?.parse::<u64>().ok();
@@ -266,32 +284,48 @@ pub fn exclude(ctx: &Context) -> Result<()> {
 /// Gates for a `liza.yaml` that is there and has none: that file is not ours to write into.
 fn proposal_beside(ctx: &Context) -> Option<String> {
     fs::symlink_metadata(ctx.root().join("liza.yaml")).ok()?;
-    let proposal = Proposal::for_project(ctx.root());
-    let wanted = !proposal.is_empty() && ctx.project_config().is_ok_and(|config| config.gates.is_empty());
-    wanted.then(|| proposal.yaml())
+    let kinds = propose::kinds_in(ctx.root());
+    let ways: Vec<_> = kinds.iter().filter_map(|kind| kind.ways.first()).collect();
+    let has_none = ctx.project_config().is_ok_and(|config| config.gates.is_empty());
+    (has_none && !ways.is_empty()).then(|| propose::yaml(&ways))
 }
 
+/// What the person asked for, in a `liza.yaml` that is there; its gates are accepted with the board.
+fn wanted_settings(ctx: &Context, wanted: &Wanted) -> Result<()> {
+    if let Some(provider) = &wanted.provider {
+        settings::change(ctx, "provider", provider)?;
+    }
+    if let Some(gate) = &wanted.gate {
+        settings::change(ctx, "gates.test.command", &Value::from(gate.as_str()).to_string())?;
+    }
+    Ok(())
+}
+
+/// Writes what is missing: `liza.yaml`, and the template of the spec. Returns what it wrote of the former, its gates not tried.
 pub(super) fn install_project_files(
     ctx: &Context,
     options: &InitOptions,
     spec: &str,
     told: &mut Vec<String>,
-) -> Result<()> {
+) -> Result<Option<(Plan, String)>> {
     let config = ctx.root().join("liza.yaml");
+    let mut written = None;
     if fs::symlink_metadata(&config).is_err() {
-        let proposed = Proposal::for_project(ctx.root()).comments();
-        write_shared(ctx, &config, &PROJECT_CONFIG.replace(propose::PLACE, &proposed))?;
-        told.push("liza.yaml (yours to edit and commit; it proposes gates as comments)".to_owned());
+        let plan = Plan::new(ctx.root(), &options.wanted);
+        let text = plan.untried();
+        write_shared(ctx, &config, &text)?;
+        told.push("liza.yaml (provider, team and gates; yours to edit)".to_owned());
+        written = Some((plan, text));
     }
     if options.spec.is_none() && !ctx.spec_found(spec)? {
         let path = ctx.root().join(spec);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
         }
-        write_shared(ctx, &path, &VISION.replace("{{goal}}", &options.goal))?;
-        told.push(format!("{spec} from the template (fill it in and commit it)"));
+        write_shared(ctx, &path, &vision_of(&options.goal))?;
+        told.push(format!("{spec} (a template; agents get the goal's text until you fill it in)"));
     }
-    Ok(())
+    Ok(written)
 }
 
 /// A file of the user's project: ordinary rights, there whole or not at all, and never over one that is there.

@@ -64,7 +64,7 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
         (Some(_), Err(_)) => false,
     };
     // Of what cannot be told nobody says that it has changed.
-    found.fingerprint = content::fingerprint(&path)
+    found.fingerprint = content::fingerprint(&path, super::prepared::prepared_for(board, task))
         .map(|now| named(&now.head, &now.tree, found.has_checkpoint))
         .unwrap_or_default();
     Ok(found)
@@ -92,7 +92,14 @@ pub fn as_handed_out(ctx: &Context, task: &TaskId) -> Option<String> {
 pub fn plan_checkout(ctx: &Context, board: &Board, agent: &AgentId) -> Result<PathBuf> {
     let commit = integration_head(ctx, board)?;
     let dir = ctx.machine.worktrees().join(PLANS);
-    super::worktrees::detached_checkout(ctx, &dir, agent.as_str(), &commit, &format!("reading of {agent}"))
+    super::worktrees::detached_checkout(
+        ctx,
+        &dir,
+        agent.as_str(),
+        &commit,
+        &format!("reading of {agent}"),
+        None,
+    )
 }
 
 /// The git directory of one worktree alone.

@@ -88,19 +88,93 @@ pub struct Conversation {
 
 /// The newest messages that are wanted: of the board, or of all there were.
 pub fn list(ctx: &Context, wanted: &Wanted, all: bool, most: usize) -> Result<Conversation> {
-    let board = ctx.read(&Needs::Nothing)?.board;
+    let needs = wanted.task.as_ref().map_or(Needs::Nothing, Needs::task);
+    let board = ctx.read(&needs)?.board;
     let mut newest = Newest { most, left_out: 0, messages: VecDeque::new() };
+    // What was submitted and judged stands between the words about it.
+    let mut acts: VecDeque<Message> = match &wanted.task {
+        Some(id) => match board.task(id) {
+            Some(task) => acts_of(task),
+            None => ctx.store.archived_beside(&board, id)?.as_ref().map(acts_of).unwrap_or_default(),
+        },
+        None => VecDeque::new(),
+    };
     let mut take = |message: Message| {
         if wanted.fits(&board, &message) {
             newest.take(message);
         }
     };
+    let mut in_order = |message: Message| {
+        while acts.front().is_some_and(|act| act.time <= message.time) {
+            acts.pop_front().into_iter().for_each(&mut take);
+        }
+        take(message);
+    };
     if all {
-        Past::read(ctx, &board)?.each(ctx, &board, &mut take)?;
+        Past::read(ctx, &board)?.each(ctx, &board, &mut in_order)?;
     } else {
-        board.rest.messages.iter().cloned().for_each(&mut take);
+        board.rest.messages.iter().cloned().for_each(&mut in_order);
     }
+    acts.into_iter().for_each(take);
     Ok(newest.into_conversation(board.revision))
+}
+
+/// The submissions of a task and the verdicts on them, in the form of messages. Nobody sent them and nobody has to read them:
+/// they are what the history and the reviews of the task say.
+fn acts_of(task: &Task) -> VecDeque<Message> {
+    let body = task.body();
+    let act =
+        |id: String, time: Wall, kind: MessageKind, from: &AgentId, to: Recipient, commit: &CommitId| {
+            Message {
+                id,
+                time,
+                from: from.clone(),
+                to,
+                kind,
+                subject: format!("{} {}", kind.as_str().replace('_', " "), commit.short()),
+                body: String::new(),
+                payload: BTreeMap::from([("commit".to_owned(), commit.to_string())]),
+                task_id: Some(task.id.clone()),
+                in_reply_to: None,
+                priority: 0,
+                requires_response: false,
+                respond_by: None,
+                answered_by: None,
+                seen_by: Vec::new(),
+            }
+        };
+    let mut acts: Vec<Message> = Vec::new();
+    let mut submitted: Vec<(Wall, AgentId, String)> = Vec::new();
+    for line in body.history.iter().filter(|line| line.event == Event::Submitted) {
+        let Some(commit) = &line.commit else { continue };
+        let id = format!("submission-{}", submitted.len() + 1);
+        let to = Recipient::Role(Role::code_reviewer());
+        acts.push(act(id.clone(), line.time, MessageKind::SubmitForReview, &line.agent, to, commit));
+        submitted.push((line.time, line.agent.clone(), id));
+    }
+    for (at, review) in body.reviews.iter().enumerate() {
+        let kind = match review.verdict {
+            crate::board::review::Verdict::Approve => MessageKind::ReviewApproved,
+            _ => MessageKind::ReviewFeedback,
+        };
+        let of = submitted.iter().rfind(|(time, ..)| *time <= review.time);
+        let coder = of.map(|(_, agent, _)| agent.clone()).or_else(|| task.assigned_to.clone());
+        let to = Recipient::One(coder.unwrap_or_else(AgentId::human));
+        let mut message =
+            act(format!("verdict-{}", at + 1), review.time, kind, &review.reviewer, to, &review.commit);
+        message.in_reply_to = of.map(|(_, _, id)| id.clone());
+        message.body = review.summary.clone();
+        let verdict = serde_json::to_value(review.verdict).unwrap_or_default();
+        message.payload.insert("verdict".to_owned(), verdict.as_str().unwrap_or_default().to_owned());
+        for (name, issues) in [("raised", &review.raised), ("kept_open", &review.kept_open)] {
+            if !issues.is_empty() {
+                message.payload.insert(name.to_owned(), issues.join(", "));
+            }
+        }
+        acts.push(message);
+    }
+    acts.sort_by_key(|message| message.time);
+    acts.into()
 }
 
 /// The message with this id, wherever it is.

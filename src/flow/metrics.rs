@@ -25,6 +25,12 @@ impl Everything {
         self.archived.iter().chain(&self.board.tasks).collect()
     }
 
+    /// Those of the current goal.
+    pub fn tasks_of_goal(&self) -> Vec<&Task> {
+        let of_goal = |task: &&Task| self.board.is_of_current_goal(task);
+        self.tasks().into_iter().filter(of_goal).collect()
+    }
+
     /// A question about the whole board.
     fn whole<'a>(&'a self, all: &'a [&'a Task]) -> Asked<'a> {
         const NOTHING: &BTreeMap<TaskId, TaskMark> = &BTreeMap::new();
@@ -43,6 +49,18 @@ impl Everything {
 
     pub fn of_board(&self) -> Metrics {
         metrics(&self.whole(&self.tasks()))
+    }
+
+    /// The figures of the current goal.
+    pub fn of_goal(&self) -> Metrics {
+        let (all, goal) = (self.tasks(), &self.board.rest.goal);
+        metrics(&Asked {
+            tasks: self.tasks_of_goal(),
+            planning: self.board.rest.spent_planning.since(&goal.planning_before),
+            everything: self.board.rest.spent.since(&goal.spent_before),
+            from: goal.started,
+            ..self.whole(&all)
+        })
     }
 
     /// The figures of a sprint as they are now; what was kept of one that is closed is in the sprint itself.
@@ -88,6 +106,7 @@ pub fn sprint<'b>(board: &'b Board, id: &SprintId) -> Result<&'b Sprint> {
 
 /// What is asked about.
 pub enum Scope {
+    Goal,
     Board,
     Sprint(SprintId),
     Task(TaskId),
@@ -108,7 +127,11 @@ pub fn measure(ctx: &Context, scope: &Scope) -> Result<Measured> {
     let everything = Everything::read(ctx)?;
     let revision = everything.board.revision;
     let (scope, title, found) = match scope {
-        Scope::Board => (json!({ "of": "board" }), "board".to_owned(), everything.of_board()),
+        Scope::Goal if everything.board.has_former_goals() => {
+            let id = &everything.board.rest.goal.id;
+            (json!({ "of": "goal", "id": id }), format!("goal {id}"), everything.of_goal())
+        }
+        Scope::Goal | Scope::Board => (json!({ "of": "board" }), "board".to_owned(), everything.of_board()),
         Scope::Task(id) => {
             let found = everything.of_task(id).ok_or_else(|| {
                 failure!(Code::UnknownTask, "there is no task `{id}`, archived or not")

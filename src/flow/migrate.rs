@@ -5,6 +5,7 @@ use super::doctor::Finding;
 use super::evidence;
 use super::init::{self, InitOptions};
 use super::prelude::*;
+use super::setup::Wanted;
 use crate::git::query::Query;
 use crate::store::other_version::OtherVersion;
 use crate::wire::state::hash;
@@ -87,6 +88,8 @@ fn migrate(ctx: &Context, other: &OtherVersion, old: v1::OldBoard) -> Result<Vec
         spec: Some(goal.spec_ref.clone()),
         integration: old.rest.config.integration_branch.clone(),
         allow_network_fs: true,
+        // What a board of before did not have is for people to add.
+        wanted: Wanted { no_gate: true, ..Wanted::default() },
     };
     init::check_repository(ctx, &options)?;
     let mut told = Vec::new();

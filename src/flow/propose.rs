@@ -1,5 +1,7 @@
-//! Gates that a project could have, judged by the files in its root. They are only proposed: nobody's commands are run
-//! because of a file that lies there.
+//! How a project is tested, judged by the files in its root: the gates that `liza init` writes.
+//!
+//! Nothing of what the files say gets into a command. A person who types `liza init` has the gates tried once on the present
+//! head; what is red there is written as inactive.
 
 use std::fmt::Write;
 
@@ -9,124 +11,91 @@ use crate::wire::read_foreign_value;
 
 const LARGEST_FILE: usize = 1024 * 1024;
 
-/// Where the proposal goes in the template of `liza.yaml`.
-pub const PLACE: &str = "# {{gates}}\n";
-
-/// What was found in the root.
+/// One kind of project that was found, and how it can be tested: the first way that passes is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Kind {
+pub struct Kind {
     /// Set before the names of its gates where there is more than one kind.
     word: &'static str,
-    file: &'static str,
-    gates: Vec<Proposed>,
-    keep: &'static [&'static str],
+    pub file: &'static str,
+    pub ways: Vec<Way>,
+}
+
+impl Kind {
+    pub fn new(word: &'static str, file: &'static str, ways: Vec<Way>) -> Self {
+        Self { word, file, ways }
+    }
+}
+
+/// Gates that belong together: what installs, and what tests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Way {
+    pub gates: Vec<Proposed>,
+    pub keep: Vec<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Proposed {
-    name: &'static str,
-    command: String,
+pub struct Proposed {
+    pub name: String,
+    pub command: String,
     adapter: Option<&'static str>,
-    at_submit: bool,
-    optional: bool,
     environment: &'static [(&'static str, &'static str)],
+    /// Why it is written inactive.
+    pub inactive: Option<String>,
 }
 
 impl Proposed {
-    fn new(name: &'static str, command: impl Into<String>) -> Self {
-        let command = command.into();
-        Self { name, command, adapter: None, at_submit: false, optional: false, environment: &[] }
-    }
-
-    /// Quick enough for whoever hands in work to wait for it.
-    fn at_submit(self) -> Self {
-        Self { at_submit: true, ..self }
-    }
-
-    fn optional(self) -> Self {
-        Self { optional: true, ..self }
+    pub fn new(name: &str, command: impl Into<String>) -> Self {
+        let (name, command) = (name.to_owned(), command.into());
+        Self { name, command, adapter: None, environment: &[], inactive: None }
     }
 
     fn read_by(self, adapter: &'static str) -> Self {
         Self { adapter: Some(adapter), ..self }
     }
-}
 
-/// Gates for the project in this directory, as lines of YAML; nothing of what its files say is in them.
-pub struct Proposal {
-    found: Vec<Kind>,
-}
-
-impl Proposal {
-    pub fn for_project(root: &Path) -> Self {
-        Self { found: found(&|name| text_of(root, name)) }
+    fn with(self, environment: &'static [(&'static str, &'static str)]) -> Self {
+        Self { environment, ..self }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    /// As they stand in a `liza.yaml`.
-    pub fn yaml(&self) -> String {
-        let mut text = String::from("gates:\n");
-        let several = self.found.len() > 1;
-        for kind in &self.found {
-            for gate in &kind.gates {
-                let name =
-                    if several { format!("{}-{}", kind.word, gate.name) } else { gate.name.to_owned() };
-                gate.write(&mut text, &name);
-            }
-        }
-        if self.is_empty() {
-            Proposed::new("test", "./scripts/test").write(&mut text, "test");
-        }
-        text.push_str(OTHERS);
-        let keep: Vec<&str> = self.found.iter().flat_map(|kind| kind.keep).copied().collect();
-        if !keep.is_empty() {
-            // Writing into a String cannot fail.
-            let _ = writeln!(text, "gating:\n  keep: [{}]", keep.join(", "));
-        }
-        text
-    }
-
-    /// As comments that only want their hashes taken away.
-    pub fn comments(&self) -> String {
-        let files: Vec<&str> = self.found.iter().map(|kind| kind.file).collect();
-        let mut text = match files.as_slice() {
-            [] => "# Nothing was found here that says how this project is checked; an example:\n".to_owned(),
-            files => format!("# Proposed because of {}:\n", list_words(files)),
-        };
-        for line in self.yaml().lines() {
-            let _ = writeln!(text, "#   {line}");
-        }
-        text
-    }
-}
-
-/// Kinds that no file tells of: comments among the gates, whose commands are to be filled in.
-const OTHERS: &str = "  # - {name: replay, command: ./scripts/replay, adapter: trace-hash}
-  # - {name: diagnostics, command: ./scripts/diagnostics --json, adapter: diag, at_most: 0}
-  # - {name: coverage, command: ./scripts/coverage, adapter: coverage, report: coverage/lcov.info, at_least: 80}
-";
-
-impl Proposed {
-    fn write(&self, text: &mut String, name: &str) {
-        let _ = writeln!(text, "  - name: {name}\n    command: {}", self.command);
+    fn write(&self, text: &mut String) {
+        let command = crate::wire::yaml_edit::flow(&Value::from(self.command.as_str()));
+        // Writing into a String cannot fail.
+        let _ = writeln!(text, "  - name: {}\n    command: {command}", self.name);
         if let Some(adapter) = self.adapter {
             let _ = writeln!(text, "    adapter: {adapter}");
-        }
-        if self.at_submit {
-            text.push_str("    on: [submit, merge]\n");
-        }
-        if self.optional {
-            text.push_str("    optional: true\n");
         }
         if !self.environment.is_empty() {
             let pairs: Vec<String> =
                 self.environment.iter().map(|(name, value)| format!("{name}: \"{value}\"")).collect();
             let _ = writeln!(text, "    environment: {{{}}}", pairs.join(", "));
         }
+        if let Some(why) = &self.inactive {
+            let _ =
+                writeln!(text, "    inactive: {}", crate::wire::yaml_edit::flow(&Value::from(why.as_str())));
+        }
     }
+}
+
+impl Way {
+    pub fn of(gates: Vec<Proposed>, keep: &[&'static str]) -> Self {
+        Self { gates, keep: keep.to_vec() }
+    }
+}
+
+/// The gates of several ways as they stand in a `liza.yaml`.
+pub fn yaml(ways: &[&Way]) -> String {
+    let mut text = String::from("gates:\n");
+    ways.iter().flat_map(|way| &way.gates).for_each(|gate| gate.write(&mut text));
+    let keep: Vec<&str> = ways.iter().flat_map(|way| &way.keep).copied().collect();
+    if !keep.is_empty() {
+        let _ = writeln!(text, "gating:\n  keep: [{}]", keep.join(", "));
+    }
+    text
+}
+
+/// What was found in this directory. A makefile counts where nothing else says how to test.
+pub fn kinds_in(root: &Path) -> Vec<Kind> {
+    found(&|name| text_of(root, name))
 }
 
 /// A file of the root, if it is a regular one that can be read; links, pipes and the like are passed over.
@@ -136,23 +105,36 @@ fn text_of(root: &Path, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn found(file: &dyn Fn(&str) -> Option<String>) -> Vec<Kind> {
-    let kinds = [rust(file), node(file), python(file), go(file), make(file)];
-    kinds.into_iter().flatten().filter(|kind| !kind.gates.is_empty()).collect()
+type Files<'f> = &'f dyn Fn(&str) -> Option<String>;
+
+fn found(file: Files<'_>) -> Vec<Kind> {
+    let kinds = [rust(file), node(file), python(file), go(file), maven(file), gradle(file)];
+    let mut kinds: Vec<Kind> = kinds.into_iter().flatten().collect();
+    if kinds.is_empty() {
+        kinds.extend(make(file));
+    }
+    if kinds.len() > 1 {
+        for kind in &mut kinds {
+            let gates = kind.ways.iter_mut().flat_map(|way| &mut way.gates);
+            gates.for_each(|gate| gate.name = format!("{}-{}", kind.word, gate.name));
+        }
+    }
+    kinds
 }
 
-fn rust(file: &dyn Fn(&str) -> Option<String>) -> Option<Kind> {
+fn one_way(
+    word: &'static str,
+    file: &'static str,
+    gates: Vec<Proposed>,
+    keep: &[&'static str],
+) -> Option<Kind> {
+    Some(Kind { word, file, ways: vec![Way::of(gates, keep)] })
+}
+
+fn rust(file: Files<'_>) -> Option<Kind> {
     file("Cargo.toml")?;
-    Some(Kind {
-        word: "rust",
-        file: "Cargo.toml",
-        gates: vec![
-            Proposed::new("compile", "cargo build --workspace").at_submit(),
-            Proposed::new("test", "cargo test --workspace").read_by("cargo-test"),
-            Proposed::new("lint", "cargo clippy --workspace").optional(),
-        ],
-        keep: &["target/"],
-    })
+    let test = Proposed::new("test", "cargo test --workspace").read_by("cargo-test");
+    one_way("rust", "Cargo.toml", vec![test], &["target/"])
 }
 
 /// The lock file, its package manager, and how that installs exactly what the lock file says.
@@ -165,72 +147,92 @@ const MANAGERS: [(&str, &str, &str); 6] = [
     ("npm-shrinkwrap.json", "npm", "npm ci"),
 ];
 
-fn node(file: &dyn Fn(&str) -> Option<String>) -> Option<Kind> {
+fn node(file: Files<'_>) -> Option<Kind> {
     let package =
         read_foreign_value(file("package.json")?.as_bytes(), Limits::of_bytes(LARGEST_FILE)).ok()?;
-    let script = |name: &str| package.get("scripts")?.get(name)?.as_str();
-    let (_, manager, install) = MANAGERS
+    let test = package.get("scripts")?.get("test")?.as_str()?;
+    // What `npm init` writes fails by design.
+    if test.contains("no test specified") {
+        return None;
+    }
+    let (lock, manager, install) = MANAGERS
         .into_iter()
         .find(|(lock, _, _)| file(lock).is_some())
         // A gate must not change the tree: without a lock file none is to be written.
         .unwrap_or(("", "npm", "npm install --no-package-lock"));
-    let mut gates = Vec::new();
-    if script("build").is_some() {
-        gates.push(Proposed::new("build", format!("{manager} run build")).at_submit());
+    let test = Proposed::new("test", format!("{manager} run test"));
+    let needs = |kind: &str| package.get(kind).and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+    if lock.is_empty() && !needs("dependencies") && !needs("devDependencies") {
+        return one_way("node", "package.json", vec![test], &[]);
     }
-    // What `npm init` writes fails by design.
-    if script("test").is_some_and(|script| !script.contains("no test specified")) {
-        gates.push(Proposed::new("test", format!("{manager} run test")));
-    }
-    if script("lint").is_some() {
-        gates.push(Proposed::new("lint", format!("{manager} run lint")).optional());
-    }
-    if !gates.is_empty() {
-        gates.insert(0, Proposed::new("install", install).at_submit());
-    }
-    Some(Kind { word: "node", file: "package.json", gates, keep: &["node_modules/"] })
+    one_way("node", "package.json", vec![Proposed::new("install", install), test], &["node_modules/"])
 }
 
-fn python(file: &dyn Fn(&str) -> Option<String>) -> Option<Kind> {
-    let name = ["pyproject.toml", "setup.py", "pytest.ini"].into_iter().find(|name| file(name).is_some())?;
-    let test = Proposed {
-        // Caches would be changes to the tree where they are not ignored.
-        environment: &[("PYTHONDONTWRITEBYTECODE", "1")],
-        ..Proposed::new("test", "python3 -m pytest -p no:cacheprovider").read_by("pytest")
+const NO_BYTECODE: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
+const PYTHON_FILES: [&str; 6] =
+    ["pyproject.toml", "setup.py", "pytest.ini", "conftest.py", "tox.ini", "requirements.txt"];
+
+fn python(file: Files<'_>) -> Option<Kind> {
+    let name = PYTHON_FILES.into_iter().find(|name| file(name).is_some())?;
+    // Caches would be changes to the tree where they are not ignored.
+    let pytest = |command: &str| {
+        let command = format!("{command} -p no:cacheprovider");
+        Proposed::new("test", command).read_by("pytest").with(NO_BYTECODE)
     };
-    Some(Kind { word: "python", file: name, gates: vec![test], keep: &[] })
+    let installed = |install: &str, test: &str| {
+        Way::of(vec![Proposed::new("install", install), pytest(test)], &[".venv/"])
+    };
+    let mut ways = vec![Way::of(vec![pytest("python3 -m pytest")], &[])];
+    if file("uv.lock").is_some() {
+        ways.insert(0, installed("uv sync --frozen", "uv run --frozen python -m pytest"));
+    } else if file("poetry.lock").is_some() {
+        let install = "POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction";
+        ways.insert(0, installed(install, "poetry run python -m pytest"));
+    } else {
+        let what = ["requirements-dev.txt", "requirements.txt"].into_iter().find(|name| file(name).is_some());
+        let what = what.map(|name| format!("-r {name}"));
+        let what =
+            what.or_else(|| (name == "pyproject.toml" || name == "setup.py").then(|| "-e .".to_owned()));
+        if let Some(what) = what {
+            let install =
+                format!("python3 -m venv .venv && .venv/bin/python -m pip install --quiet {what} pytest");
+            ways.push(installed(&install, ".venv/bin/python -m pytest"));
+        }
+    }
+    let unittest = Proposed::new("test", "python3 -m unittest discover").with(NO_BYTECODE);
+    let asks_for_pytest =
+        PYTHON_FILES.iter().any(|name| file(name).is_some_and(|text| text.contains("pytest")));
+    if !asks_for_pytest {
+        // Nothing to install comes before something to install.
+        ways.insert(ways.len().min(1), Way::of(vec![unittest], &[]));
+    }
+    Some(Kind { word: "python", file: name, ways })
 }
 
-fn go(file: &dyn Fn(&str) -> Option<String>) -> Option<Kind> {
+fn go(file: Files<'_>) -> Option<Kind> {
     file("go.mod")?;
-    Some(Kind {
-        word: "go",
-        file: "go.mod",
-        gates: vec![
-            // Where there is but one program, it would be left in the tree.
-            Proposed::new("compile", "go build -o /dev/null ./...").at_submit(),
-            Proposed::new("vet", "go vet ./...").at_submit(),
-            Proposed::new("test", "go test -v ./...").read_by("go-test"),
-        ],
-        keep: &[],
-    })
+    one_way("go", "go.mod", vec![Proposed::new("test", "go test -v ./...").read_by("go-test")], &[])
 }
 
-fn make(file: &dyn Fn(&str) -> Option<String>) -> Option<Kind> {
+fn maven(file: Files<'_>) -> Option<Kind> {
+    file("pom.xml")?;
+    let program = if file("mvnw").is_some() { "./mvnw" } else { "mvn" };
+    one_way("maven", "pom.xml", vec![Proposed::new("test", format!("{program} -q -B test"))], &["target/"])
+}
+
+fn gradle(file: Files<'_>) -> Option<Kind> {
+    let names = ["build.gradle.kts", "build.gradle", "settings.gradle.kts", "settings.gradle"];
+    let name = names.into_iter().find(|name| file(name).is_some())?;
+    let program = if file("gradlew").is_some() { "./gradlew" } else { "gradle" };
+    one_way("gradle", name, vec![Proposed::new("test", format!("{program} test"))], &["build/", ".gradle/"])
+}
+
+fn make(file: Files<'_>) -> Option<Kind> {
     let (name, text) =
         ["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(|name| Some((name, file(name)?)))?;
-    let has = |target: &str| text.lines().any(|line| is_rule(line, target));
-    let mut gates = Vec::new();
-    if has("test") {
-        gates.push(Proposed::new("test", "make test"));
-    }
-    if has("check") {
-        gates.push(Proposed::new("check", "make check"));
-    }
-    if has("lint") {
-        gates.push(Proposed::new("lint", "make lint").optional());
-    }
-    Some(Kind { word: "make", file: name, gates, keep: &[] })
+    let target =
+        ["test", "check"].into_iter().find(|target| text.lines().any(|line| is_rule(line, target)))?;
+    one_way("make", name, vec![Proposed::new("test", format!("make {target}"))], &[])
 }
 
 /// Whether a line of a makefile begins the rule of this target, and is no assignment.
@@ -244,146 +246,106 @@ fn is_rule(line: &str, target: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config_file::read_config;
     use super::*;
-    use crate::policy::ProjectConfig;
-    use crate::policy::gate::check;
-    use crate::wire::read_foreign;
+    use crate::policy::gate::AdapterKind;
 
-    const TEMPLATE: &str = include_str!("../../templates/liza.yaml");
-
-    fn proposed(files: &[(&str, &str)]) -> Proposal {
+    /// The commands of every way, and what is kept.
+    fn ways(files: &[(&str, &str)]) -> Vec<String> {
         let file =
             |name: &str| files.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
-        Proposal { found: found(&file) }
-    }
-
-    fn read(text: &str) -> ProjectConfig {
-        let config: ProjectConfig = read_foreign(text.as_bytes(), Limits::default())
-            .unwrap_or_else(|error| panic!("{error}:\n{text}"));
-        check(&config.gates, &config.gating).unwrap_or_else(|why| panic!("{why}:\n{text}"));
-        config
-    }
-
-    /// The file that `init` writes, with the hashes of the proposal taken away.
-    fn enabled(proposal: &Proposal) -> ProjectConfig {
-        assert_eq!(TEMPLATE.matches(PLACE).count(), 1);
-        let comments = proposal.comments();
-        let written = TEMPLATE.replace(PLACE, &comments);
-        assert!(read(&written).gates.is_empty(), "nothing is enabled");
-        let lines: String =
-            comments.lines().map(|line| format!("{}\n", line.strip_prefix("#   ").unwrap_or(line))).collect();
-        read(&TEMPLATE.replace(PLACE, &lines))
-    }
-
-    fn commands(config: &ProjectConfig) -> Vec<String> {
-        let command = |gate: &crate::policy::gate::Gate| match &gate.command {
-            crate::policy::gate::GateCommand::Shell(text) => format!("{}: {text}", gate.name),
-            crate::policy::gate::GateCommand::Argv(words) => format!("{}: {words:?}", gate.name),
+        let kinds = found(&file);
+        for way in kinds.iter().flat_map(|kind| &kind.ways) {
+            let text = yaml(&[way]);
+            read_config(text.as_bytes()).unwrap_or_else(|failure| panic!("{}:\n{text}", failure.message));
+        }
+        let shown = |way: &Way| {
+            let gates: Vec<String> =
+                way.gates.iter().map(|gate| format!("{}: {}", gate.name, gate.command)).collect();
+            format!("{} [{}]", gates.join("; "), way.keep.join(" "))
         };
-        config.gates.iter().map(command).collect()
+        kinds.iter().flat_map(|kind| kind.ways.iter().map(shown)).collect()
     }
 
     const PACKAGE: &str =
-        r#"{"name": "x", "scripts": {"test": "vitest", "build": "tsc", "lint": "eslint .", "evil": "`rm`"}}"#;
+        r#"{"scripts": {"test": "vitest", "evil": "`rm`"}, "devDependencies": {"vitest": "1"}}"#;
 
     #[test]
-    fn every_kind_of_project_gets_gates_that_only_want_their_hashes_taken_away() {
-        let node = |lock: &'static str| vec![("package.json", PACKAGE), (lock, "")];
+    fn every_kind_of_project_has_a_way_to_be_tested() {
+        let pytest = "python3 -m pytest -p no:cacheprovider";
+        let unittest = "test: python3 -m unittest discover []".to_owned();
+        let venv = |what: &str| {
+            format!(
+                "install: python3 -m venv .venv && .venv/bin/python -m pip install --quiet {what} pytest; test: .venv/bin/python -m pytest -p no:cacheprovider [.venv/]"
+            )
+        };
         for (files, wanted) in [
+            (vec![("Cargo.toml", "[workspace]")], vec!["test: cargo test --workspace [target/]".to_owned()]),
             (
-                vec![("Cargo.toml", "[workspace]")],
+                vec![("package.json", PACKAGE), ("pnpm-lock.yaml", "")],
+                vec!["install: pnpm install --frozen-lockfile; test: pnpm run test [node_modules/]".to_owned()],
+            ),
+            (
+                vec![("package.json", PACKAGE), ("yarn.lock", "")],
+                vec!["install: yarn install --frozen-lockfile; test: yarn run test [node_modules/]".to_owned()],
+            ),
+            (
+                vec![("package.json", PACKAGE), ("package-lock.json", "")],
+                vec!["install: npm ci; test: npm run test [node_modules/]".to_owned()],
+            ),
+            (
+                vec![("package.json", PACKAGE)],
+                vec!["install: npm install --no-package-lock; test: npm run test [node_modules/]".to_owned()],
+            ),
+            (
+                vec![("package.json", r#"{"scripts": {"test": "node --test"}}"#)],
+                vec!["test: npm run test []".to_owned()],
+            ),
+            (vec![("package.json", r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#)], vec![]),
+            (
+                vec![("pyproject.toml", "")],
+                vec![format!("test: {pytest} []"), unittest.clone(), venv("-e .")],
+            ),
+            (vec![("pytest.ini", "[pytest]")], vec![format!("test: {pytest} []")]),
+            (
+                vec![("requirements.txt", "pytest")],
+                vec![format!("test: {pytest} []"), venv("-r requirements.txt")],
+            ),
+            (
+                vec![("pyproject.toml", "pytest"), ("uv.lock", "")],
                 vec![
-                    "compile: cargo build --workspace",
-                    "test: cargo test --workspace",
-                    "lint: cargo clippy --workspace",
+                    "install: uv sync --frozen; test: uv run --frozen python -m pytest -p no:cacheprovider [.venv/]".to_owned(),
+                    format!("test: {pytest} []"),
                 ],
             ),
+            (vec![("go.mod", "")], vec!["test: go test -v ./... []".to_owned()]),
+            (vec![("pom.xml", "")], vec!["test: mvn -q -B test [target/]".to_owned()]),
+            (vec![("pom.xml", ""), ("mvnw", "")], vec!["test: ./mvnw -q -B test [target/]".to_owned()]),
+            (vec![("build.gradle", ""), ("gradlew", "")], vec!["test: ./gradlew test [build/ .gradle/]".to_owned()]),
+            (vec![("Makefile", ".PHONY: test\nall test: x\n")], vec!["test: make test []".to_owned()]),
+            (vec![("Makefile", "check:\nCHECK := test\n")], vec!["test: make check []".to_owned()]),
             (
-                node("pnpm-lock.yaml"),
-                vec![
-                    "install: pnpm install --frozen-lockfile",
-                    "build: pnpm run build",
-                    "test: pnpm run test",
-                    "lint: pnpm run lint",
-                ],
+                vec![("Cargo.toml", ""), ("Makefile", "test:\n"), ("go.mod", "")],
+                vec!["rust-test: cargo test --workspace [target/]".to_owned(), "go-test: go test -v ./... []".to_owned()],
             ),
-            (
-                node("yarn.lock"),
-                vec![
-                    "install: yarn install --frozen-lockfile",
-                    "build: yarn run build",
-                    "test: yarn run test",
-                    "lint: yarn run lint",
-                ],
-            ),
-            (
-                node("bun.lockb"),
-                vec![
-                    "install: bun install --frozen-lockfile",
-                    "build: bun run build",
-                    "test: bun run test",
-                    "lint: bun run lint",
-                ],
-            ),
-            (
-                node("package-lock.json"),
-                vec!["install: npm ci", "build: npm run build", "test: npm run test", "lint: npm run lint"],
-            ),
-            (
-                vec![(
-                    "package.json",
-                    r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1", "build": "x"}}"#,
-                )],
-                vec!["install: npm install --no-package-lock", "build: npm run build"],
-            ),
-            (vec![("pyproject.toml", "")], vec!["test: python3 -m pytest -p no:cacheprovider"]),
-            (vec![("setup.py", "")], vec!["test: python3 -m pytest -p no:cacheprovider"]),
-            (vec![("pytest.ini", "")], vec!["test: python3 -m pytest -p no:cacheprovider"]),
-            (
-                vec![("go.mod", "")],
-                vec!["compile: go build -o /dev/null ./...", "vet: go vet ./...", "test: go test -v ./..."],
-            ),
-            (
-                vec![("Makefile", ".PHONY: test\nall test: x\n\tcheck: no\nlint::\nCHECK := check\n")],
-                vec!["test: make test", "lint: make lint"],
-            ),
-            (
-                vec![("Cargo.toml", ""), ("Makefile", "check:\n"), ("setup.py", "")],
-                vec![
-                    "rust-compile: cargo build --workspace",
-                    "rust-test: cargo test --workspace",
-                    "rust-lint: cargo clippy --workspace",
-                    "python-test: python3 -m pytest -p no:cacheprovider",
-                    "make-check: make check",
-                ],
-            ),
-            (vec![], vec!["test: ./scripts/test"]),
-            (vec![("package.json", "{not json"), ("Makefile", "all:\n")], vec!["test: ./scripts/test"]),
-            (vec![("package.json", r#"{"scripts": []}"#)], vec!["test: ./scripts/test"]),
+            (vec![], vec![]),
+            (vec![("package.json", "{not json"), ("Makefile", "all:\n")], vec![]),
+            (vec![("package.json", r#"{"scripts": []}"#)], vec![]),
         ] {
-            let config = enabled(&proposed(&files));
-            assert_eq!(commands(&config), wanted, "{files:?}");
+            assert_eq!(ways(&files), wanted, "{files:?}");
         }
     }
 
     #[test]
-    fn the_settings_of_a_proposal_fit() {
-        let config = enabled(&proposed(&[("Cargo.toml", ""), ("package.json", PACKAGE)]));
-        assert_eq!(config.gating.keep, ["target/", "node_modules/"]);
-        let optional: Vec<&str> =
-            config.gates.iter().filter(|gate| gate.optional).map(|gate| gate.name.as_str()).collect();
-        assert_eq!(optional, ["rust-lint", "node-lint"]);
-        assert_eq!(config.gates[1].adapter, crate::policy::gate::AdapterKind::CargoTest);
-    }
-
-    #[test]
-    fn the_examples_among_them_are_gates_too() {
-        let text: String =
-            OTHERS.lines().map(|line| format!("{}\n", line.replacen("# - ", "- ", 1))).collect();
-        let config = read(&format!("gates:\n{text}"));
+    fn inactive_gate_is_set_apart_with_its_reason() {
+        let mut way = rust(&|_| Some(String::new())).expect("a kind").ways.remove(0);
+        way.gates[0].inactive = Some("red: \"2 tests\" failed # here".to_owned());
+        let config = read_config(yaml(&[&way]).as_bytes()).unwrap_or_default();
+        assert!(config.gates.is_empty());
+        let gate = &config.inactive_gates[0];
         assert_eq!(
-            config.gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>(),
-            ["replay", "diagnostics", "coverage"]
+            (gate.adapter, gate.inactive.as_deref()),
+            (AdapterKind::CargoTest, way.gates[0].inactive.as_deref())
         );
     }
 }

@@ -29,8 +29,9 @@ pub fn recover(ctx: &Context) -> Result<usize> {
         let outcome = match end(ctx, &intent, &owner) {
             Ok(outcome) => outcome,
             // A worktree that cannot follow now stops nothing else; the next command tries again.
-            Err(failure) if matches!(intent.work, Work::Apply(_)) => {
-                ctx.narrate(format!("a bundle apply that was left half done waits: {}", failure.message));
+            Err(failure) if matches!(intent.work, Work::Apply(_) | Work::Deliver(_)) => {
+                let verb = intent.work.verb();
+                ctx.narrate(format!("a {verb} that was left half done waits: {}", failure.message));
                 continue;
             }
             Err(failure) => return Err(failure),
@@ -105,7 +106,9 @@ fn end(ctx: &Context, intent: &Intent, owner: &Process) -> Result<Ending> {
             "cancelled: the branch had not moved; apply the bundle again",
         ),
         Work::Advance(work) | Work::Deliver(work) => match &work.step {
-            Some(step) if contains(ctx, &step.branch, &step.new)? => {
+            Some(step)
+                if contains(ctx, &step.branch, &step.new)? || super::deliver::end(ctx, work, step)? =>
+            {
                 ctx.sync()?;
                 ended(FinishMove { intent: id, owner }.into(), "finished: the branch had moved already")
             }

@@ -50,7 +50,7 @@ pub struct Written {
 pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written> {
     let snapshot = ctx.read(&Needs::Everything)?;
     let board = &snapshot.board;
-    let in_state = |status: Status| board.tasks.iter().filter(|task| task.status == status).count();
+    let in_state = |status: Status| of_goal(board).filter(|task| task.status == status).count();
     let counts: Map<String, Value> =
         Status::ALL.into_iter().map(|status| (status.as_str().to_owned(), in_state(status).into())).collect();
     let seconds = (facts.seconds * 1000.0).round() / 1000.0;
@@ -64,6 +64,11 @@ pub fn write(ctx: &Context, facts: &RunFacts) -> Result<Written> {
     Ok(Written { markdown, json, revision, seconds, counts, merged })
 }
 
+/// The tasks of the current goal, and whatever else is open.
+fn of_goal(board: &Board) -> impl Iterator<Item = &Task> {
+    board.tasks.iter().filter(|task| !task.status.is_terminal() || board.is_of_current_goal(task))
+}
+
 fn as_json(
     ctx: &Context,
     board: &Board,
@@ -72,9 +77,9 @@ fn as_json(
     counts: &Map<String, Value>,
 ) -> Value {
     json!({
-        "time": ctx.now.wall, "goal": board.rest.goal.description, "outcome": facts.outcome, "causes": facts.causes,
+        "time": ctx.now.wall, "goal": board.rest.goal.description, "goal_id": board.rest.goal.id, "outcome": facts.outcome, "causes": facts.causes,
         "seconds": seconds, "revision": board.revision, "counts": counts,
-        "tasks": board.tasks.iter().map(|task| {
+        "tasks": of_goal(board).map(|task| {
             let body = task.body();
             json!({
                 "id": task.id, "title": body.title, "status": task.status, "implementers": task.implementers,
@@ -104,10 +109,10 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String>
             line!(text, "- {task}{} — {}", md_inline(&cause.why), cause.hint);
         }
     }
-    heading!(text, "Tasks ({})", board.tasks.len());
+    heading!(text, "Tasks ({})", of_goal(board).count());
     line!(text, "| task | title | status | by | approved by | merged as | iterations | cycles | waits for |");
     line!(text, "|---|---|---|---|---|---|---|---|---|");
-    for task in &board.tasks {
+    for task in of_goal(board) {
         let body = task.body();
         let by: Vec<&str> = task.implementers.iter().map(|agent| agent.as_str()).collect();
         let vouched: Vec<&str> = task.approvers().iter().map(|agent| agent.as_str()).collect();

@@ -37,7 +37,9 @@ pub fn claim(ctx: &Context, task: &TaskId) -> Result<(Review, u64)> {
 /// The review checkout of a task, at exactly this commit and clean.
 pub fn make_checkout(ctx: &Context, task: &TaskId, commit: &CommitId) -> Result<PathBuf> {
     let dir = ctx.machine.worktrees().join(".review");
-    super::worktrees::detached_checkout(ctx, &dir, task.as_str(), commit, &format!("review of {task}"))
+    let log = ctx.machine.runs_of(task).join("review-setup.log");
+    let owner = format!("review of {task}");
+    super::worktrees::detached_checkout(ctx, &dir, task.as_str(), commit, &owner, Some(&log))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +76,8 @@ pub fn verdict(
     let quorum = found.map_or(1, |head| config.review.quorum.of(head.risk));
     let of_risk = found.map(|head| config.checklists.of(head.risk).to_vec()).unwrap_or_default();
     shows_the_commit(ctx, &snapshot.board, task, &commit)?;
+    let (id, seen) = (task.clone(), commit.clone());
+    let about = (&id, &seen);
     let task = task.clone();
     let max_seconds = Some(config.review.max_seconds).filter(|max| *max > 0);
     let red_team_from = config.red_team.map(|red_team| red_team.from);
@@ -81,13 +85,20 @@ pub fn verdict(
     match kind {
         VerdictKind::Approve if red_team => {
             let (outcome, revision) =
-                ctx.commit(ClearByRedTeam { task, commit, branch_head, feedback })?.done();
+                judged(ctx, about, ClearByRedTeam { task, commit, branch_head, feedback })?;
             Ok((Judged::Cleared(outcome), revision))
         }
         VerdictKind::Reject if red_team => {
-            let reject =
-                RejectByRedTeam { task, commit, branch_head, feedback, max_seconds, edition: Edition::NOW };
-            let (outcome, revision) = ctx.commit(reject)?.done();
+            let reject = RejectByRedTeam {
+                task,
+                commit,
+                branch_head,
+                feedback,
+                max_seconds,
+                line_ranges: true,
+                edition: Edition::NOW,
+            };
+            let (outcome, revision) = judged(ctx, about, reject)?;
             Ok((Judged::Rejected(Rejected::SentBack(outcome)), revision))
         }
         VerdictKind::Approve => {
@@ -115,7 +126,7 @@ pub fn verdict(
             approve.gates = Some(gates::judge(ctx, &question)?);
             // The gates took their time, and the branch may have moved meanwhile.
             approve.branch_head = head_of(ctx, &snapshot.board, &approve.task)?;
-            let (outcome, revision) = ctx.commit(approve)?.done();
+            let (outcome, revision) = judged(ctx, about, approve)?;
             Ok((Judged::Approved(outcome), revision))
         }
         VerdictKind::Reject => {
@@ -128,6 +139,7 @@ pub fn verdict(
                 drift,
                 max_seconds,
                 acceptance: None,
+                line_ranges: true,
                 edition: Edition::NOW,
             };
             if config.review.accept_minor && is_taste(ctx, &snapshot.board, &reject)? {
@@ -145,15 +157,27 @@ pub fn verdict(
                 });
                 reject.branch_head = head_of(ctx, &snapshot.board, &reject.task)?;
             }
-            let (outcome, revision) = ctx.commit(reject)?.done();
+            let (outcome, revision) = judged(ctx, about, reject)?;
             Ok((Judged::Rejected(outcome), revision))
         }
         VerdictKind::Discuss => {
             let discuss = Discuss { task, commit, branch_head, feedback, of_risk, drift };
-            let (outcome, revision) = ctx.commit(discuss)?.done();
+            let (outcome, revision) = judged(ctx, about, discuss)?;
             Ok((Judged::Discussed(outcome), revision))
         }
     }
+}
+
+/// Puts a verdict on record; the checkout it was reached in has served.
+fn judged<V: Verb + Into<Transition>>(
+    ctx: &Context,
+    (task, commit): (&TaskId, &CommitId),
+    verdict: V,
+) -> Result<(V::Outcome, u64)> {
+    let committed = ctx.commit(verdict)?;
+    crash::point("review.judged");
+    super::tidy::after_review(ctx, &committed.board, task, Some(commit));
+    Ok(committed.done())
 }
 
 /// Refuses a verdict on something else than the commit: files of the review checkout were changed.

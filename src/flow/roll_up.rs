@@ -35,16 +35,16 @@ pub struct Files {
 
 pub fn gather(ctx: &Context) -> Result<RollUp> {
     let everything = Everything::read(ctx)?;
-    let goal = goal_roll_up(&everything.board, &everything.tasks());
+    let goal = goal_roll_up(&everything.board, &everything.tasks_of_goal());
     let files = files(ctx, &everything, &goal.files);
-    let metrics = everything.of_board();
+    let metrics = everything.of_goal();
     let sprint = everything.of_sprint(&everything.board.rest.sprint);
     let caps = near(&everything.board, &ctx.caps(&everything.board)?);
     Ok(RollUp { goal, files, metrics, sprint, caps, time: ctx.now.wall, everything })
 }
 
 fn files(ctx: &Context, everything: &Everything, named: &[String]) -> Files {
-    let tasks = everything.tasks();
+    let tasks = everything.tasks_of_goal();
     let first = tasks.iter().filter(|task| merged_at(task).is_some()).min_by_key(|task| merged_at(task));
     let base = first.and_then(|task| task.body().merge.as_ref()).map(|merge| merge.onto.clone());
     let head = integration_head(ctx, &everything.board).ok();
@@ -110,7 +110,7 @@ impl RollUp {
         let rest = &self.board().rest;
         let mut states = Map::new();
         for status in Status::ALL {
-            let tasks = self.everything.tasks().into_iter().filter(|task| task.status == status);
+            let tasks = self.everything.tasks_of_goal().into_iter().filter(|task| task.status == status);
             states.insert(status.as_str().to_owned(), tasks.map(|task| json!(task.id)).collect());
         }
         json!({
@@ -158,6 +158,7 @@ impl RollUp {
             GoalStatus::InProgress => "in progress",
             GoalStatus::Complete => "complete",
             GoalStatus::Abandoned => "abandoned",
+            GoalStatus::Queued => "queued",
         };
         let success = if goal.success { "; everything is merged and approved" } else { "" };
         line!(text, "- State: {word}{success}");
@@ -178,6 +179,9 @@ impl RollUp {
             _ => String::new(),
         };
         line!(text, "- Test files: {}{counted}", tests.files.len());
+        if let Some(errors) = goal.lint.errors {
+            line!(text, "- Lint errors: {errors} ({})", md_inline(&goal.lint.gates.join(", ")));
+        }
         line!(text, "- Iterations: {}, rejections: {}", goal.iterations, goal.review_cycles);
         let ReviewState { ready_for_review, sent_back, approved, blocking_issues, .. } = goal.review;
         let approved = match (done, approved) {

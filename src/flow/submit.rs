@@ -4,6 +4,7 @@ use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
+use super::prepared::{is_prepared, prepared_for};
 use super::{evidence, shell};
 use crate::board::any_overlap;
 use crate::board::task::Kind;
@@ -15,7 +16,7 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     if let Some(former) = body.and_then(current_checkpoint) {
         goes_on(&mut checkpoint, former);
     }
-    let found = handout(&path)?;
+    let found = handout(&path, prepared_for(&snapshot.board, task))?;
     let tests = match snapshot.board.task(task) {
         Some(task) if task.kind == Kind::Code => test_files(ctx, &snapshot.board, task, &checkpoint, &found)?,
         _ => TestFiles::default(),
@@ -115,6 +116,7 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     // Everything that needs no command to be run.
     ctx.ask_early(&snapshot.board, &submit, |call| submit.check_without_validation(&snapshot.board, call))?;
     no_unnamed_repositories(ctx, &first.merge_base, &first.head)?;
+    nothing_prepared(&snapshot.board, task, &first.files)?;
     let known = snapshot.board.task(task);
     let Some((known, plan)) = known.and_then(|task| Some((task, current_checkpoint(task.body())?))) else {
         return Err(failure!(Code::CheckpointMissing, "task `{task}` has no checkpoint"));
@@ -173,6 +175,20 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         ));
     }
     Ok(done)
+}
+
+/// Refuses commits of what liza put into the worktree: copies such as `.env` are nobody's work, and may be secret.
+fn nothing_prepared(board: &Board, task: &TaskId, files: &[String]) -> Result<()> {
+    let prepared = prepared_for(board, task);
+    let found: Vec<String> = files.iter().filter(|file| is_prepared(prepared, file)).cloned().collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(failure!(Code::Scope, "files that liza prepared are committed: {}", found.join(", "))
+        .hint(
+            "take them out of the commits: git rm --cached FILE, then git commit --amend; they stay on disk",
+        )
+        .detail("paths", found))
 }
 
 /// Whether the validation of the checkpoint passes in the worktree as it stands. Nothing is submitted or recorded.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::attempt;
+use crate::board::goals::Specs;
 use crate::board::history::{Checkpoint, Plan};
 use crate::board::review::Feedback;
 use crate::board::rules::{Abandon, AddTasks, Block, Finalize, HandOff, NewTask, Release, Unblock};
@@ -86,11 +87,8 @@ impl Actor {
     pub fn add(&self, task: Value, finalize: bool) -> Answer {
         let task: NewTask = serde_json::from_value(task).expect("a task");
         let ctx = self.ctx();
-        let found = match &task.spec_ref {
-            Some(spec) if ctx.spec_found(spec)? => vec![task.id.clone()],
-            _ => Vec::new(),
-        };
-        ctx.commit(AddTasks::one(task, finalize, found)).map(|committed| json(committed.outcome))
+        let specs = ctx.pin_specs(std::slice::from_ref(&task))?;
+        ctx.commit(AddTasks::one(task, finalize, specs)).map(|committed| json(committed.outcome))
     }
 
     /// A draft with nothing but an id and a title.
@@ -113,15 +111,10 @@ impl Actor {
     fn finalize_tasks(&self, tasks: Vec<TaskId>) -> Answer {
         let ctx = self.ctx();
         let board = ctx.read(&Needs::Everything)?.board;
-        let mut specs_found = Vec::new();
-        for id in &tasks {
-            if let Some(spec) = board.task(id).and_then(|task| task.body().spec_ref.clone())
-                && ctx.spec_found(&spec)?
-            {
-                specs_found.push(id.clone());
-            }
-        }
-        ctx.commit(Finalize { tasks, specs_found }).map(|committed| json(committed.outcome))
+        let known = tasks.iter().filter_map(|id| board.task(id));
+        let named = known.filter_map(|task| Some((&task.id, task.body().spec_ref.as_deref()?)));
+        let Specs { found: specs_found, pins } = ctx.pin_specs_of(named)?;
+        ctx.commit(Finalize { tasks, specs_found, pins }).map(|committed| json(committed.outcome))
     }
 
     pub fn claim(&self, id: &str) -> Answer {
@@ -146,7 +139,13 @@ impl Actor {
 
     pub fn block(&self, id: &str, reason: &str, questions: &[&str]) -> Answer {
         let questions = questions.iter().map(|question| (*question).to_owned()).collect();
-        self.commit(Block { task: task_id(id), epoch: None, reason: reason.to_owned(), questions })
+        self.commit(Block {
+            task: task_id(id),
+            epoch: None,
+            reason: reason.to_owned(),
+            questions,
+            from_first_claim: true,
+        })
     }
 
     pub fn unblock(&self, id: &str, answer: &str, cycles: u32) -> Answer {
@@ -169,8 +168,10 @@ impl Actor {
             summary: summary.to_owned(),
             next_action: next.to_owned(),
             to_role: None,
+            package: None,
             edition: crate::board::Edition::NOW,
         };
+        let hand_off = crate::flow::handoff::filled(&self.ctx(), hand_off);
         self.let_go(id, hand_off)
     }
 
@@ -243,6 +244,7 @@ impl Scene {
         repo.commit("start");
         let scene = Self { repo, _deadline: crate::testing::deadline_of_children() };
         let options = InitOptions {
+            wanted: Default::default(),
             goal: "A greeting program".to_owned(),
             spec: None,
             integration: "integration".to_owned(),

@@ -1,7 +1,8 @@
 //! The board as other programs like to read it: the work graph, the table of locks, what the gates said.
 //!
-//! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, and never read by
-//! liza. Each says which revision it was made of. Where they cannot be written, a word about it is all that happens.
+//! `.liza/graphs/<graph>.json` and `.liza/locks/locks.json` are written from the board, outside its lock, after every commit that
+//! changes what they show (`follow`). liza never takes them for the truth. Each says which revision it was made of, and an older one never
+//! takes the place of a newer one. Where they cannot be written, a word about it is all that happens.
 
 use schemars::JsonSchema;
 
@@ -10,6 +11,7 @@ use crate::board::GraphId;
 use crate::board::gates::OutcomesByGate;
 use crate::policy::locks::{Lock, locks};
 use crate::policy::work_graph::{GraphReport, WorkGraph, work_graph};
+use crate::wire::graph_file;
 
 /// A gate file is a few lines for each gate; what is larger was not written by liza.
 const LARGEST_GATE_FILE: u64 = 1 << 20;
@@ -17,7 +19,7 @@ const LARGEST_GATE_FILE: u64 = 1 << 20;
 const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
 /// The table of locks as it is kept in `.liza/locks/locks.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LockTable {
     /// The board's revision it was made of.
     pub revision: u64,
@@ -77,15 +79,106 @@ fn write(ctx: &Context, whole: &Whole) -> Vec<String> {
 }
 
 fn write_files(ctx: &Context, whole: &Whole) -> Result<()> {
-    // The goal of an older board may be called anything.
-    let name = GraphId::new(&whole.graph.graph_id).map_or_else(|_| "goal".to_owned(), |id| id.to_string());
-    if let Ok(graph) = serde_json::to_value(&whole.graph) {
-        ctx.store.write_graph(&name, &format!("{}\n", to_json_pretty(&graph)))?;
+    let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
+    let name = name_of(&whole.board);
+    let (revision, former) = (whole.board.revision, ctx.store.graph_head(&name, &lock));
+    // What was made of a newer board stays.
+    if former.is_none_or(|(head, _)| head.revision <= revision) {
+        ctx.store.write_graph(
+            &name,
+            &graph_file::whole(&whole.graph, graph_file::held(&whole.board, &ctx.now)),
+            &lock,
+        )?;
     }
-    if let Ok(table) = serde_json::to_value(&whole.table) {
-        ctx.store.write_lock_table(&format!("{}\n", to_json_pretty(&table)))?;
+    let goal = &whole.board.rest.goal.id;
+    if GraphId::new(goal).is_ok_and(|goal| goal.to_string() != name) {
+        ctx.store.remove_graph(goal, &lock);
+    }
+    let former = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes));
+    if former.is_none_or(|table| table.revision <= revision) {
+        ctx.store.write_lock_table(&table_text(&whole.table), &lock)?;
     }
     Ok(())
+}
+
+/// The goal of an older board may be called anything.
+fn name_of(board: &Board) -> String {
+    GraphId::new(board.graph_id()).map_or_else(|_| "goal".to_owned(), |id| id.to_string())
+}
+
+fn busy() -> Failure {
+    failure!(ErrorCode::StaleBoard, "another command is writing them")
+}
+
+/// One lock a line.
+fn table_text(table: &LockTable) -> String {
+    let line = |lock: &Lock| serde_json::to_string(lock).unwrap_or_default();
+    let lines: Vec<String> = table.locks.iter().map(line).collect();
+    let LockTable { revision, time, .. } = table;
+    if lines.is_empty() {
+        return format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[]}}\n");
+    }
+    format!("{{\"revision\":{revision},\"time\":\"{time}\",\"locks\":[\n{}\n]}}\n", lines.join(",\n"))
+}
+
+/// The table as it was written last. It is a file that any program may have written: only its shape is believed.
+fn former_table(bytes: &[u8]) -> Option<LockTable> {
+    serde_json::from_slice(bytes).ok()
+}
+
+/// Brings the files in line with a board that was just published. What of it was not loaded was not changed either: it is taken
+/// over from the files as they are, and where that cannot be done everything is read once more.
+pub(super) fn follow(ctx: &Context, board: &Board, now: &Stamp, whole_again: bool) {
+    // Whatever a commit changes of a task, it has loaded.
+    let touched = board.tasks.iter().any(|task| !task.is_light());
+    // Another commit of this process ends what it has begun.
+    let unfinished = board.rest.intents.iter().any(|intent| intent.owner.pid == std::process::id());
+    if !(touched || whole_again) || unfinished {
+        return;
+    }
+    let done = match whole_again {
+        true => Ok(false),
+        false => followed(ctx, board, now),
+    };
+    let troubles = match done {
+        Ok(true) => Vec::new(),
+        Ok(false) => refreshed(ctx),
+        Err(failure) => vec![not_written(&failure)],
+    };
+    troubles.iter().for_each(|trouble| ctx.narrate(trouble));
+}
+
+/// False, if the bodies of other tasks are needed for it.
+fn followed(ctx: &Context, board: &Board, now: &Stamp) -> Result<bool> {
+    let Some(lock) = ctx.store.lock_views()? else { return Err(busy()) };
+    let name = name_of(board);
+    let Some((head, file)) = ctx.store.graph_head(&name, &lock) else { return Ok(false) };
+    let Some(former) = ctx.store.lock_table(&lock).and_then(|bytes| former_table(&bytes)) else {
+        return Ok(false);
+    };
+    let world = World { archived: ctx.store.archived_around(board)?, ..World::default() };
+    if head.revision < board.revision {
+        match head.brought_up(board, &world, now) {
+            None => return Ok(false),
+            Some(pieces) if pieces.is_empty() => {}
+            Some(pieces) => ctx.store.patch_graph(&name, &file, &pieces, &lock)?,
+        }
+    }
+    if former.revision < board.revision {
+        let mut table = LockTable { revision: board.revision, time: now.wall, locks: locks(board, now) };
+        for row in table.locks.iter_mut().filter(|row| row.since.is_none()) {
+            // Under the same claim it is what it was.
+            let same = |known: &&Lock| known.task == row.task && known.epoch == row.epoch;
+            row.since = former.locks.iter().find(same).and_then(|known| known.since);
+            if row.since.is_none() {
+                return Ok(false);
+            }
+        }
+        if table.locks != former.locks {
+            ctx.store.write_lock_table(&table_text(&table), &lock)?;
+        }
+    }
+    Ok(true)
 }
 
 /// Keeps the files up for as long as somebody watches the board.

@@ -3,6 +3,7 @@
 //! A worktree goes to the trash only if all of this holds: liza made it; its task has left the board, or it belongs to an
 //! attempt or review that is over; nothing in it is uncommitted (or that was saved under a ref first); its head is kept
 //! by a branch or ref, and what its submodules are at by the main repository. Everything else stays, and it is said why.
+//! The checkout of a review, and a worktree whose work is proven to be on integration, are deleted instead.
 
 use super::accounts::GATES;
 use super::attempt::snapshot_worktree;
@@ -54,6 +55,15 @@ pub struct Place {
     over: Result<String, String>,
     #[serde(skip)]
     whose: Whose,
+    /// It may go for good: its work is on integration, as long as the head there is this commit's.
+    #[serde(skip)]
+    landed: bool,
+    /// What liza put there and no commit has.
+    #[serde(skip)]
+    prepared: Vec<String>,
+    /// It belongs to one of the newest merged tasks.
+    #[serde(skip)]
+    newest: bool,
 }
 
 /// Who made a worktree below `.worktrees`.
@@ -74,10 +84,12 @@ pub struct Pruned {
     pub path: PathBuf,
     pub task: Option<TaskId>,
     pub bytes: u64,
-    /// Where it is now; absent in a dry run.
+    /// Where it is now; absent in a dry run, and where it was deleted.
     #[serde(serialize_with = "crate::text::serialize_path")]
     pub trash: Option<PathBuf>,
     pub why: String,
+    /// Whether it is deleted: what it held is on integration, or a checkout for reading.
+    pub deleted: bool,
     /// Refs under which what it held is kept beside its branch.
     pub kept: Vec<String>,
 }
@@ -99,11 +111,13 @@ pub struct PruneReport {
 pub struct Known<'b> {
     board: &'b Board,
     archived: BTreeMap<TaskId, Option<Task>>,
+    /// Merged tasks whose worktree stays for now.
+    kept: BTreeSet<TaskId>,
 }
 
 impl<'b> Known<'b> {
     pub fn new(board: &'b Board) -> Self {
-        Self { board, archived: BTreeMap::new() }
+        Self { board, archived: BTreeMap::new(), kept: BTreeSet::new() }
     }
 
     /// The task of this very id, and whether it is archived.
@@ -118,10 +132,7 @@ impl<'b> Known<'b> {
     }
 }
 
-/// The task a name such as `t1` or `t1.3` belongs to.
-pub fn task_of(name: &str) -> Option<TaskId> {
-    TaskId::new(name.split('.').next().unwrap_or_default()).ok()
-}
+pub use super::merged::task_of_name as task_of;
 
 /// Every worktree under `.worktrees`, by path, with its size.
 pub fn list(ctx: &Context) -> Result<Vec<Place>> {
@@ -139,11 +150,16 @@ fn sized(ctx: &Context, only: Option<&[TaskId]>) -> Result<Vec<Place>> {
 
 /// Looks into every worktree, or into those of these tasks; into several at a time, as git takes its time.
 fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sync) -> Result<Vec<Place>> {
-    let snapshot = ctx.read(&Needs::Everything)?;
+    let snapshot = ctx.read(&only.map_or(Needs::Everything, |only| Needs::Tasks(only.to_vec())))?;
     let mut known = Known::new(&snapshot.board);
     let records = checkouts::list(&ctx.repo)?;
+    let kept = super::merged::newest_merged(ctx, &snapshot.board)?;
+    known.kept = kept.into_iter().collect();
     let mut places = Vec::new();
-    for (path, purpose) in found(ctx, &records) {
+    let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
+    let is_asked_for =
+        |path: &Path| only.is_none_or(|only| named(path).is_some_and(|task| only.contains(&task)));
+    for (path, purpose) in found(ctx, &records).into_iter().filter(|(path, _)| is_asked_for(path)) {
         let place = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
         let asked_for = |only: &[TaskId]| place.task.as_ref().is_some_and(|task| only.contains(task));
         if only.is_none_or(asked_for) {
@@ -209,8 +225,12 @@ fn look(
         uncommitted: Vec::new(),
         over: Err("liza did not make it, and it belongs to no task of this board".to_owned()),
         whose: Whose::Foreign,
+        landed: false,
+        newest: false,
+        prepared: Vec::new(),
         path,
     };
+    let kept = id.as_ref().is_some_and(|id| known.kept.contains(id));
     let found = match &id {
         Some(id) if !matches!(purpose, Purpose::Merge | Purpose::Gate) => known.find(ctx, id)?,
         _ => None,
@@ -238,8 +258,15 @@ fn look(
     {
         place.status = Some(task.status);
         place.archived = archived;
-        place.over = over(ctx, board, task, archived, &place, &name)?;
+        (place.over, place.landed) = over(ctx, board, task, archived, &place, &name, kept)?;
+        let own = format!(".worktrees/{name}");
+        let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
+        place.prepared = match purpose {
+            Purpose::Review => super::prepared::noted(&place.path),
+            _ => attempt.map_or(Vec::new(), |attempt| attempt.prepared.clone()),
+        };
         place.task = id;
+        place.newest = kept;
     }
     if let Some(reason) = lock.filter(|_| !marked) {
         place.over = Err(format!("somebody locked it: {reason}"));
@@ -257,7 +284,7 @@ fn is_of_attempt(task: &Task, path: &str, record: Option<&Checkout>) -> bool {
     task.body().attempts.iter().any(|attempt| attempt.worktree == path && on(&attempt.branch))
 }
 
-/// Whether nobody works there any more, by what the board says.
+/// Whether nobody works there any more, by what the board says, and whether it may then go for good.
 fn over(
     ctx: &Context,
     board: &Board,
@@ -265,32 +292,40 @@ fn over(
     archived: bool,
     place: &Place,
     name: &str,
-) -> Result<Result<String, String>> {
+    kept: bool,
+) -> Result<(Result<String, String>, bool)> {
     let id = &task.id;
+    let stays = |why: String| Ok((Err(why), false));
     if let Some(intent) = board.intent_of(id) {
-        return Ok(Err(format!("a {} of {id} is under way", intent.work.verb())));
-    }
-    if archived {
-        return Ok(Ok(format!("{id} is {} and archived", task.status)));
+        return stays(format!("a {} of {id} is under way", intent.work.verb()));
     }
     if place.purpose == Purpose::Review {
         return Ok(match task.judged_by() {
-            Some(_) => Err(format!("{id} is under review")),
-            None => Ok(format!("nobody reviews {id} ({})", task.status)),
+            Some(_) if !archived => (Err(format!("{id} is under review")), false),
+            _ => (Ok(format!("nobody reviews {id} ({})", task.status)), true),
         });
+    }
+    if archived {
+        return Ok((Ok(format!("{id} is {} and archived", task.status)), false));
     }
     let present = task.body().attempt();
     let own = format!(".worktrees/{name}");
     if present.is_none_or(|attempt| attempt.worktree != own) {
-        return Ok(Ok(format!("a former attempt at {id}, which is over")));
+        return Ok((Ok(format!("a former attempt at {id}, which is over")), false));
     }
     if !task.status.is_terminal() {
-        return Ok(Err(format!("{id} is {}", task.status)));
+        return stays(format!("{id} is {}", task.status));
     }
     let branch = present.map(|attempt| attempt.branch.as_str()).unwrap_or_default();
-    Ok(match ctx.query()?.head_of_branch(branch)? {
-        None => Ok(format!("{id} is {} and its branch was collected", task.status)),
-        Some(_) => Err(format!("it stays until {id} is archived (`liza archive {id}`)")),
+    let Some(head) = ctx.query()?.head_of_branch(branch)? else {
+        return Ok((Ok(format!("{id} is {} and its branch was collected", task.status)), false));
+    };
+    if task.status == Status::Merged && !kept && super::merged::has_landed(ctx, board, task, &head)? {
+        return Ok((Ok(format!("{id} is merged, and its work is on integration")), true));
+    }
+    stays(match kept {
+        true => format!("{id} is one of the newest merged tasks (`worktrees.keep_merged` in liza.yaml)"),
+        false => format!("it stays until {id} is archived (`liza archive {id}`)"),
     })
 }
 
@@ -305,7 +340,8 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
         match (content::head(path), content::status(path, filters), content::merge_head(path)) {
             (Ok(head), Ok(dirty), Ok(merging)) => {
                 place.head = Some(head);
-                place.uncommitted = dirty.into_iter().map(|found| found.path).collect();
+                let is_work = |path: &String| !super::prepared::is_prepared(&place.prepared, path);
+                place.uncommitted = dirty.into_iter().map(|found| found.path).filter(is_work).collect();
                 if merging.is_some() && place.uncommitted.is_empty() {
                     place.uncommitted.push("a merge in progress".to_owned());
                 }
@@ -341,6 +377,19 @@ fn inside(repo: &Repo, place: &mut Place, record: Option<&Checkout>, filters: Fi
 }
 
 impl Place {
+    /// Why it stays, as a heading.
+    pub fn stays(&self) -> &'static str {
+        match self.purpose {
+            _ if !self.is_ours() => "not made by liza",
+            Purpose::Gate => "for the next gates",
+            _ if self.over.is_ok() && self.dirty => "uncommitted work",
+            _ if self.status.is_some_and(|status| !status.is_terminal()) => "in use",
+            Purpose::Task if self.newest => "newest merged",
+            Purpose::Task if self.over.is_err() => "until archived",
+            _ => "cannot be looked into",
+        }
+    }
+
     /// Whether liza made it, as far as can be told.
     pub fn is_ours(&self) -> bool {
         self.whose != Whose::Foreign
@@ -355,6 +404,9 @@ impl Place {
 /// Moves every worktree that may go into the trash; those of `only`, if it is given.
 pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> Result<PruneReport> {
     let _one_at_a_time = ctx.machine.lock_worktrees()?;
+    if !options.dry_run {
+        super::merged::finish_deletions(ctx)?;
+    }
     let mut report = PruneReport::default();
     for mut place in sized(ctx, only)? {
         // Whoever acts wants to know what git itself would say of files that pass through a filter.
@@ -373,12 +425,20 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
             bytes: place.bytes,
             trash: None,
             why: place.over.clone().unwrap_or_default(),
+            deleted: place.landed && !place.dirty && leads_nowhere_else(ctx, &place)?,
             kept: Vec::new(),
         };
         if !options.dry_run {
             pruned.kept = save(ctx, &place)?;
+            if pruned.deleted {
+                pruned.kept.extend(keep_ignored(ctx, &place)?);
+            }
             crash::point("prune.saved");
-            pruned.trash = remove(ctx, &place.path)?;
+            if pruned.deleted {
+                ctx.worktrees().delete(&place.path)?;
+            } else {
+                pruned.trash = remove(ctx, &place.path)?;
+            }
             crash::point("prune.moved");
         }
         report.pruned.push(pruned);
@@ -386,19 +446,54 @@ pub fn prune(ctx: &Context, options: PruneOptions, only: Option<&[TaskId]>) -> R
     Ok(report)
 }
 
-/// A checkout for reading, at exactly this commit and clean.
+/// Whether the worktree is at the head of its branch, which has landed; a checkout for reading is on none.
+fn leads_nowhere_else(ctx: &Context, place: &Place) -> Result<bool> {
+    match (&place.branch, place.purpose) {
+        (_, Purpose::Review) => Ok(true),
+        (Some(branch), _) => Ok(ctx.query()?.head_of_branch(branch)? == place.head),
+        (None, _) => Ok(false),
+    }
+}
+
+/// Keeps files of a task that git ignores, before its worktree is deleted.
+fn keep_ignored(ctx: &Context, place: &Place) -> Result<Vec<String>> {
+    let (Some(task), Purpose::Task) = (&place.task, place.purpose) else { return Ok(Vec::new()) };
+    let snapshot = ctx.read(&Needs::task(task))?;
+    let Some(known) = snapshot.board.task(task) else { return Ok(Vec::new()) };
+    let scope = &known.body().scope;
+    let prepared = &place.prepared;
+    let saved = snapshot_worktree(ctx, task.as_str(), &place.path, Some(scope), prepared)?;
+    let Some(saved) = saved else { return Ok(Vec::new()) };
+    if !saved.left_out.is_empty() {
+        let path = place.path.display();
+        return Err(failure!(
+            ErrorCode::GitUnsaved,
+            "not everything in {path} could be saved: {}",
+            saved.left_out
+        )
+        .hint("make those files readable, or take them out yourself, then try again"));
+    }
+    let Some(head) = &place.head else { return Ok(Vec::new()) };
+    Ok(vec![refs::keep(&ctx.repo, &wip_ref(task.as_str(), place, head), &saved.commit)?])
+}
+
+/// A checkout for reading, at exactly this commit and clean. With a `log` it is prepared, and that says what came of it.
 pub(super) fn detached_checkout(
     ctx: &Context,
     dir: &Path,
     name: &str,
     commit: &CommitId,
     owner: &str,
+    log: Option<&Path>,
 ) -> Result<PathBuf> {
     let path = dir.join(name);
     let one_at_a_time = lock_when_written(ctx, &path)?;
     let sound = checkouts::check_sound(&ctx.repo, &path).is_ok()
         && content::head(&path).is_ok_and(|head| &head == commit)
-        && content::status(&path, Filters::Run).is_ok_and(|dirty| dirty.is_empty());
+        && content::status(&path, Filters::Run).is_ok_and(|dirty| {
+            let prepared = super::prepared::noted(&path);
+            dirty.iter().all(|found| super::prepared::is_prepared(&prepared, &found.path))
+        });
     if sound {
         return Ok(path);
     }
@@ -408,7 +503,14 @@ pub(super) fn detached_checkout(
     let _being_written = ctx.machine.lock_checkout(&path)?;
     drop(one_at_a_time);
     crash::point("checkout.registered");
-    if let Err(failure) = ctx.check_out(&path, commit) {
+    let made = ctx.check_out(&path, commit).and_then(|()| match log {
+        Some(log) => {
+            let prepared = super::prepare::prepare(ctx, &ctx.project_config()?.worktrees, &path, log)?;
+            if prepared.is_empty() { Ok(()) } else { super::prepared::note(&path, &prepared) }
+        }
+        None => Ok(()),
+    });
+    if let Err(failure) = made {
         let _one_at_a_time = ctx.machine.lock_worktrees()?;
         let _ = remove(ctx, &path);
         return Err(failure);
@@ -458,23 +560,27 @@ pub fn save(ctx: &Context, place: &Place) -> Result<Vec<String>> {
     let name = place.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let task = place.task.as_ref().map_or(name.clone(), ToString::to_string);
     if place.dirty
-        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None)?
+        && let Some(saved) = snapshot_worktree(ctx, &task, &place.path, None, &place.prepared)?
     {
         if !saved.left_out.is_empty() {
             let (path, left) = (place.path.display(), saved.left_out);
             return Err(failure!(ErrorCode::GitUnsaved, "not everything in {path} could be saved: {left}")
                 .hint("make those files readable, or take them out yourself, then try again"));
         }
-        // Two worktrees of one task may be at the same head: each has a ref of its own.
-        let refname =
-            format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short());
-        kept.push(refs::keep(&ctx.repo, &refname, &saved.commit)?);
+        kept.push(refs::keep(&ctx.repo, &wip_ref(&task, place, head), &saved.commit)?);
     }
     if place.branch.is_none() && !is_kept(ctx, head)? {
         let refname = format!("refs/liza/wip/{task}/head-{}", head.short());
         kept.push(refs::keep(&ctx.repo, &refname, head)?);
     }
     Ok(kept)
+}
+
+/// The ref that keeps what is not committed in a worktree. Two worktrees of one task may be at the same head: each has a ref of
+/// its own.
+pub fn wip_ref(task: &str, place: &Place, head: &CommitId) -> String {
+    let name = place.path.file_name().unwrap_or_default().to_string_lossy();
+    format!("refs/liza/wip/{task}/{}-{}-{}", place.purpose.as_str(), in_ref(&name), head.short())
 }
 
 /// A directory's name as a part of a ref's.

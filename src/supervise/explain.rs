@@ -69,7 +69,7 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
         "role": role, "agent": agent, "provider": chosen.name, "program": start.program, "args": start.args,
         "installed": installed, "cwd": place, "stdin": start.stdin.is_some(), "environment": names,
         "limits": { "wall_seconds": limits.wall_seconds, "turns": limits.turns, "tokens": limits.tokens },
-        "work": work, "prompt_bytes": prompt_text.len(), "missing": missing,
+        "worktrees": config.worktrees, "work": work, "prompt_bytes": prompt_text.len(), "missing": missing,
         "prompt_parts": sizes.iter().map(|(name, bytes)| json!({ "part": name, "bytes": bytes })).collect::<Vec<_>>(),
         "prompt": prompt_text,
     });
@@ -86,6 +86,13 @@ pub fn explain(ctx: &Context, options: &Options) -> Result<Explained, Failure> {
     let figure = |limit: Option<u64>| limit.map_or("none".to_owned(), |limit| limit.to_string());
     let [wall, turns, tokens] = [limits.wall_seconds, limits.turns, limits.tokens].map(figure);
     text.push_str(&format!("limits: {wall} s, {turns} turns, {tokens} tokens\n"));
+    if !config.worktrees.prepares_nothing() {
+        let copied = config.worktrees.copy.iter().map(|file| format!("copy {file}"));
+        let most = config.worktrees.setup_timeout;
+        let run = config.worktrees.setup.iter().map(|command| format!("run `{command}` (at most {most} s)"));
+        let steps: Vec<String> = copied.chain(run).collect();
+        text.push_str(&format!("its worktree is prepared: {}\n", steps.join("; ")));
+    }
     let next = work.as_deref().unwrap_or("there is nothing to do for it now");
     text.push_str(&format!("next: {next}\n"));
     if !missing.is_empty() {

@@ -121,7 +121,7 @@ pub fn choose(config: &ProjectConfig, role: &Role, asked: Option<&str>) -> Resul
     }
     let Some(name) = name else {
         let text = format!("no agent command is named for the role {role}");
-        let hint = "write `provider: NAME` into liza.yaml, or give --provider NAME; known:";
+        let hint = "name one: `liza config set provider NAME`, or give --provider NAME; known:";
         return Err(Failure::new(ErrorCode::UsageProvider, text).hint(format!("{hint} {}", known())));
     };
     let entry = catalog
@@ -168,6 +168,7 @@ impl Runner {
         let who = agent.clone();
         let narrator = Rc::new(move |text: &str| narrated(&Event::notice(text).agent(&who)));
         let ctx = Context::open(person.root(), &caller, narrator)?;
+        ctx.store.supervise();
         let (tx, rx) = channel();
         let limits = Limits::of_role(&options.role, config.roles.get(&options.role));
         let watch = listen(ctx.store.watched_dir(), &tx, Wake::Signal, || Wake::Board)?;

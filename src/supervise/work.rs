@@ -33,7 +33,15 @@ impl Runner {
     pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
         let given = assignment.clone();
         self.resume = None;
-        self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message))
+        let after =
+            self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message));
+        // Its agent stood in the checkout until now.
+        if let Assignment::Review { task } = &given
+            && let Ok(board) = self.board(None)
+        {
+            crate::flow::tidy::after_review(&self.ctx, &board, task, None);
+        }
+        after
     }
 
     fn sessions_on(&mut self, mut assignment: Assignment, mut place: PathBuf) -> Result<After, Failure> {

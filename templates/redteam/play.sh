@@ -1,5 +1,7 @@
 # play.sh STEP: one step of an attack. What it says is kept in $OUT/STEP.log; a session of an agent is played below a runner.
 STEP=$1
+# `liza` is the program that plays this, whatever it is called.
+[ -e "$BIN/liza" ] || ln -s "$PROGRAM" "$BIN/liza"
 . "$SCRIPTS/common.sh"
 . "$SCRIPTS/attack.sh"
 exec > "$OUT/$STEP.log" 2> "$OUT/$STEP.err"

@@ -55,7 +55,7 @@ fn full_board_still_takes_bookkeeping() {
 #[test]
 fn full_output_device_is_an_error() {
     let Ok(full) = OpenOptions::new().write(true).open("/dev/full") else {
-        eprintln!("skipped: there is no /dev/full here");
+        crate::support::skip("there is no /dev/full here");
         return;
     };
     let world = World::new();
@@ -136,7 +136,7 @@ fn missing_threads_are_no_panic() {
     let mut probe = Command::new("setpriv");
     probe.args(["--reuid=65534", "--clear-groups", "sh", "-c", "ulimit -u 1 && exec true"]);
     if !probe.finish().is_ok_and(|ran| ran.status.success()) {
-        eprintln!("skipped: this test becomes a user without processes, which needs root and setpriv");
+        crate::support::skip("this test becomes a user without processes, which needs root and setpriv");
         return;
     }
     let world = World::new();
@@ -160,7 +160,7 @@ fn claim_killed_in_container_is_ended_by_next_command() {
     let mut probe = Command::new("unshare");
     probe.args(["--pid", "--fork", "--map-root-user", "--mount-proc", "true"]);
     if !probe.finish().is_ok_and(|ran| ran.status.success()) {
-        eprintln!("skipped: no pid namespaces here");
+        crate::support::skip("no pid namespaces here");
         return;
     }
     let world = World::new();
@@ -172,7 +172,7 @@ fn claim_killed_in_container_is_ended_by_next_command() {
     command.args(["sh", "-c", &script]);
     let ran = Ran::of(command.env("LIZA_CRASH_AT", "claim.begun").finish().expect("unshare"));
     if ran.stderr.contains("refused") {
-        eprintln!("skipped: liza does not act inside this container: {}", ran.stderr);
+        crate::support::skip(&format!("liza does not act inside this container: {}", ran.stderr));
         return;
     }
     assert_ne!(ran.exit, 0, "{ran:?}");

@@ -512,6 +512,20 @@ fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
             &world.state().replace("A program for greetings", "A greeting program"),
         );
         world.human(&["note", "and back"]).ok();
+        // An agent's command deals with it at once.
+        let coder = world.register("coder", "coder-1");
+        let holder = world.stopped_at(&coder, point, &["note", "mine, too"]);
+        world.edit_state("A greeting program", "A program for greetings");
+        let ran = go_on(holder).ok();
+        assert!(ran.stderr.contains("set aside"), "{point}: {}", ran.stderr);
+        assert!(
+            world.state().contains("A greeting program") && world.state().contains("mine, too"),
+            "{point}"
+        );
+        world.human(&["note", "applies it"]).ok();
+        world.edit_state("A program for greetings", "A greeting program");
+        world.human(&["note", "and back"]).ok();
+        world.sound();
     }
 }
 

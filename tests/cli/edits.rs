@@ -20,6 +20,7 @@ fn board() -> (World, crate::support::Who) {
 fn kept(world: &World) -> Vec<String> {
     let mut found: Vec<_> = std::fs::read_dir(world.path(".liza/edits"))
         .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().is_file())
         .map(|entry| String::from_utf8_lossy(&std::fs::read(entry.unwrap().path()).unwrap()).into_owned())
         .collect();
     found.sort();
@@ -192,32 +193,11 @@ fn what_only_liza_may_change_is_refused_kept_and_undone() {
 }
 
 #[test]
-fn an_agents_command_adopts_nothing() {
-    let (world, coder) = board();
-    world.edit_state("max_review_cycles: 5", "max_review_cycles: 50");
-    let edited = world.state();
-    for args in [["note", "x"].as_slice(), &["task", "renew", "held"]] {
-        let ran = world.json(&coder, args);
-        assert_eq!(ran.exit, 6, "{args:?}: {}", ran.stdout);
-        assert!(ran.stdout.contains("person"), "{args:?}: {}", ran.stdout);
-        assert_eq!(world.state(), edited, "{args:?}: the file is left as it is");
-    }
-    assert!(!world.path(".liza/PAUSE").exists());
-    adopted(&world);
-    // The same for an edit that will be refused: it waits for a person.
-    world.edit_state("tier0_violations: 0", "tier0_violations: 9");
-    let edited = world.state();
-    world.liza(&coder, &["note", "x"]).exits(6);
-    assert_eq!(world.state(), edited);
-    world.human(&["note", "x"]).exits(6);
-    assert_ne!(world.state(), edited);
-}
-
-#[test]
 fn a_command_that_is_refused_still_deals_with_the_edit() {
     let (world, _) = board();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
-    world.human(&["task", "finalize", "idle"]).exits(1);
+    let ran = world.human(&["task", "finalize", "idle"]).exits(1);
+    assert!(ran.stderr.contains("config.max_review_cycles: 5 -> 6"), "never in silence: {}", ran.stderr);
     assert!(world.human(&["status"]).ok().stderr.is_empty(), "adopted or restored, no longer pending");
     assert!(world.state().contains("max_review_cycles: 6"));
     world.sound();

@@ -73,7 +73,7 @@ fn what_landed_is_collected_with_its_proof() {
         let (before, after) = (size["before"].as_u64().unwrap(), size["after"].as_u64().unwrap());
         assert_eq!(size["freed"].as_u64().unwrap(), before.saturating_sub(after), "{kind}: {data}");
     }
-    let text = world.human(&["gc"]).ok().stdout;
+    let text = world.human(&["gc", "-v"]).ok().stdout;
     assert!(text.contains("worktrees:") && text.contains("freed"), "{text}");
 }
 

@@ -194,7 +194,7 @@ fn tag_of_the_same_name_is_not_the_branch() {
     world.git(&["tag", "main", "integration~0"]);
     world.merge_task(&team.coder, &team.reviewer, "t1", "a.txt", "a\n");
     let head = world.git(&["rev-parse", "refs/heads/integration"]);
-    world.human(&["deliver", "--to", "released"]).ok();
+    world.human(&["deliver", "--to", "released", "--create"]).ok();
     assert_eq!(world.git(&["rev-parse", "refs/heads/released"]), head);
     // A name is a branch's, also inside an expression.
     let base = world.git(&["rev-parse", "refs/heads/integration~1"]);
@@ -203,9 +203,11 @@ fn tag_of_the_same_name_is_not_the_branch() {
     assert_eq!(world.git(&["rev-parse", "refs/heads/integration"]), head);
     let data = world.json(&HUMAN, &["gate", "run", "--tree", "integration~1"]).data();
     assert!(data.is_null() || data.to_string().contains(&base[..7]) || !data.to_string().contains("mine"));
-    // Where the user has the target checked out, the hint names the branch in full.
-    let hint = world.json(&HUMAN, &["deliver", "--to", "main"]).exits(1).stdout;
-    assert!(hint.contains("refs/heads/integration"), "{hint}");
+    // The branch of the user, not the tag, is what is delivered to.
+    world.human(&["deliver", "--to", "main"]).ok();
+    let delivered = world.git(&["rev-parse", "refs/heads/main"]);
+    assert_eq!(delivered, world.git(&["rev-parse", "refs/heads/integration"]));
+    assert_eq!(world.read("a.txt"), "a\n");
 }
 
 #[test]

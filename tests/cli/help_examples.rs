@@ -45,11 +45,18 @@ pub const SCENES: &[Scene] = scenes![
     ("liza bundle review", Me::Reviewer, packed),
     ("liza checkpoint", Me::Human, board),
     ("liza completions", Me::Human, bare),
+    ("liza config", Me::Human, board),
     ("liza deliver", Me::Human, merged_and_away),
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
     ("liza doctor", Me::Human, working),
+    ("liza edits apply", Me::Human, edited),
+    ("liza edits list", Me::Human, edited),
+    ("liza edits refuse", Me::Human, edited),
+    ("liza edits show", Me::Human, edited),
+    ("liza experiment", Me::Human, experimented),
+    ("liza experiment adopt", Me::Coder, experimented),
     ("liza gate accept", Me::Human, gated),
     ("liza gate bless", Me::Human, replaying),
     ("liza gate retire", Me::Human, linted),
@@ -57,6 +64,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza gate run", Me::Human, gated),
     ("liza gate show", Me::Human, judged),
     ("liza gc", Me::Human, archived),
+    ("liza goal", Me::Human, specified),
     ("liza graph", Me::Human, working),
     ("liza hooks install", Me::Human, board),
     ("liza hooks run", Me::Coder, board),
@@ -167,6 +175,38 @@ fn wrong() -> Stage {
     stage
 }
 
+/// One idea, one run of it that scored, and a task that could take the change.
+fn experimented() -> Stage {
+    let stage = board();
+    let world = &stage.world;
+    let settings =
+        "provider: claude\nexperiment: {test_command: sh tests/test_cache.sh, score: {column: score}}\n";
+    world.write("liza.yaml", settings);
+    world.write("ideas/larger-cache.md", "# Larger cache\nKeep a hundred answers.\n");
+    add(&stage, "cache", "cache.sh", &["--finalize"]);
+    let base = world.git(&["rev-parse", "HEAD"]);
+    world.write("cache.sh", "echo ten answers\n");
+    world.write("tests/test_cache.sh", "sh cache.sh\n");
+    world.git(&["add", "cache.sh", "tests"]);
+    world.git(&["commit", "-q", "-m", "Faster cache"]);
+    let run = "20260120T153000Z-faster-cache-1a2b";
+    world.git(&["update-ref", &format!("refs/liza/experiments/{run}"), "HEAD"]);
+    world.git(&["reset", "-q", "--hard", &base]);
+    let dir = format!("agentic_experimentation/experiments/{run}");
+    world.write(".git/info/exclude", "/.liza/\n/.worktrees/\n/agentic_experimentation/\n/ideas/\n");
+    world.write(&format!("{dir}/idea.md"), "# Faster cache\nKeep the last ten answers.\n");
+    let summary = serde_json::json!({
+        "run_id": run, "idea": "faster-cache", "title": "Faster cache", "status": "scored", "phase": "sweep",
+        "started": "2026-01-20T15:30:00Z", "ended": "2026-01-20T15:31:30Z", "base_commit": base,
+        "plan": "PLAN\n1. keep ten answers\n\nRISKS\nold answers\n", "rounds": 1, "review": { "verdict": "APPROVE", "round": 1 },
+        "tests": { "exit_code": 0, "seconds": 1.5 }, "sweep": { "exit_code": 0, "seconds": 20.0 },
+        "score": { "value": 12.5, "baseline": 10.0, "delta": 2.5, "delta_pct": 25.0, "better": true }, "tokens": 5690, "cost": 0.09,
+        "ref": format!("refs/liza/experiments/{run}"), "error": null,
+    });
+    world.write(&format!("{dir}/summary.json"), &summary.to_string());
+    stage
+}
+
 fn drafts() -> Stage {
     let stage = board();
     add(&stage, "t1", "greet.sh", &[]);
@@ -256,6 +296,14 @@ fn at_work() -> Stage {
 fn working() -> Stage {
     let stage = idle();
     stage.world.claim(&stage.coder, "t1");
+    stage
+}
+
+/// A limit was raised in the file, and an agent's command found it.
+fn edited() -> Stage {
+    let stage = working();
+    stage.world.edit_state("max_review_cycles: 5", "max_review_cycles: 7");
+    stage.world.liza(&stage.coder, &["task", "renew", "t1"]).ok();
     stage
 }
 
@@ -368,6 +416,13 @@ fn main_went_on() -> Stage {
     let stage = board();
     stage.world.write("upstream.txt", "a fix\n");
     stage.world.commit_all("upstream fix");
+    stage
+}
+
+/// The spec that an example names.
+fn specified() -> Stage {
+    let stage = board();
+    stage.world.write("specs/parser.md", "# Parser\n");
     stage
 }
 

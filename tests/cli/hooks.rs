@@ -340,7 +340,7 @@ fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
             (&HUMAN, vec!["task", "claim", "idle"]),
             (&reviewer, vec!["review", "claim", "submitted"]),
             (&reviewer, vec!["merge", "ready"]),
-            (&HUMAN, vec!["deliver", "--to", "release"]),
+            (&HUMAN, vec!["deliver", "--to", "release", "--create"]),
         ] {
             let error = world.refused(who, &args, 6, "board.integration_moved");
             assert_eq!(error["details"]["evidence"]["from"], head.as_str(), "{what} {args:?}");
@@ -450,7 +450,7 @@ fn housekeeping_and_everything_liza_does_pass() {
     world.human(&["integration", "advance", "main", "--reason", "upstream"]).ok();
     world.liza(&coder, &["task", "sync", "t3"]).ok();
     assert!(worktree.join("upstream.txt").exists());
-    world.human(&["deliver", "--to", "release"]).ok();
+    world.human(&["deliver", "--to", "release", "--create"]).ok();
     world.json(&HUMAN, &["verify"]).ok();
 }
 

@@ -40,7 +40,7 @@ fn advance_and_deliver_move_branches_for_people() {
     let log = world.human(&["log"]).ok().stdout;
     assert!(log.contains("upstream"), "{log}");
     world.refused(&one, &["deliver", "--to", "release"], 1, "refused.human_only");
-    let data = world.json(&HUMAN, &["deliver"]).ok().data();
+    let data = world.json(&HUMAN, &["deliver", "--to", "main"]).ok().data();
     assert_eq!((&data["branch"], &data["new"]), (&json!("main"), &json!(commit)));
     world.refused(&HUMAN, &["deliver", "--to", "integration"], 2, "usage.argument");
     assert_eq!(world.json(&HUMAN, &["deliver", "--to", "-f"]).exit, 2);

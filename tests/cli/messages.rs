@@ -100,7 +100,7 @@ fn pairs_and_types_that_are_not_allowed_are_refused_with_those_that_are() {
     let hint = error["hint"].as_str().expect("a hint");
     assert!(hint.contains("planner, test_engineer") && hint.contains("human"), "{hint}");
     assert_eq!(error["details"]["may_message"], json!(["planner", "test_engineer"]));
-    world.refused(&team.coder, &to("role:code_reviewer", "submit_for_review"), 1, "refused.role");
+    world.refused(&team.coder, &to("role:code_reviewer", "provide_input"), 1, "refused.role");
     world.refused(&team.coder, &to("human", "task_complete"), 1, "refused.role");
     world.refused(&team.coder, &to("planner-1", "halt"), 1, "refused.role");
     world.refused(&team.coder, &to("planner-1", "review_approved"), 1, "refused.role");

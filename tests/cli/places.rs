@@ -28,7 +28,7 @@ fn can_mount() -> bool {
     probe.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"]);
     let can = probe.finish().is_ok_and(|ran| ran.status.success());
     if !can {
-        eprintln!("skipped: no mount namespaces here");
+        crate::support::skip("no mount namespaces here");
     }
     can
 }
@@ -102,7 +102,7 @@ fn nesting(count: u32) -> String {
 #[test]
 fn forty_thousand_nested_directories_stop_no_gate() {
     if Command::new("python3").arg("--version").finish().is_err() {
-        eprintln!("skipped: there is no python3 here");
+        crate::support::skip("there is no python3 here");
         return;
     }
     let world = World::bare_repo();
@@ -264,7 +264,7 @@ fn release_names_sparse_file_instead_of_reading_it() {
     let worktree = world.claim(&coder, "t1");
     let sparse = std::fs::File::create(worktree.join("big.bin")).expect("a file");
     if sparse.set_len(20 << 30).is_err() {
-        eprintln!("skipped: no file of 20 GB can be made here");
+        crate::support::skip("no file of 20 GB can be made here");
         return;
     }
     let args = crate::support::checkpoint_args("t1", &["big.bin"], "echo ok", "ok");

@@ -499,10 +499,17 @@ fn an_incomplete_bootstrap_says_what_is_missing() {
     let (world, _, _) = with_spec();
     world.write("specs/greeting.md", "# Greeting\n");
     add(&world, "t1", "specs/greeting.md", &["--in", "a.sh"]);
+    // The text is pinned with the task: only if it is gone in every place, something is missing.
     std::fs::remove_file(world.path("specs/greeting.md")).unwrap();
+    assert!(world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().is_ok());
+    std::fs::remove_dir_all(world.path(".liza/spec_texts")).unwrap();
+    std::fs::remove_dir_all(world.path(".git/liza/spec_texts")).unwrap();
     let missing = world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().expect_err("no spec");
     assert_eq!(missing.len(), 1, "{missing:?}");
-    has(&missing[0], &["the spec of task t1: `specs/greeting.md` is not there"]);
+    has(
+        &missing[0],
+        &["the spec of task t1: the text of `specs/greeting.md` that the task is pinned to is gone"],
+    );
     world.write("specs/greeting.md", "# Greeting\n");
     assert!(world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().is_ok());
     let page = world.path(".liza/specs/architecture/roles.md");
@@ -524,10 +531,12 @@ fn an_incomplete_bootstrap_says_what_is_missing() {
     has(&missing[0], &["is a symbolic link"]);
     std::fs::remove_file(&page).unwrap();
     std::fs::write(&page, text).unwrap();
-    std::fs::remove_file(world.path("specs/vision.md")).unwrap();
+    world.write("specs/other.md", "# Other\n");
+    world.human(&["goal", "edit", "goal-1", "--spec", "specs/other.md"]).ok();
+    std::fs::remove_file(world.path("specs/other.md")).unwrap();
     let missing =
         world.try_brief("planner", "planner-1", &world.planning(), &[]).unwrap().expect_err("no goal spec");
-    has(&missing.join("\n"), &["the spec of the goal: `specs/vision.md` is not there"]);
+    has(&missing.join("\n"), &["the spec of the goal: `specs/other.md` is not there"]);
     let missing =
         world.try_brief("juggler", "juggler-1", &not_claimed("t1"), &[]).unwrap().expect_err("no role");
     has(&missing.join("\n"), &["the role `juggler` is defined nowhere", "liza.yaml"]);
@@ -570,7 +579,7 @@ fn templates_can_be_replaced_and_a_broken_one_stops_the_agent() {
     let yaml = world.read("liza.yaml");
     let named = |path: &str| {
         let roles = format!("roles:\n  coder:\n    template: {path}\n");
-        world.write("liza.yaml", &yaml.replace("roles: {}\n", &roles));
+        world.write("liza.yaml", &format!("{yaml}{roles}"));
     };
     named("prompts/coder.md");
     let failure = told("coder").expect_err("not there");

@@ -21,29 +21,27 @@ fn work_goes_from_task_to_integration() {
     world.sound();
 }
 
-fn readme() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README")
-}
-
-/// The blocks of the README in this language, as they stand there.
-fn readme_blocks(language: &str) -> Vec<String> {
-    let readme = readme();
+/// The blocks of a page in this language, as they stand there.
+fn blocks_of(page: &str, language: &str) -> Vec<String> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page);
+    let text = std::fs::read_to_string(path).expect("a page");
     let begins = format!("```{language}\n");
-    let blocks = readme.split(&begins).skip(1);
+    let blocks = text.split(&begins).skip(1);
     blocks.map(|block| block.split("```").next().expect("an end").to_owned()).collect()
 }
 
 #[test]
-fn the_tour_of_the_readme_runs_as_it_stands() {
+fn pages_by_hand_and_gates_run_as_they_stand() {
     let world = World::bare_repo();
-    let blocks = readme_blocks("sh");
-    let [tour, gates] = blocks.as_slice() else { panic!("{blocks:?}") };
+    let (by_hand, gates) = (blocks_of("by-hand.md", "sh"), blocks_of("gates.md", "sh"));
+    let ([tour], [gates]) = (by_hand.as_slice(), gates.as_slice()) else { panic!("{by_hand:?} {gates:?}") };
     let ran = run_lines(&world, tour).ok();
     assert!(ran.stdout.contains("Merge greet: Greet by name"), "{}", ran.stdout);
     assert_eq!(world.status_of("greet"), "MERGED");
-    // The gates of the README are for the program of its tour.
+    // The gates of that page are for the program of the tour.
     let before = world.read("liza.yaml");
-    world.write("liza.yaml", &format!("{before}\n{}", readme_blocks("yaml").concat()));
+    assert!(before.contains("gates: []\n"), "{before}");
+    world.write("liza.yaml", &before.replace("gates: []\n", &blocks_of("gates.md", "yaml").concat()));
     let ran = run_lines(&world, gates).ok();
     assert_eq!(ran.stdout.matches("sh tests/test_greet.sh").count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("pass"), "{}", ran.stdout);

@@ -212,7 +212,7 @@ fn a_person_at_a_terminal_is_asked() {
         Some((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
     };
     let Some((code, said)) = ask("no") else {
-        eprintln!("skipped: there is no `script` here");
+        crate::support::skip("there is no `script` here");
         return;
     };
     assert!(said.contains("Take liza out of this repository?"), "{said}");

@@ -140,7 +140,7 @@ fn what_people_bring_in_on_record_is_fine() {
     world.human(&["integration", "advance", "side", "--reason", "needed"]).ok();
     world.sound();
     world.git(&["branch", "-f", "release", "main~1"]);
-    world.human(&["deliver", "--to", "release"]).ok();
+    world.human(&["deliver", "--to", "release", "--create", "--accept-config"]).ok();
     world.sound();
 }
 

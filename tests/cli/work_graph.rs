@@ -261,7 +261,7 @@ fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
     assert_eq!(view(&world, ".liza/locks/locks.json")["locks"], json!([]));
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "WN-001");
-    assert!(view(&world, ".liza/locks/locks.json")["revision"].as_u64().unwrap() < world.revision());
+    assert_eq!(view(&world, ".liza/locks/locks.json")["revision"], world.revision());
     for refreshing in [&["lock", "list"][..], &["report"], &["watch", "--once"]] {
         std::fs::remove_file(world.path(".liza/locks/locks.json")).unwrap();
         world.human(refreshing).ok();
@@ -353,5 +353,56 @@ fn max_parallel_bounds_how_many_work_at_once() {
             .iter()
             .all(|n| n["status"] == "passed")
     );
+    world.sound();
+}
+
+/// What the report says is what the files say, after every commit that changes it; a note changes nothing they show.
+#[test]
+fn graph_and_lock_files_follow_every_commit() {
+    let world = with_core();
+    let (coder, reviewer) =
+        (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
+    planned(&world, &graph(), &[]).ok();
+    let kept = |path: &str| view(&world, path);
+    let states = |kept: &Value| -> Vec<(String, String)> {
+        let nodes = kept["nodes"].as_array().unwrap().iter();
+        nodes
+            .map(|node| (node["id"].to_string(), format!("{} {}", node["status"], node["assigned_to"])))
+            .collect()
+    };
+    let check = |after: &str| {
+        let (files, locks) = (kept(".liza/graphs/G-001.json"), kept(".liza/locks/locks.json"));
+        let said = report(&world);
+        assert_eq!(states(&files), states(&said), "{after}");
+        for (file, said) in files["nodes"].as_array().unwrap().iter().zip(said["nodes"].as_array().unwrap()) {
+            assert_eq!(file, said, "{after}");
+        }
+        assert_eq!(locks["locks"], said["locks"], "{after}");
+    };
+    let worktree = world.claim(&coder, "WN-001");
+    assert_eq!(kept(".liza/graphs/G-001.json")["nodes"][3]["status"], "blocked", "its path is held");
+    check("claim");
+    let before = kept(".liza/graphs/G-001.json")["revision"].clone();
+    world.human(&["note", "hello"]).ok();
+    assert_eq!(kept(".liza/graphs/G-001.json")["revision"], before, "a note changes nothing it shows");
+    world.checkpoint(&coder, "WN-001", &["crates/core/lib.rs", "tests/test_core.sh"]);
+    world.write_and_commit(
+        &worktree,
+        &[("crates/core/lib.rs", "// 2\n"), ("tests/test_core.sh", "echo ok\n")],
+    );
+    let commit = world.json(&coder, &["task", "submit", "WN-001"]).ok().data()["review_commit"].clone();
+    check("submit");
+    world.approve(&reviewer, "WN-001", commit.as_str().unwrap());
+    let verdict = &kept(".liza/graphs/G-001.json")["nodes"][0]["review_result"];
+    assert_eq!((&verdict["verdict"], &verdict["reviewer"]), (&json!("approve"), &json!("reviewer-1")));
+    world.json(&reviewer, &["merge", "WN-001"]).ok();
+    let merged = kept(".liza/graphs/G-001.json");
+    assert_eq!(merged["nodes"][0]["status"], "passed");
+    assert_eq!(merged["nodes"][1]["status"], "ready", "what waited for it can start");
+    assert_eq!(merged["revision"], world.revision());
+    check("merge");
+    world.task("late", &["late.sh"]);
+    check("a new task");
+    assert_eq!(kept(".liza/graphs/G-001.json")["nodes"][5]["id"], "late");
     world.sound();
 }

@@ -56,10 +56,9 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
         (&json!("done"), &json!("MERGED"), &json!("task"))
     );
     assert_eq!((&done["prunable"], &done["branch"]), (&json!(false), &json!("task/done")));
-    assert!(done["why"].as_str().unwrap().contains("until done is archived"), "{done}");
+    assert!(done["why"].as_str().unwrap().contains("newest merged tasks"), "{done}");
     assert!(done["bytes"].as_u64().unwrap() > 0, "{done}");
-    let review = place(&world, &world.path(".worktrees/.review/done"));
-    assert_eq!((&review["purpose"], &review["prunable"]), (&json!("review"), &json!(true)), "{review}");
+    assert!(!world.path(".worktrees/.review/done").exists(), "it went with the verdict");
     let former = place(&world, &first);
     assert_eq!((&former["prunable"], &former["dirty"]), (&json!(true), &json!(false)), "{former}");
     let present = place(&world, &second);
@@ -77,10 +76,10 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
     world.liza(&one, &["worktree", "list"]).ok();
     world.refused(&one, &["worktree", "prune"], 1, "refused.human_only");
     let planned = prune(&world, &["--dry-run"]);
-    assert_eq!(planned["pruned"].as_array().unwrap().len(), 2, "{planned}");
+    assert_eq!(planned["pruned"].as_array().unwrap().len(), 1, "{planned}");
     assert!(first.exists() && trash(&world).is_empty());
     let done = prune(&world, &[]);
-    assert_eq!(done["pruned"].as_array().unwrap().len(), 2, "{done}");
+    assert_eq!(done["pruned"].as_array().unwrap().len(), 1, "{done}");
     assert!(!first.exists() && second.join("new.txt").exists() && own.exists());
     // Gone from git's own list, too, and what was committed is where it was.
     assert!(!world.git(&["worktree", "list"]).contains(".worktrees/t1 "));
@@ -124,6 +123,15 @@ fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
     let review = world.path(".worktrees/.review/t1");
     let extra = world.write_and_commit(&review, &[("tried.txt", "an experiment")]);
     world.liza(&reviewer, &["review", "approve", "t1", "--commit", &commit]).ok();
+    assert!(!review.exists());
+    let kept = world.git(&["for-each-ref", "--format=%(objectname)", "refs/liza/wip/t1"]);
+    assert_eq!(kept, extra);
+    // The same for one of a review that nobody ends any more.
+    world.submitted(&one, "t2", "b.sh", "echo b\n");
+    world.liza(&reviewer, &["review", "claim", "t2"]).ok();
+    let review = world.path(".worktrees/.review/t2");
+    let extra = world.write_and_commit(&review, &[("tried.txt", "another experiment")]);
+    world.human(&["task", "abandon", "t2", "--reason", "no use"]).ok();
     let pruned = prune(&world, &[]);
     let refname = pruned["pruned"][0]["kept"][0].as_str().unwrap().to_owned();
     assert_eq!(world.git(&["rev-parse", &refname]), extra, "{pruned}");
@@ -240,13 +248,9 @@ fn pruning_may_die_anywhere() {
     for point in ["prune.saved", "prune.moved"] {
         let world = World::new();
         let (one, _, reviewer) = team(&world);
-        world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
-        world.human(&["archive", "t1"]).ok();
-        let place = world.path(".worktrees/.review/t1");
-        if !place.exists() {
-            // It went with the task; another one to die at.
-            world.merge_task(&one, &reviewer, "t2", "b.sh", "echo b\n");
-        }
+        world.submitted(&one, "t2", "a.sh", "echo a\n");
+        world.liza(&reviewer, &["review", "claim", "t2"]).ok();
+        world.human(&["task", "abandon", "t2", "--reason", "no use"]).ok();
         world.dies_at(point, &HUMAN, &["worktree", "prune"]);
         world.recovers(point);
         prune(&world, &[]);
@@ -285,7 +289,7 @@ fn a_disk_that_is_nearly_full_begins_nothing_new() {
         assert_eq!(error["details"]["min_free_bytes"], 9_000_000_000_000_000_u64);
     }
     // Saving work goes on.
-    world.checkpoint(&one, "t2", &["b/x.txt"]);
+    world.checkpoint(&one, "t2", &["b/x.txt", "b/tests/x.sh"]);
     write(&held, "b/x.txt", "half");
     world.liza(&one, &["task", "handoff", "t2", "--summary", "s", "--next", "n"]).ok();
     world.refused(&two, &["next", "--role", "coder"], 9, "io.disk_low");

@@ -198,6 +198,6 @@ fn try_next(root: &Path, kept: bool) -> String {
         text.line("  liza demo --keep DIR             the same, to look around in afterwards");
     }
     text.line("  liza demo --speed 1 --coders 5   slower, with more of them");
-    text.line("  liza init \"<goal>\"               in a repository of your own; then name a provider in liza.yaml and `liza run`");
+    text.line("  liza init \"<goal>\"               in a repository of your own, then `liza run`");
     text
 }

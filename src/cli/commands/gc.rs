@@ -5,9 +5,10 @@ use crate::flow::gc::{Action, GcOptions, Report, gc};
 
 /// Collect what finished tasks left behind: worktrees, branches, refs, run files, old trash (people)
 ///
-/// A branch or ref goes only with proof that its work is in integration, and each decision is printed with its proof.
-/// Work that did not land is kept: its branch moves to refs/liza/attempts. Files go to the trash first; what has been
-/// there for so many days is deleted.
+/// Prints one line: what was freed, and why the rest stays; -v lists every decision with its proof. A branch or ref goes only
+/// with proof that its work is in integration. Work that did not land is kept: its branch moves to refs/liza/attempts. Checkouts
+/// of reviews, and clean worktrees whose work is in integration, are deleted; other files go to the trash, and from there
+/// after so many days.
 ///
 /// Example: liza gc --dry-run --keep-days 30
 #[derive(Args)]
@@ -21,6 +22,9 @@ pub struct GcArgs {
     /// Save uncommitted work under refs/liza/wip, and then let those worktrees go too
     #[arg(long)]
     pub save: bool,
+    /// List what was collected and what stays, with the reasons
+    #[arg(short, long)]
+    pub verbose: bool,
 }
 
 impl OnBoard for GcArgs {
@@ -29,9 +33,44 @@ impl OnBoard for GcArgs {
         session.ctx.store.refuse_other_version()?;
         let options = GcOptions { dry_run: self.dry_run, keep_days: self.keep_days, save: self.save };
         let report = gc(&session.ctx, &options)?;
-        let text = words(&report);
+        let text = if self.verbose { words(&report) } else { summary(&report) };
         Ok(Answer::new(&report, text))
     }
+}
+
+/// What was freed, and why the rest stays, on one line.
+fn summary(report: &Report) -> String {
+    let worktrees =
+        |deleted: bool| report.worktrees.pruned.iter().filter(|one| one.deleted == deleted).count();
+    let refs = |action: Action| report.refs.iter().filter(|one| one.action == action).count();
+    let done = [
+        (worktrees(true), "worktree", "deleted"),
+        (worktrees(false), "worktree", "moved to the trash"),
+        (refs(Action::Removed), "ref", "removed"),
+        (refs(Action::Moved), "branch", "moved to refs/liza/attempts"),
+        (report.runs.len(), "task's run directory", "moved to the trash"),
+        (report.deleted.len(), "item", "deleted from the trash"),
+    ];
+    let done = done.into_iter().filter(|(count, ..)| *count > 0);
+    let done = commas(done.map(|(count, noun, what)| format!("{} {what}", plural(count, noun))));
+    let mut stays: BTreeMap<String, usize> = BTreeMap::new();
+    for place in &report.worktrees.stay {
+        *stays.entry(format!("worktree {}", place.stays())).or_default() += 1;
+    }
+    for decision in report.refs.iter().filter(|one| one.action == Action::Kept) {
+        *stays.entry(format!("ref {}", decision.stays)).or_default() += 1;
+    }
+    let verb = if report.dry_run { "would be freed" } else { "freed" };
+    let done = if done.is_empty() { "nothing to collect".to_owned() } else { done };
+    let mut text = format!("{} {verb}: {done}", bytes(report.freed));
+    if !stays.is_empty() {
+        let all = stays.into_iter().map(|(what, count)| match what.split_once(' ') {
+            Some((noun, why)) => format!("{} {why}", plural(count, noun)),
+            None => what,
+        });
+        text.push_str(&format!("; staying: {} (`liza gc -v` lists them)", commas(all)));
+    }
+    text
 }
 
 fn words(report: &Report) -> String {

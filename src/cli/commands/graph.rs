@@ -31,10 +31,19 @@ impl OnBoard for GraphArgs {
         let frame = view::Frame::new(&session.ctx, board)?;
         let picture = view::Picture::new(&frame, board);
         let nodes: Vec<_> = board
-        .tasks
-        .iter()
-        .map(|task| json!({ "id": task.id, "title": task.body().title, "status": task.status, "state": picture.node(task), "depends_on": task.depends_on }))
-        .collect();
+            .tasks
+            .iter()
+            .map(|task| {
+                let body = task.body();
+                let children =
+                    board.tasks.iter().filter(|other| other.body().parent.as_ref() == Some(&task.id));
+                let children: Vec<&TaskId> = children.map(|other| &other.id).collect();
+                json!({
+                    "id": task.id, "title": body.title, "status": task.status, "state": picture.node(task),
+                    "depends_on": task.depends_on, "parent": body.parent, "children": children,
+                })
+            })
+            .collect();
         let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
         // What finished and left the board is still what somebody waits for.
         let named = board.tasks.iter().flat_map(|task| &task.depends_on);
@@ -72,7 +81,9 @@ fn text(
             }));
             let after = if after.is_empty() { after } else { format!("  after {after}") };
             let (state, title) = (picture.node(task).as_str(), &task.body().title);
-            text.line(format!("   {} [{state}] {title}{after}", task.id));
+            let part =
+                task.body().parent.as_ref().map_or(String::new(), |parent| format!("  part of {parent}"));
+            text.line(format!("   {} [{state}] {title}{after}{part}", task.id));
         }
     }
     if text.is_empty() { "no tasks".to_owned() } else { text }
@@ -97,6 +108,9 @@ fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>)
         for on in &task.depends_on {
             text.line(format!("  n_{on} --> n_{}", task.id));
         }
+        if let Some(parent) = &task.body().parent {
+            text.line(format!("  n_{parent} -.-> n_{}", task.id));
+        }
     }
     text
 }
@@ -112,6 +126,9 @@ fn dot(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> 
     for task in tasks {
         for on in &task.depends_on {
             text.line(format!("  \"{on}\" -> \"{}\";", task.id));
+        }
+        if let Some(parent) = &task.body().parent {
+            text.line(format!("  \"{parent}\" -> \"{}\" [style=dashed];", task.id));
         }
     }
     text.line("}");

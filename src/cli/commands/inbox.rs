@@ -46,7 +46,13 @@ impl OnBoard for InboxArgs {
             rest.spec_changes.iter().filter(|change| change.processed_by.is_none()).collect();
         for note in &notes {
             let about = note.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
-            text.line(format!("{} by {}{about}: {}", note.id, note.by, note.text));
+            let by = match &note.typed {
+                None => note.by.to_string(),
+                Some(edit) => {
+                    format!("hand, typed into state.yaml and not confirmed (`liza edits show {edit}`)")
+                }
+            };
+            text.line(format!("{} by {by}{about}: {}", note.id, note.text));
         }
         for anomaly in &anomalies {
             let details = anomaly.details.iter().map(|(key, value)| format!("{key}={value}"));

@@ -1,19 +1,33 @@
 use crate::cli::prelude::*;
+use crate::flow::gates::seconds;
 use crate::flow::init::{InitOptions, Made, init};
+use crate::flow::setup::{Setup, Wanted};
 
 /// Start a board in this git repository
 ///
-/// Makes .liza/ (untracked), the integration branch from HEAD, liza.yaml and specs/vision.md where they are missing.
-/// Your checkout and your branches stay as they are. Where a board exists, nothing is changed.
+/// Makes .liza/ (untracked), the integration branch from HEAD, and a liza.yaml that works as it is: the agent CLI found on the
+/// PATH, a team, and the project's tests as a gate, tried once on the present head. A gate that is red there is written as
+/// inactive, with the reason. Your checkout and your branches stay as they are. Where a board exists, nothing is changed.
 ///
 /// Example: liza init "A greeting program that knows names"
+///
+/// Example: liza init "A greeting program" --provider codex --no-gate -y
 #[derive(Args)]
 pub struct InitArgs {
     /// What the team is to achieve, in a sentence
     pub goal: String,
-    /// The file that says what is wanted (default: specs/vision.md)
+    /// A file that says more about it; the goal alone is enough
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
+    /// The agent CLI that plays every role (default: the first that is installed)
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// The command that tests the project (default: by the files found in its root)
+    #[arg(long, value_name = "CMD", conflicts_with = "no_gate", value_hint = ValueHint::CommandString)]
+    pub gate: Option<String>,
+    /// Write no gate, and run nothing
+    #[arg(long)]
+    pub no_gate: bool,
     /// The branch that work is merged into
     #[arg(long, value_name = "BRANCH", default_value = "integration")]
     pub integration: String,
@@ -23,8 +37,8 @@ pub struct InitArgs {
     /// Install no git hooks, and do not ask
     #[arg(long)]
     pub no_hooks: bool,
-    /// Answer the question about hooks, which is asked on a terminal, with yes
-    #[arg(long)]
+    /// Ask nothing: every question that a terminal would be asked is answered with yes
+    #[arg(long, short = 'y')]
     pub yes: bool,
     /// Go ahead on a network file system
     #[arg(long)]
@@ -38,11 +52,19 @@ impl OnBoard for InitArgs {
             spec: self.spec.clone(),
             integration: self.integration.clone(),
             allow_network_fs: self.allow_network_fs,
+            wanted: Wanted {
+                provider: self.provider.clone(),
+                gate: self.gate.as_ref().map(|gate| session.input.text(gate)).transpose()?,
+                no_gate: self.no_gate,
+            },
         };
         let (made, revision) = init(&session.ctx, &options)?;
         let mut text = format!("Board made in {}\n", session.ctx.store.display());
         for line in &made.created {
             text.line(format!("  {line}"));
+        }
+        if let Some(setup) = &made.setup {
+            text.push_str(&chosen(setup, self.no_gate));
         }
         if let Some(lines) = &made.proposed_gates {
             text.line("Your liza.yaml has no gates. These would fit what is here; put them into it as they are, or\ninstead of its `gates: []`, if it has that line:\n");
@@ -61,11 +83,56 @@ impl OnBoard for InitArgs {
                     .narrate(format!("no hooks: {} (`liza hooks install` tries again)", failure.message)),
             }
         }
-        text.push_str(
-        "Next:\n  commit liza.yaml and the spec, then `liza integration advance HEAD --reason spec`, so that agents see them\n  liza agent register --role coder --shell    an identity for an agent\n  liza task add --help                        the first task\n  liza run                                    a whole team, once liza.yaml names a `provider`\n  liza status                                 what stands where",
-    );
+        let has_provider =
+            session.ctx.project_config().is_ok_and(|config| !config.providers_in_use().is_empty());
+        if !has_provider {
+            text.line("Next: install an agent CLI, then\n  liza config set provider NAME");
+            text.push_str("  liza run                 until the goal is complete, or a person is needed");
+        } else {
+            text.push_str(
+                "Next:\n  liza run                 until the goal is complete, or a person is needed",
+            );
+        }
         Ok(Answer::new(Started { made, hooks }, text).at(revision))
     }
+}
+
+/// What was chosen, and how to choose otherwise.
+fn chosen(setup: &Setup, no_gate: bool) -> String {
+    let mut text = String::from("Chosen:\n");
+    match &setup.provider {
+        Some(name) => {
+            let others = setup.installed.iter().filter(|other| *other != name);
+            let others = commas(others);
+            let others = if others.is_empty() { others } else { format!("; also installed: {others}") };
+            let missing = if setup.installed.contains(name) { "" } else { " (not found on the PATH)" };
+            text.line(format!("  provider  {name}{missing}{others}"));
+        }
+        None => text.line("  provider  none: no agent CLI that liza knows was found on the PATH"),
+    }
+    text.line("  team      1 planner, 2 coders, 1 code reviewer");
+    for gate in &setup.gates {
+        let command = shown_line(&gate.command);
+        match &gate.inactive {
+            None => {
+                let took = gate.duration_ms.map(seconds).unwrap_or_default();
+                text.line(format!("  gate      {}: {command} (passes on HEAD, {took})", gate.name));
+            }
+            Some(why) => {
+                text.line(format!("  gate      {}: {command}, INACTIVE: {why}", gate.name));
+            }
+        }
+    }
+    let inactive = setup.gates.iter().find(|gate| gate.inactive.is_some());
+    if let Some(gate) = inactive {
+        let name = &gate.name;
+        text.line(format!("            fix it, then: liza config set gates.{name}.inactive null"));
+    } else if setup.gates.is_empty() {
+        let why = if no_gate { "as you asked" } else { "nothing here says how this project is tested" };
+        text.line(format!("  gate      none: {why}; nothing tests what agents make"));
+        text.line("            add one: liza config set gates.test.command \"COMMAND\"");
+    }
+    text
 }
 
 /// The board, and the hooks that were installed with it.

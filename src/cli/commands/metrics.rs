@@ -5,7 +5,7 @@ use crate::policy::metrics::{Counts, Metrics, Verdicts};
 
 /// Figures computed from history: how much was done, how long it took and waited, what it cost, and what became of it
 ///
-/// Of the whole board, of a sprint or of one task; archived tasks count. Durations are in seconds; of many figures the count,
+/// Of the current goal, of all goals, of a sprint or of one task; archived tasks count. Durations are in seconds; of many figures the count,
 /// the sum, the median, the ninth of ten and the largest are given. A closed sprint has the figures it was closed with.
 ///
 /// Example: liza metrics --csv
@@ -17,6 +17,9 @@ pub struct MetricsArgs {
     /// Only this task, archived or not
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
+    /// Every goal of this board together
+    #[arg(long, conflicts_with_all = ["task", "sprint"])]
+    pub all_goals: bool,
     /// One figure a line, for a spreadsheet
     #[arg(long)]
     pub csv: bool,
@@ -33,7 +36,8 @@ impl OnBoard for MetricsArgs {
         let scope = match (&self.sprint, &self.task) {
             (Some(sprint), _) => Scope::Sprint(sprint.clone()),
             (None, Some(task)) => Scope::Task(task.clone()),
-            (None, None) => Scope::Board,
+            (None, None) if self.all_goals => Scope::Board,
+            (None, None) => Scope::Goal,
         };
         let measured = measure(&session.ctx, &scope)?;
         let data = || {

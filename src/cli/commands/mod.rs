@@ -9,13 +9,17 @@ mod bug;
 mod bundle;
 mod complete;
 mod completions;
+mod config;
 mod deliver;
 mod demo;
 mod diff;
 mod discover;
 mod doctor;
+mod edits;
+mod experiment;
 mod gate;
 mod gc;
+mod goal;
 mod graph;
 mod hold;
 mod hooks;
@@ -55,6 +59,9 @@ crate::cli::session::commands! {
     #[expect(clippy::large_enum_variant, reason = "one value a process")]
     pub enum Command {
         Init(init::InitArgs),
+        Goal(goal::GoalArgs),
+        #[command(subcommand)]
+        Config(config::ConfigCommand),
         Status(status::StatusArgs),
         #[command(subcommand)]
         Task(task::TaskCommand),
@@ -96,11 +103,15 @@ crate::cli::session::commands! {
         #[command(subcommand)]
         Sprint(sprint::SprintCommand),
         #[command(subcommand)]
+        Experiment(experiment::ExperimentCommand),
+        #[command(subcommand)]
         Lock(lock::LockCommand),
         Diff(diff::DiffArgs),
         Validate(validate::ValidateArgs),
         Verify(verify::VerifyArgs),
         Doctor(doctor::DoctorArgs),
+        #[command(subcommand)]
+        Edits(edits::EditsCommand),
         #[command(subcommand)]
         Hooks(hooks::HooksCommand),
         Archive(archive::ArchiveArgs),

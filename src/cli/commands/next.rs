@@ -31,6 +31,11 @@ impl OnBoard for NextArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let roles = self.roles(session)?;
         session.seal_request()?;
+        if self.wait > 0 {
+            // A note typed into the file is something to wait for, too.
+            session.ctx.settle_edits()?;
+            session.ctx.store.supervise();
+        }
         session.ctx.integration_in_place(&session.ctx.read(&Needs::Nothing)?.board)?;
         // Nobody waits longer than a day for one answer; and a clock has its end.
         let deadline = Instant::now() + Duration::from_secs(self.wait.min(LONGEST_WAIT));

@@ -1,5 +1,5 @@
-use super::task::add::specs_found;
 use crate::board::Refusal;
+use crate::board::goals::Specs;
 use crate::board::graph::Graph;
 use crate::cli::prelude::*;
 use crate::policy::plan_check;
@@ -8,9 +8,10 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 
 /// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
 ///
-/// The file holds `tasks:` with a list, a bare list, one task, or a work graph: `id`, `nodes` (id, description, inputs,
-/// outputs, dependencies, owner_role, tags) and perhaps `edges`. `liza schema plan` and `liza schema graph` describe both.
-/// Nodes of a work graph that lack a spec or criteria leave the whole plan a draft.
+/// The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`, perhaps `edges`) or
+/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name).
+/// `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them.
+/// Nodes and subcontracts that lack a spec or criteria leave the whole plan a draft, which `liza task edit` completes.
 ///
 /// --check looks for circles, dangling references, missing or vague criteria, tasks for tests alone, tasks too large or too
 /// small, paths that two tasks own, and shows the groups and the critical path that result. Exit 1 if `plan` would refuse it.
@@ -46,7 +47,7 @@ impl OnBoard for PlanArgs {
             planned.tasks.iter().try_for_each(|task| session.known_role(&task.role))?;
         }
         let tasks = &planned.tasks;
-        let specs_found = specs_found(&session.ctx, tasks)?;
+        let (Specs { found: specs_found, pins }, texts) = session.ctx.find_specs(tasks)?;
         // A work graph has no place for what a task needs to be claimable; that can follow.
         let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
         let count = tasks.len();
@@ -56,11 +57,15 @@ impl OnBoard for PlanArgs {
             specs_found,
             as_graph: planned.as_graph,
             graph_id: planned.graph_id.clone(),
+            pins,
+            single: false,
+            strict: true,
         };
         if self.check {
             let judged = judge(session, &add)?;
             return answer(session, &planned, judged, &lacking);
         }
+        session.ctx.keep_texts(&texts)?;
         // What keeps it from being looked at is said by the commit, which may mend it.
         if let Ok(judged) = judge(session, &add) {
             for finding in judged.remarks(&lacking) {

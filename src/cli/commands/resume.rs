@@ -26,6 +26,7 @@ impl OnBoard for ResumeArgs {
         }
         // Before anything is taken away: leases can be extended only on a board that may be changed.
         ctx.read(&Needs::Nothing)?;
+        ctx.settle_edits()?;
         let task = self.task.as_ref().map(TaskId::as_str);
         let wanted = task.or(self.agent.as_ref().map(AgentId::as_str));
         let mut chosen = ctx.store.switches()?.set;

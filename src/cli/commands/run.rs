@@ -1,14 +1,17 @@
 use crate::board::IdError;
+use crate::board::state::GoalStatus;
 use crate::board::task::Scope;
 use crate::cli::live::Live;
 use crate::cli::prelude::*;
 use crate::flow::report;
 use crate::flow::report::{RunFacts, StoppedAgent};
-use crate::policy::run::in_words;
+use crate::policy::run::{Cause, in_words};
 use crate::policy::team::{HUMAN, TeamMember, default_team};
 use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 /// Let the team work until the goal is complete
+///
+/// Goes on with the next goal of the queue (`liza goal`), and ends by naming the command to type next.
 ///
 /// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews and
 /// merges before new tasks, and never two at once whose paths overlap. Ends when everything is merged (exit 0), when only a
@@ -73,17 +76,91 @@ impl OnBoard for RunArgs {
         for member in &team {
             session.known_role(&member.role)?;
         }
+        session.ctx.settle_edits()?;
         // What a person finds changed at the start is better than what stops the first approval.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
         let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
+        if job.is_none()
+            && let Some(answer) = self.start_next_goal(session)?
+        {
+            return Ok(answer);
+        }
         // Only now that it can be done: a task that nobody begins would stay on the board.
         let only = job.map(|what| add_single(&session.ctx, &what, self)).transpose()?;
-        let options = RunOptions { window: self.window, team, only };
         let live = Live::new(session.ui);
-        let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
-        session.ctx.now = crate::host::now();
-        answer(session, &finished, self.single.is_some())
+        // What agents write into the file from here on is not a person's.
+        session.ctx.store.supervise();
+        let mut checked = Some(checked);
+        loop {
+            let checked = match checked.take() {
+                Some(checked) => checked,
+                None => Checked::new(&session.ctx, &team, self.provider.as_deref())?,
+            };
+            let options = RunOptions { window: self.window, team: team.clone(), only: only.clone() };
+            let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
+            session.ctx.now = crate::host::now();
+            if only.is_none() && finished.outcome == Outcome::Complete && next_goal(session, &finished) {
+                continue;
+            }
+            return answer(session, &finished, only.is_some());
+        }
+    }
+}
+
+impl RunArgs {
+    /// Goes on with the queue where the current goal is over; the answer, if there is nothing to do.
+    fn start_next_goal(&self, session: &Session) -> Result<Option<Answer>, Failure> {
+        let ctx = &session.ctx;
+        let board = ctx.read(&Needs::Nothing)?.board;
+        let goal = &board.rest.goal;
+        if goal.is_open() {
+            return Ok(None);
+        }
+        if board.queued_goals().next().is_some() {
+            let started = ctx.commit_step(StartGoal {})?.outcome;
+            ctx.narrate(format!("{}: {}", started.goal, shown_line(&started.description)));
+            return Ok(None);
+        }
+        let is_idle = board.tasks.iter().all(|task| task.status.is_terminal());
+        if !is_idle || !wakes(&board, ctx.now.wall).is_empty() {
+            return Ok(None);
+        }
+        let id = &goal.id;
+        let next = "give the next goal: liza goal \"TEXT\"";
+        if goal.status == GoalStatus::Abandoned {
+            return Err(Failure::new(
+                ErrorCode::RefusedStuck,
+                format!("there is nothing to do: {id} was abandoned"),
+            )
+            .hint(next));
+        }
+        let text = format!("nothing to do: {id} is complete\nget the work:       liza deliver\n{next}");
+        let data = json!({ "outcome": "complete", "causes": [], "goal": id, "nothing_to_do": true, "next": "liza deliver" });
+        Ok(Some(Answer::new(data, text).at(board.revision)))
+    }
+}
+
+/// After a goal is complete: its report is written, and the next one of the queue begins.
+fn next_goal(session: &Session, finished: &Finished) -> bool {
+    let ctx = &session.ctx;
+    let waits =
+        ctx.read(&Needs::Nothing).is_ok_and(|snapshot| snapshot.board.queued_goals().next().is_some());
+    if !waits || ctx.commit_step(CompleteGoal {}).is_err() {
+        return false;
+    }
+    let report = match report::write(ctx, &facts(finished, "complete")) {
+        Ok(written) => format!("report: {}", written.markdown.display()),
+        Err(failure) => format!("no report could be written: {}", failure.message),
+    };
+    match ctx.commit_step(StartGoal {}) {
+        Ok(committed) => {
+            let GoalStarted { goal, description } = committed.outcome;
+            ctx.narrate(format!("the goal is complete; {report}"));
+            ctx.narrate(format!("goes on with {goal}: {}", shown_line(&description)));
+            true
+        }
+        Err(_) => false,
     }
 }
 
@@ -122,10 +199,42 @@ fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failu
         tags: vec!["single".to_owned()],
         ..NewTask::blank(id.clone())
     };
-    let found = ctx.spec_found(&board.rest.goal.spec_ref)?;
-    let specs_found = if found { vec![id.clone()] } else { Vec::new() };
-    ctx.commit(AddTasks::one(task, true, specs_found))?;
+    let specs = ctx.pin_specs(std::slice::from_ref(&task))?;
+    ctx.commit(AddTasks { single: true, ..AddTasks::one(task, true, specs) })?;
     Ok(id)
+}
+
+fn facts(finished: &Finished, outcome: &'static str) -> RunFacts {
+    let stopped = finished.out.iter();
+    let stopped = stopped.map(|(agent, why)| StoppedAgent { agent: agent.clone(), why: why.clone() });
+    RunFacts {
+        outcome,
+        causes: match &finished.outcome {
+            Outcome::Stuck(causes) => causes.clone(),
+            _ => Vec::new(),
+        },
+        seconds: finished.took.as_secs_f64(),
+        agents: finished.tally.agents(),
+        stopped: stopped.collect(),
+        events: finished.tally.lines(),
+    }
+}
+
+/// What blocked tasks ask, each with the command that answers.
+fn questions(ctx: &Context, causes: &[Cause]) -> Vec<(TaskId, String, String)> {
+    let named = causes.iter().filter_map(|cause| TaskId::new(cause.task.as_ref()?).ok()).collect();
+    let Ok(snapshot) = ctx.read(&Needs::Tasks(named)) else { return Vec::new() };
+    let board = &snapshot.board;
+    let blocked = causes.iter().filter_map(|cause| board.task(&TaskId::new(cause.task.as_ref()?).ok()?));
+    let blocked = blocked.filter(|task| task.status == Status::Blocked && !task.hypothesis_exhausted());
+    let asked = |task: &Task| {
+        let command = format!("liza task unblock {} --answer \"YOUR ANSWER\"", task.id);
+        let body = task.body();
+        let reason = body.blocked_reason.iter().filter(|_| body.blocked_questions.is_empty());
+        let asked = body.blocked_questions.iter().chain(reason);
+        asked.map(|question| (task.id.clone(), question.clone(), command.clone())).collect::<Vec<_>>()
+    };
+    blocked.flat_map(asked).collect()
 }
 
 fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<Answer, Failure> {
@@ -140,25 +249,21 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         // Said already, or not quite true after all: the report says what is.
         let _ = ctx.commit(CompleteGoal {});
     }
-    let stopped = finished.out.iter();
-    let stopped = stopped.map(|(agent, why)| StoppedAgent { agent: agent.clone(), why: why.clone() });
-    let facts = RunFacts {
-        outcome,
-        causes: match &finished.outcome {
-            Outcome::Stuck(causes) => causes.clone(),
-            _ => Vec::new(),
-        },
-        seconds: finished.took.as_secs_f64(),
-        agents: finished.tally.agents(),
-        stopped: stopped.collect(),
-        events: finished.tally.lines(),
-    };
+    let facts = facts(finished, outcome);
+    let questions = questions(ctx, &facts.causes);
+    let asked: Vec<Value> = questions
+        .iter()
+        .map(
+            |(task, question, command)| json!({ "task": task, "question": question, "answer_with": command }),
+        )
+        .collect();
+    let next = (finished.outcome == Outcome::Complete).then_some("liza deliver");
     // What the run did is done, whether it can be written down or not.
     let (data, ending, revision, merged) = match report::write(ctx, &facts) {
         Ok(written) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": written.seconds, "counts": written.counts,
-                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped,
+                "report": written.markdown, "report_json": written.json, "stopped": facts.stopped, "questions": asked, "next": next,
             }),
             format!("report: {}", written.markdown.display()),
             written.revision,
@@ -167,7 +272,7 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
         Err(failure) => (
             json!({
                 "outcome": outcome, "causes": facts.causes, "seconds": facts.seconds, "counts": {}, "report": null,
-                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped,
+                "report_json": null, "report_failed": failure.message, "stopped": facts.stopped, "questions": asked, "next": next,
             }),
             format!("no report could be written: {}", failure.message),
             0,
@@ -176,7 +281,8 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
     };
     match &finished.outcome {
         Outcome::Complete => {
-            let text = format!("complete: {merged} merged in {:.1} s\n{ending}", finished.took.as_secs_f64());
+            let took = finished.took.as_secs_f64();
+            let text = format!("complete: {merged} merged in {took:.1} s\n{ending}\nnext: liza deliver");
             Ok(Answer::new(data, text))
         }
         Outcome::Signal(signal) => {
@@ -197,7 +303,12 @@ fn answer(session: &mut Session, finished: &Finished, single: bool) -> Result<An
             }
             let stuck = Failure::new(ErrorCode::RefusedStuck, "nothing can go on by itself")
                 .hint("`data.causes` says what each task needs and the command for it; then run it again");
-            let text = format!("nothing can go on by itself:\n  {}\n{ending}", lines.join("\n  "));
+            let mut text = format!("nothing can go on by itself:\n  {}\n", lines.join("\n  "));
+            for (task, question, command) in questions.iter().take(MOST_CAUSES) {
+                text.line(format!("{task} asks: {}\n  {command}", shown_line(question)));
+            }
+            text.line("then: liza run");
+            text.push_str(&ending);
             Ok(Answer::new(data, text).at(revision).failed(stuck))
         }
     }

@@ -4,7 +4,9 @@ use crate::cli::prelude::*;
 use crate::wire::schema::{NAMES, schema};
 use crate::wire::to_json_pretty;
 
-/// Print a JSON Schema: state, task, new-task, plan, graph, report, feedback, checkpoint, config or bundle
+/// Print a JSON Schema of what liza reads or writes
+///
+/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config or bundle.
 ///
 /// Example: liza schema feedback
 #[derive(Args)]

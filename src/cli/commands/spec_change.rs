@@ -1,6 +1,10 @@
 use crate::cli::prelude::*;
+use crate::flow::specs;
 
 /// Announce that a spec has changed
+///
+/// DRAFT and IDLE tasks that name it go by its new text from now on. Tasks that are under way keep the text they were planned
+/// with; liza writes to their agents, and the planner weighs the change.
 ///
 /// Example: liza spec-change --spec specs/vision.md "names may be empty" --affects t1
 #[derive(Args)]
@@ -17,10 +21,17 @@ pub struct SpecChangeArgs {
 
 impl OnBoard for SpecChangeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.ctx.spec_found(&self.spec)?;
-        let affects = self.affects.clone();
-        let change =
-            ChangeSpec { spec: self.spec.clone(), change: session.input.text(&self.change)?, affects };
-        session.commit(change, |record| format!("recorded as {}", record.id))
+        let change = session.input.text(&self.change)?;
+        let (changed, revision) = specs::change(&session.ctx, &self.spec, change, self.affects.clone())?;
+        let mut text = format!("recorded as {}", changed.id);
+        for (tasks, what) in [
+            (&changed.pinned, "now go by the new text"),
+            (&changed.under_way, "are under way and go by the text they had; their agents were told"),
+        ] {
+            if !tasks.is_empty() {
+                text.push_str(&format!("\n{what}: {}", commas(tasks)));
+            }
+        }
+        Ok(Answer::new(changed, text).at(revision))
     }
 }

@@ -20,6 +20,9 @@ pub struct WatchArgs {
 impl OnBoard for WatchArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("watch the board")?;
+        // What is edited from here on waits for another command of a person.
+        session.ctx.settle_edits()?;
+        session.ctx.store.supervise();
         let ui = session.ui;
         let line = |told: &Told| shown_line(&told.line()).into_owned();
         if self.once {

@@ -32,7 +32,6 @@ impl<'a> World<'a> {
         for name in ["repository", "home", "tmp", "out", "scripts", "bin"] {
             std::fs::create_dir_all(world.place.join(name))?;
         }
-        std::os::unix::fs::symlink(this_program(), world.place.join("bin/liza"))?;
         let quoted =
             |name: &str| format!("'{}'", world.place.join(name).display().to_string().replace('\'', "'\\''"));
         for (name, text) in SCRIPTS.iter().chain([&("attack.sh", attack.script)]) {
@@ -65,6 +64,8 @@ impl<'a> World<'a> {
             .env("PATH", std::env::join_paths(all).unwrap_or(path))
             .env("ROOT", self.root())
             .env("OUT", place("out"))
+            .env("BIN", place("bin"))
+            .env("PROGRAM", this_program())
             .env("SCRIPTS", place("scripts"))
             .arg(place("scripts/play.sh"))
             .arg(step)

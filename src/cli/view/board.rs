@@ -216,6 +216,7 @@ pub fn trigger_words(trigger: Trigger) -> &'static str {
         Trigger::InitialPlanning => "nothing is planned yet",
         Trigger::HypothesisExhausted => "two agents failed at",
         Trigger::AnsweredNote => "a person has spoken",
+        Trigger::TypedNote => "typed into state.yaml, not confirmed by a person",
         Trigger::Blocked => "blocked",
         Trigger::IntegrationFailed => "could not be integrated",
         Trigger::ImmediateDiscovery => "found, and urgent",

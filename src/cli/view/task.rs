@@ -10,12 +10,41 @@ use crate::board::review_result::Positions;
 use crate::board::task::{Body, Submission};
 use crate::cli::prelude::*;
 use crate::flow::alignment::Answer;
+use crate::flow::gates::shown::GateShown;
+use crate::store::Snapshot;
 use crate::text::{shown, side_by_side};
+use crate::wire::state::children_of;
 
 /// Two of them and what stands between fit a terminal of 100 columns.
 const POSITION_WIDTH: usize = 46;
 
-pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure> {
+/// The tasks that were split from one, and what the merged tasks it waits for bring it.
+#[derive(Default)]
+pub struct Relations {
+    pub children: Vec<TaskId>,
+    pub inputs: BTreeMap<TaskId, Vec<String>>,
+}
+
+impl Relations {
+    /// The bodies of what it waits for are read where they are asked for.
+    pub fn of(ctx: &Context, snapshot: &Snapshot, task: &Task) -> Result<Self, Failure> {
+        let board = &snapshot.board;
+        let mut inputs = BTreeMap::new();
+        for id in &task.depends_on {
+            let merged =
+                |task: &Task| (task.status == Status::Merged).then(|| task.body().actual_outputs.clone());
+            let files = match board.task(id) {
+                Some(other) if other.is_light() => None,
+                Some(other) => merged(other),
+                None => ctx.store.archived_task(id)?.as_ref().and_then(merged),
+            };
+            inputs.extend(files.filter(|files| !files.is_empty()).map(|files| (id.clone(), files)));
+        }
+        Ok(Self { children: children_of(snapshot.text(), board, &task.id), inputs })
+    }
+}
+
+pub fn task(ctx: &Context, board: &Board, task: &Task, relations: &Relations) -> Result<String, Failure> {
     let body = task.body();
     let frame = Frame::new(ctx, board)?;
     let picture = Picture::new(&frame, board);
@@ -56,6 +85,15 @@ pub fn task(ctx: &Context, board: &Board, task: &Task) -> Result<String, Failure
     list(&mut text, "may change", &body.scope.inside);
     list(&mut text, "must not change", &body.scope.outside);
     list(&mut text, "waits for tasks", &task.depends_on);
+    if let Some(parent) = &body.parent {
+        text.line(format!("parent:    {parent}"));
+    }
+    list(&mut text, "children", &relations.children);
+    list(&mut text, "inputs", &body.inputs);
+    for (from, files) in &relations.inputs {
+        list(&mut text, &format!("inputs from {from}"), files);
+    }
+    list(&mut text, "expected outputs", &body.expected_outputs);
     if let Some(reason) = &body.blocked_reason {
         text.line(format!("blocked:   {reason}"));
         list(&mut text, "questions", &body.blocked_questions);
@@ -174,6 +212,10 @@ pub fn feedback(board: &Board, task: &Task) -> String {
             "Handed off by {}: {}\nNext: {}\n",
             handoff.by, handoff.summary, handoff.next_action
         ));
+        for (name, lines) in handoff.package.iter().flat_map(|package| package.parts()) {
+            let lines: Vec<_> = lines.iter().map(|line| shown_line(line)).collect();
+            list(&mut text, name, &lines);
+        }
     }
     if let Some(answer) = &body.answer {
         text.line(format!("Answer to the questions it was blocked with: {answer}\n"));
@@ -196,7 +238,13 @@ pub fn feedback(board: &Board, task: &Task) -> String {
 }
 
 /// Everything a verdict rests on, but for the diff.
-pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklist: &[String]) -> String {
+pub fn review(
+    task: &Task,
+    submission: &Submission,
+    answers: &[Answer],
+    checklist: &[String],
+    gates: &[GateShown],
+) -> String {
     let body = task.body();
     let mut text = String::new();
     text.line(format!("{}: {}", task.id, body.title));
@@ -226,10 +274,9 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
         (_, false) => submission.tests.join(", "),
     };
     text.line(format!("tests:   {tests}"));
-    if let Some(gates) =
-        body.gates.as_ref().filter(|gates| Some(&gates.commit) == task.review_commit.as_ref())
-    {
-        text.line(format!("gates:   {}", gates.summary()));
+    if !gates.is_empty() {
+        text.line("gates:");
+        gates.iter().for_each(|gate| text.line(format!("  {}", gate.line(&task.id))));
     }
     if !submission.protected.is_empty() {
         let files = submission.protected.join(", ");
@@ -239,7 +286,8 @@ pub fn review(task: &Task, submission: &Submission, answers: &[Answer], checklis
     if !body.issues.is_empty() {
         text.line("issues so far:");
         for issue in &body.issues {
-            let Issue { id, file, line, round, raised_by, .. } = issue;
+            let Issue { id, file, round, raised_by, .. } = issue;
+            let line = issue.lines();
             let (status, severity) = (issue.status.as_str(), issue.severity.as_str());
             let said = issue.last_words();
             text.line(format!(

@@ -3,6 +3,7 @@
 use super::task::{files, numbered};
 use super::{Desk, KIB};
 use crate::board::history::HistoryEntry;
+use crate::board::records::HandoffPackage;
 use crate::flow::prelude::*;
 use crate::git::DirtyKind;
 use crate::prompt::{Block, Bound};
@@ -71,7 +72,11 @@ impl Desk<'_> {
             return Block::none();
         };
         let [summary, next] = [&handoff.summary, &handoff.next_action].map(|text| indent(text.trim(), 2));
-        let text = format!("summary: {}\nnext action: {}", summary.trim_start(), next.trim_start());
+        let mut text = format!("summary: {}\nnext action: {}", summary.trim_start(), next.trim_start());
+        for (name, lines) in handoff.package.iter().flat_map(HandoffPackage::parts) {
+            text.push_str(&format!("\n{name}:"));
+            lines.iter().for_each(|line| text.push_str(&format!("\n  - {}", shown_line(line))));
+        }
         let origin = format!("the handoff of {} on task {}, {}", handoff.by, task.id, handoff.time);
         Block::new(&origin, &text, &Bound::new(48 * KIB, format!("`liza task show {} --feedback`", task.id)))
     }

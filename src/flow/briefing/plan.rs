@@ -3,6 +3,7 @@
 use super::mail::letter;
 use super::task::{files, numbered};
 use super::{Desk, KIB};
+use crate::board::goals::GOAL_SPEC;
 use crate::board::records::{Anomaly, AnomalyKind, Discovery, Note, SpecChange};
 use crate::flow::prelude::*;
 use crate::policy::view::Scene;
@@ -36,7 +37,16 @@ impl Desk<'_> {
         let goal = &self.board.rest.goal;
         let bound = Bound::new(16 * KIB, "`liza status`");
         self.facts.block("goal", Block::new("the board, the goal", goal.description.trim(), &bound));
-        self.spec("the goal", Some(&goal.spec_ref), "write it, so that there is something to plan from");
+        // The goal's own text stands above already.
+        if matches!(self.ctx.spec_text(goal, &goal.spec_ref), Ok(Some(text)) if text.of == GOAL_SPEC) {
+            self.facts.block("spec", Block::none());
+        } else {
+            let mend =
+                "write it, so that there is something to plan from, or `liza goal edit ID --spec goal`";
+            self.spec("the goal", Some(&goal.spec_ref), None, &mend.replace("ID", &goal.id));
+        }
+        let merged = self.merged_outputs();
+        self.facts.block("outputs", merged);
         let told: Vec<WakeFacts> = wakes.iter().map(|wake| self.wake(wake)).collect();
         self.facts.wakes(&told);
         let inbox = self.inbox(wakes);
@@ -57,7 +67,9 @@ impl Desk<'_> {
                     let known = self.board.rest.messages.iter().find(wanted);
                     known.map_or_else(Block::none, letter)
                 }
-                Trigger::AnsweredNote => self.find(&self.board.rest.human_notes, |note| &note.id == id, note),
+                Trigger::AnsweredNote | Trigger::TypedNote => {
+                    self.find(&self.board.rest.human_notes, |note| &note.id == id, note)
+                }
                 Trigger::ImmediateDiscovery => {
                     self.find(&self.board.rest.discovered, |found| &found.id == id, discovery)
                 }
@@ -180,7 +192,9 @@ impl Desk<'_> {
         let world = self.ctx.store.surroundings(self.board)?;
         let scene = Scene::new(self.board, &world, &self.ctx.now);
         let mut lines = Vec::new();
-        for task in &self.board.tasks {
+        // Finished work of goals before this one is in the repository.
+        let counts = |task: &&Task| !task.status.is_terminal() || self.board.is_of_current_goal(task);
+        for task in self.board.tasks.iter().filter(counts) {
             let depends: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
             let agent = task.assigned_to.as_ref().map_or("-", |agent| agent.as_str());
             let waits = scene.waiting(task).map(|waiting| waiting.why);
@@ -253,6 +267,9 @@ impl Desk<'_> {
                 Trigger::AnswerOverdue => {
                     all.push(format!("Its sender waits: `liza message reply {id} --body \"…\"`"));
                 }
+                Trigger::TypedNote => all.push(format!(
+                    "It may be anybody's: it answers no question and changes no task until a person has confirmed it. Prepare what you can; then `liza inbox --done {id}`"
+                )),
                 Trigger::AnsweredNote => {
                     let about = self.board.rest.human_notes.iter().find(|note| &note.id == id);
                     let act = match about.and_then(|note| note.task_id.as_ref()) {
@@ -274,6 +291,7 @@ fn words(trigger: Trigger) -> &'static str {
         Trigger::InitialPlanning => "Nothing is planned yet",
         Trigger::HypothesisExhausted => "Two agents failed",
         Trigger::AnsweredNote => "A person has spoken",
+        Trigger::TypedNote => "A note was typed into state.yaml, not confirmed by a person",
         Trigger::Blocked => "Blocked",
         Trigger::IntegrationFailed => "Could not be integrated",
         Trigger::ImmediateDiscovery => "Found, and urgent",
@@ -288,9 +306,13 @@ fn continued(text: &str) -> String {
     indent(text.trim(), 4).trim_start().to_owned()
 }
 
+/// Whose a note is that stands in the file and on no command line.
+const UNCONFIRMED: &str = "hand, typed into state.yaml and confirmed by no person";
+
 fn note(note: &Note) -> String {
-    let Note { id, by, task_id, time, text, .. } = note;
+    let Note { id, by, task_id, time, text, typed, .. } = note;
     let on = task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
+    let by = typed.as_ref().map_or_else(|| by.to_string(), |_| UNCONFIRMED.to_owned());
     format!("{} note by {by}{on}, {time}: {}", shown_line(id), continued(text))
 }
 

@@ -35,7 +35,8 @@ impl Desk<'_> {
         self.facts.plain("review_commit", commit);
         self.facts.plain("round", &u64::from(task.review_cycles_total + 1));
         self.facts.block("task", sheet(task));
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), "put it there, or discuss the review");
+        let mend = "put it there, or discuss the review";
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
 
@@ -143,12 +144,14 @@ fn gates_said(task: &Task) -> String {
         let log = result.log.as_ref().map_or(String::new(), |log| format!(", log {}", shown_line(log)));
         lines.push(format!("gate {}{required}: {}{reason}{log}", result.name, result.status.as_str()));
         lines.extend(result.failing.iter().map(|name| format!("  failing: {}", shown_line(name))));
+        lines.extend(result.untested.iter().map(|name| format!("  no test reaches: {}", shown_line(name))));
     }
     lines.join("\n")
 }
 
 fn issue(issue: &Issue) -> String {
-    let Issue { status, severity, line, round, raised_by, .. } = issue;
+    let Issue { status, severity, round, raised_by, .. } = issue;
+    let line = issue.lines();
     let (id, file) = (shown_line(&issue.id), shown_line(&issue.file));
     let (status, severity) = (status.as_str(), severity.as_str());
     let words = indent(issue.last_words().trim(), 2);

@@ -1,14 +1,15 @@
 //! The files a prompt is made from: templates and specs, read from the main root only and never through a link.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 
 use super::KIB;
+use crate::board::goals::{GOAL_SPEC, Goal, PinnedSpec};
 use crate::flow::config_file::regular_file_inside;
 use crate::flow::prelude::*;
+use crate::flow::specs::SpecText;
 use crate::prompt::{Block, Bound, LARGEST_TEMPLATE, PIECES, Template, built_in, section};
 use crate::store::lock::open_no_follow;
 
-const LARGEST_SPEC_READ: u64 = 4 * 1024 * 1024;
 const SPEC_SHOWN: usize = 64 * KIB;
 
 /// Why a page that agents are sent to cannot be read; nothing if it can.
@@ -24,37 +25,61 @@ pub fn unreadable(dir: &Path, page: &Path) -> Option<String> {
 }
 
 /// The spec a reference names, or the section of its anchor; or what is wrong with it.
-pub fn spec(ctx: &Context, spec_ref: Option<&str>) -> Result<Block, String> {
+///
+/// A task is shown the text that is pinned with it. Without a pin, as for the goal and on older boards, it is the present text.
+pub fn spec(
+    ctx: &Context,
+    goal: &Goal,
+    spec_ref: Option<&str>,
+    pin: Option<&PinnedSpec>,
+) -> Result<Block, String> {
     let spec_ref = spec_ref.filter(|text| !text.is_empty()).ok_or("none is named")?;
     let (name, anchor) = spec_ref.split_once('#').unwrap_or((spec_ref, ""));
-    let path = RepoPath::new(name).map_err(|why| format!("{} cannot be one ({why})", quoted(name)))?;
-    let found = regular_file_inside(ctx.root(), Path::new(path.as_str()));
-    let file = match found {
-        Ok(Some(file)) => file,
-        Ok(None) => return Err(format!("{} is not there", quoted(name))),
-        Err(why) => return Err(format!("{} cannot be read ({why})", quoted(name))),
+    let (of, text) = match pin {
+        Some(pin) => (pin.of.clone(), pinned_text(ctx, goal, pin)?),
+        None => match ctx.spec_text(goal, spec_ref) {
+            Ok(Some(SpecText { of, text })) => (of, text),
+            Ok(None) => return Err(format!("{} is not there", quoted(name))),
+            Err(failure) => return Err(format!("{} cannot be read ({})", quoted(name), failure.message)),
+        },
     };
-    let text = open_no_follow(&file, OpenOptions::new().read(true))
-        .and_then(|file| start_of(file, LARGEST_SPEC_READ))
-        .map_err(|error| format!("{} cannot be read ({error})", quoted(name)))?;
-    let bound = Bound::new(SPEC_SHOWN, quoted(&file.display().to_string()));
+    if of == GOAL_SPEC {
+        let bound = Bound::new(SPEC_SHOWN, "`liza goal show`");
+        return Ok(Block::in_language("the goal", "markdown", &text, &bound));
+    }
+    let whole = match pin {
+        Some(pin) => ctx.store.spec_text_location(&pin.hash).display().to_string(),
+        None => ctx.root().join(&of).display().to_string(),
+    };
+    let bound = Bound::new(SPEC_SHOWN, quoted(&whole));
     let part = if anchor.is_empty() { None } else { section(&text, anchor) };
-    let origin = match part {
-        Some(_) => format!("the project's spec {}, section {}", quoted(name), quoted(anchor)),
-        None if anchor.is_empty() => format!("the project's spec {}", quoted(name)),
-        None => format!(
-            "the project's spec {}, which has no section {} and is shown whole",
-            quoted(name),
-            quoted(anchor)
-        ),
+    let of = quoted(&of);
+    let mut origin = match part {
+        Some(_) => format!("the project's spec {of}, section {}", quoted(anchor)),
+        None if anchor.is_empty() => format!("the project's spec {of}"),
+        None => {
+            format!("the project's spec {of}, which has no section {} and is shown whole", quoted(anchor))
+        }
     };
+    if pin.is_some() {
+        origin.push_str(", as it was when the task was planned");
+    }
     Ok(Block::in_language(&origin, "markdown", part.unwrap_or(&text), &bound))
 }
 
-fn start_of(file: File, bytes: u64) -> std::io::Result<String> {
-    let mut text = Vec::new();
-    file.take(bytes).read_to_end(&mut text)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+/// The text of a pin; the present one is as good if it has the same hash.
+fn pinned_text(ctx: &Context, goal: &Goal, pin: &PinnedSpec) -> Result<String, String> {
+    if let Some(bytes) = ctx.store.spec_text(&pin.hash) {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let present = ctx.spec_text(goal, &pin.of).ok().flatten().filter(|text| text.pin() == *pin);
+    present.map(|text| text.text).ok_or_else(|| {
+        format!(
+            "the text of {} that the task is pinned to is gone (`liza doctor --fix` looks for its copy, `liza spec-change --spec {} …` pins the present text)",
+            quoted(&pin.of),
+            pin.of
+        )
+    })
 }
 
 /// The template of a role: named in liza.yaml, else in `.liza/templates`, else the built-in one, else that for any role.

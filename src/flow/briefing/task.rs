@@ -14,7 +14,7 @@ impl Desk<'_> {
         self.place(task, epoch)?;
         self.facts.block("task", sheet(task));
         let mend = "put it there, or let the planner rescope the task";
-        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), mend);
+        self.spec(&format!("task {id}"), body.spec_ref.as_deref(), body.spec.as_ref(), mend);
         let outputs = self.outputs(task)?;
         self.facts.block("outputs", outputs);
         self.past(task, epoch)?;
@@ -64,13 +64,16 @@ impl Desk<'_> {
                     self.output_of(id, &mut lines)?;
                 }
             }
-            Outputs::Merged => {
-                let merged = self.board.tasks.iter().filter(|other| other.status == Status::Merged);
-                lines.extend(merged.map(|other| output(&other.id, other.body())));
-            }
+            Outputs::Merged => return Ok(self.merged_outputs()),
         }
-        let bound = Bound::new(16 * KIB, "`liza status`");
-        Ok(Block::new("the board, about merged tasks", &lines.join("\n"), &bound))
+        Ok(merged_block(&lines))
+    }
+
+    /// What every merged task of the board has brought.
+    pub(super) fn merged_outputs(&self) -> Block {
+        let merged = self.board.tasks.iter().filter(|other| other.status == Status::Merged);
+        let lines: Vec<String> = merged.map(|other| output(&other.id, other.body())).collect();
+        merged_block(&lines)
     }
 
     fn output_of(&self, id: &TaskId, lines: &mut Vec<String>) -> Result<()> {
@@ -80,6 +83,9 @@ impl Desk<'_> {
             Some(task) if task.status == Status::Superseded => {
                 let into: Vec<&str> = task.superseded_by.iter().map(TaskId::as_str).collect();
                 lines.push(format!("{id}: replaced by {}", into.join(", ")));
+                for part in &task.superseded_by {
+                    self.output_of(part, lines)?;
+                }
             }
             Some(task) => lines.push(format!("{id}: {}", task.status)),
             None => lines.push(format!("{id}: not on the board")),
@@ -88,9 +94,24 @@ impl Desk<'_> {
     }
 }
 
+fn merged_block(lines: &[String]) -> Block {
+    let bound = Bound::new(16 * KIB, "`liza status`");
+    Block::new("the board, about merged tasks", &lines.join("\n"), &bound)
+}
+
 fn output(id: &TaskId, body: &Body) -> String {
     let commit = body.merge.as_ref().map_or("?", |merge| merge.commit.as_str());
-    format!("{id}: merged as {commit}; files: {}", files(&body.actual_outputs))
+    let title = shown_line(body.title.trim()).into_owned();
+    // What was promised beside files: names of artifacts, values.
+    let named: Vec<String> = body
+        .expected_outputs
+        .iter()
+        .filter(|output| !body.actual_outputs.contains(output))
+        .cloned()
+        .collect();
+    let promised =
+        if named.is_empty() { String::new() } else { format!("; expected outputs: {}", files(&named)) };
+    format!("{id}: merged as {commit}; files: {}{promised}; task: {title}", files(&body.actual_outputs))
 }
 
 /// File names on one line, the first of many.

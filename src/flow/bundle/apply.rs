@@ -20,6 +20,7 @@ struct Place {
     worktree: PathBuf,
     branch: String,
     head: CommitId,
+    prepared: Vec<String>,
 }
 
 /// A bundle that was applied, now or before.
@@ -88,8 +89,8 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
     }
     let implementers = hands::recorded(ctx, &snapshot.board, bundle, Some(&built.tree))?;
     crash::point("bundle.built");
-    // Asked for no task: what a task's own gates said last is about what it handed in.
-    let gates = judge(ctx, &Question::new(Moment::Bundle, &built.commit))?;
+    let question = Question { task: Some(task), ..Question::new(Moment::Bundle, &built.commit) };
+    let gates = judge(ctx, &question)?;
     gates.check(&built.commit, "apply the bundle")?;
     // The gates may have taken long: whoever changed the worktree meanwhile is heard now.
     clean(&place, task)?;
@@ -110,6 +111,7 @@ pub fn apply(ctx: &Context, loaded: &Loaded, task: &TaskId) -> Result<(Apply, u6
             new: built.commit.clone(),
         },
         owner: host::this_process(),
+        gates: Some(gates.clone()),
     })?;
     let intent = begun.outcome.intent;
     crash::point("bundle.begun");
@@ -144,7 +146,8 @@ fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place> {
         return Err(Failure::new(Code::WorktreeDirty, what).hint(hint).detail("paths", ["HEAD"]));
     }
     elsewhere(ctx, &worktree, &branch)?;
-    Ok(Place { worktree, branch, head })
+    let prepared = crate::flow::prepared::prepared_for(board, task).to_vec();
+    Ok(Place { worktree, branch, head, prepared })
 }
 
 /// Moving a branch under another checkout would make that one lie.
@@ -171,7 +174,7 @@ fn clean(place: &Place, task: &TaskId) -> Result<()> {
         .hint("wait for the git that is at work there; if none is, it died and left this file: move it away, then apply the bundle")
         .detail("path", lock.display().to_string()));
     }
-    let mut found = uncommitted(&place.worktree, Filters::Run)?;
+    let mut found = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
     if content::merge_head(&place.worktree)?.is_some() {
         found.push("a merge in progress".to_owned());
     }
@@ -230,6 +233,7 @@ fn dirty(task: &TaskId, found: &[String]) -> Failure {
 fn blocked(ctx: &Context, loaded: &Loaded, task: &TaskId, failure: Failure) -> Failure {
     let id = &loaded.bundle.metadata.id;
     let block = Block {
+        from_first_claim: true,
         task: task.clone(),
         epoch: ctx.epoch_of(task),
         reason: format!("patch bundle {id} was not applied: {}", failure.message),
@@ -262,7 +266,7 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
         Ok(()) => {
             crash::point("bundle.brought");
             // Attributes may make git call a file changed that it has just written.
-            let left = uncommitted(&place.worktree, Filters::Run)?;
+            let left = uncommitted(&place.worktree, Filters::Run, &place.prepared)?;
             if left.is_empty() {
                 return Ok(());
             }
@@ -272,7 +276,7 @@ fn move_to(ctx: &Context, place: &Place, commit: &CommitId) -> Result<()> {
     };
     refs::update(&ctx.repo, &refname, &place.head, Expected::At(commit))?;
     let mut left = settle(&ctx.repo, ctx.query()?, &place.worktree, commit, &place.head)?;
-    left.extend(uncommitted(&place.worktree, Filters::Run)?);
+    left.extend(uncommitted(&place.worktree, Filters::Run, &place.prepared)?);
     let there = match left.is_empty() {
         true => "branch and files are as before".to_owned(),
         false => format!("the branch is as before; look at these files: {}", listed(&left)),

@@ -78,6 +78,36 @@ pub fn create(ctx: &Context, id: &TaskId, out: Option<&Path>) -> Result<(Made, u
     Ok((data, committed.board.revision))
 }
 
+/// Makes a bundle for a task from the difference of two commits that are none of its own, by this author. Gives its file.
+pub fn between(
+    ctx: &Context,
+    id: &TaskId,
+    base: &CommitId,
+    head: &CommitId,
+    author: &str,
+) -> Result<PathBuf> {
+    let snapshot = ctx.read(&Needs::task(id))?;
+    snapshot.board.identify(&ctx.credentials)?;
+    let task = snapshot
+        .board
+        .task(id)
+        .ok_or_else(|| failure!(Code::UnknownTask, "there is no task `{id}` on this board"))?;
+    let mut bundle = describe(ctx, task, base, head)?;
+    author.clone_into(&mut bundle.metadata.author);
+    bundle.patches = patches(ctx, base, head)?;
+    bundle.metadata.touched_modules = modules(&bundle.patches);
+    proven(ctx, &bundle, base)?;
+    Ok(publish(ctx, &mut bundle, None)?.0)
+}
+
+/// The paths by which two commits differ, with those that are gone.
+pub fn paths_between(ctx: &Context, base: &CommitId, head: &CommitId) -> Result<Vec<String>> {
+    let found = differences(&ctx.repo, base, head)?.into_iter();
+    let paths: BTreeSet<String> =
+        found.flat_map(|found| [Some(found.path), found.renamed_from]).flatten().collect();
+    Ok(paths.into_iter().collect())
+}
+
 fn given(out: Option<&Path>) -> Result<Option<PathBuf>> {
     out.map(|out| std::path::absolute(out).map_err(|error| Failure::io("find", out, &error))).transpose()
 }
@@ -110,7 +140,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
         return Ok(Vec::new());
     }
-    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run)?;
+    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.prepared)?;
     if !found.is_empty() {
         ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
     }
@@ -238,11 +268,9 @@ fn cannot(file: &str, why: &str) -> Failure {
 
 /// The directories something changes in; a file of the root stands for itself.
 fn modules(patches: &[Patch]) -> Vec<String> {
-    let mut found: Vec<String> = patches
-        .iter()
-        .flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from))
-        .map(|file| file.rsplit_once('/').map_or(file.as_str(), |(dir, _)| dir).to_owned())
-        .collect();
+    // File by file: a directory would keep the bundle from every task whose neighbour owns another file in it.
+    let files = patches.iter().flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from));
+    let mut found: Vec<String> = files.cloned().collect();
     found.sort();
     found.dedup();
     found.truncate(1_000);

@@ -13,7 +13,7 @@ use crate::git::tree::{Edit, Entry, edited};
 use crate::wire::bundle::{self, Applied, Bundle, Change, Found, Kind, LARGEST, Problem};
 
 pub use apply::{Apply, apply};
-pub use create::{Made, create};
+pub use create::{Made, between, create, paths_between};
 pub use follow::follow;
 pub use review::{Answered, Verdict, review};
 
@@ -115,11 +115,25 @@ pub fn examine(
 ) -> Result<Applied> {
     let mut applied = bundle::apply(bundle, &Files { ctx, commit: onto })?;
     let held = paths_held(board, &ctx.now, own, &files_of(bundle));
-    let locks = held.into_iter().map(|held| {
-        let holder = held.holder.map_or_else(|| "nobody now".to_owned(), |holder| holder.to_string());
-        let what = format!("task {} ({holder}) owns `{}`", held.task, held.owns);
+    let mut modules = Vec::new();
+    for module in &bundle.metadata.touched_modules {
+        let there =
+            |path: &str| Ok::<_, Failure>(!matches!(ctx.query()?.entry_at(onto, path)?, Entry::Absent));
+        modules.push((module.clone(), module.contains('/') || there(module.trim_end_matches('/'))?));
+    }
+    let declared = modules_held(board, &ctx.now, own, &modules);
+    let declared: Vec<_> =
+        declared.into_iter().filter(|one| held.iter().all(|file| file.task != one.task)).collect();
+    let words = |held: &PathHeld, whose: &str| {
+        let holder = held.holder.as_ref().map_or_else(|| "no agent now".to_owned(), ToString::to_string);
+        let what = format!("task {} ({holder}) owns `{}`{whose}", held.task, held.owns);
         Problem::of(Kind::Lock, &held.file, what)
-    });
+    };
+    let files = held.iter().map(|held| words(held, ""));
+    let modules = declared
+        .iter()
+        .map(|held| words(held, ", which lies in a module that the bundle declares as touched"));
+    let locks: Vec<Problem> = files.chain(modules).collect();
     applied.problems.splice(0..0, locks);
     Ok(applied)
 }
@@ -187,6 +201,9 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     let first = metadata.intent.trim().lines().next().unwrap_or_default();
     let subject: String = shown_line(first).chars().take(100).collect();
     let task = task.map_or(String::new(), |task| format!("Liza-Task: {task}\n"));
+    let run =
+        metadata.author.strip_prefix(EXPERIMENT).map(|run| format!("Liza-Experiment: {}\n", shown_line(run)));
+    let task = format!("{task}{}", run.unwrap_or_default());
     format!(
         "{subject}\n\n{task}{BUNDLE_TRAILER}{}\n{AUTHOR_TRAILER}{}\n",
         metadata.id,
@@ -194,6 +211,8 @@ fn message(bundle: &Bundle, task: Option<&TaskId>) -> String {
     )
 }
 
+/// How the author of a bundle begins that was made from a run of `liza experiment`.
+pub const EXPERIMENT: &str = "experiment:";
 const BUNDLE_TRAILER: &str = "Liza-Bundle: ";
 /// For people: whose bundle it is by its own account. Who counts as an implementer is on the board.
 const AUTHOR_TRAILER: &str = "Liza-Bundle-Author: ";

@@ -2,6 +2,7 @@
 
 use super::{Finding, Scene};
 use crate::board::edit::EDITABLE;
+use crate::flow::edits::difference;
 use crate::flow::prelude::*;
 use crate::flow::verify;
 use crate::store::Snapshot;
@@ -64,9 +65,11 @@ fn unsettled_edit(scene: &Scene) -> Finding {
     match scene.ctx.store.judge_edit(&scene.ctx.now) {
         Ok(Judged::Adoptable(edit)) if edit.is_empty() => {
             finding("only layout or comments differ; a person's next command restores the layout".to_owned())
+                .mended_by(settle)
         }
         Ok(Judged::Adoptable(edit)) => {
             finding(format!("a person's next command adopts it: {}", edit.summary().join(", ")))
+                .mended_by(settle)
         }
         Ok(Judged::Refused(why)) => finding(format!(
             "a person's next command refuses it, keeps the file and sets PAUSE: {why}; mend that place of the file, or take the edit back (a person may edit {EDITABLE})"
@@ -80,6 +83,43 @@ fn unsettled_edit(scene: &Scene) -> Finding {
             ))
         }
     }
+}
+
+fn settle(ctx: &Context) -> Result<Option<String>> {
+    ctx.store.settle_edits(&ctx.credentials, &host::now())?;
+    let said = ctx.store.untold();
+    Ok((!said.is_empty()).then(|| said.join("\n")))
+}
+
+/// Edits that were set aside wait for a person.
+pub fn pending_edits(scene: &Scene) -> Result<Vec<Finding>> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let mut found: Vec<Finding> = Vec::new();
+    for edit in &board.rest.pending_edits {
+        let what = format!("an edit of state.yaml waits for a person: {}", edit.file);
+        let remedy = "a person's next command applies or refuses it";
+        let why =
+            "what was typed into the file is not on the board; a command of an agent or a runner found it";
+        found.push(Finding::new("edit.pending", what, why, remedy).mended_by(settle));
+    }
+    for stray in scene.ctx.store.stray_edits(board) {
+        let what = format!("{} was not set aside by liza, or is settled", stray.display());
+        let remedy = "it is moved out of edits/pending and never applied";
+        found.push(
+            Finding::new(
+                "edit.stray",
+                what,
+                "only what liza itself found in state.yaml counts as an edit",
+                remedy,
+            )
+            .mended_by(|ctx| {
+                let board = ctx.store.read(&Needs::Nothing)?.board;
+                ctx.store.move_stray_edits(&board)?;
+                Ok(None)
+            }),
+        );
+    }
+    Ok(found)
 }
 
 /// The log of a board that is whole itself.
@@ -137,25 +177,6 @@ pub fn refused_edits(scene: &Scene) -> Result<Vec<Finding>> {
         )
     });
     Ok(found.collect())
-}
-
-fn difference(good: &str, edited: &str) -> String {
-    let text = similar::TextDiff::from_lines(good, edited)
-        .unified_diff()
-        .context_radius(1)
-        .header("state.yaml", "the edit")
-        .to_string();
-    const SHOWN: usize = 60;
-    const LONGEST: usize = 200;
-    let cut = |line: &str| match line.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
-    };
-    let mut lines: Vec<String> = text.lines().take(SHOWN).map(cut).collect();
-    if text.lines().count() > SHOWN {
-        lines.push("… (more in the kept file)".to_owned());
-    }
-    lines.join("\n")
 }
 
 /// What `verify` says about log and branches, and what the board itself contradicts.

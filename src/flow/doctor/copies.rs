@@ -59,6 +59,20 @@ pub fn lost_archived(scene: &Scene) -> Result<Vec<Finding>> {
     ])
 }
 
+/// Texts of specs that tasks are pinned to and whose files are gone.
+pub fn lost_spec_texts(scene: &Scene) -> Result<Vec<Finding>> {
+    let lost = scene.ctx.store.lost_spec_texts();
+    let Some(first) = lost.first() else { return Ok(Vec::new()) };
+    let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
+    let what = format!(".liza/spec_texts/{first}{more} is gone or changed");
+    let why = "agents are shown the text of a spec as it was when their task was planned";
+    Ok(vec![
+        Finding::new("specs.lost", what, why, "the text is restored from its copy below .git").mended_by(
+            |ctx| Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_spec_texts()?, "text")))),
+        ),
+    ])
+}
+
 fn restore(ctx: &Context) -> Result<String> {
     let restored = ctx.store.restore_from_witness(&ctx.now)?;
     let kept: Vec<String> = restored.kept.iter().map(|path| path.display().to_string()).collect();

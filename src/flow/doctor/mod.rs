@@ -28,6 +28,7 @@ use crate::store::Snapshot;
 use crate::store::refound::LogDamage;
 
 pub use finding::Finding;
+pub(super) use providers::find as find_program;
 pub use providers::{Listed, listing};
 
 /// What an examination looks at.
@@ -71,13 +72,15 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 32] = [
+const EXAMINATIONS: [Examination; 34] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
     ("the board", board::file),
     ("the log", board::log),
     ("the archive", copies::lost_archived),
+    ("edits that wait", board::pending_edits),
+    ("texts of specs", copies::lost_spec_texts),
     ("refused edits", board::refused_edits),
     ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),

@@ -115,7 +115,7 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
 }
 
 /// As the system looks for a program.
-fn find(program: &str, root: &Path) -> Option<PathBuf> {
+pub fn find(program: &str, root: &Path) -> Option<PathBuf> {
     let runs = |path: &Path| {
         fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
     };

@@ -1,7 +1,9 @@
 //! Gates judge as a person accepted them: a definition that changed since stops approvals and merges.
 
 use crate::flow::prelude::*;
+use crate::flow::prepared::NAME;
 use crate::policy::ProjectConfig;
+use crate::policy::worktrees::WorktreesConfig;
 
 /// A gate of liza.yaml that is not as it was accepted.
 #[derive(Debug, Serialize)]
@@ -27,7 +29,24 @@ pub fn definitions(config: &ProjectConfig) -> Vec<GateDefinition> {
         all["keep"] = serde_json::to_value(&config.gating.keep).unwrap_or_default();
         GateDefinition { name: gate.name.clone(), definition: all.to_string(), required: gate.is_required() }
     };
-    config.gates.iter().map(line).collect()
+    config.gates.iter().map(line).chain(setup(&config.worktrees)).collect()
+}
+
+/// How worktrees are prepared is accepted like a gate: its commands run wherever work is done and judged.
+fn setup(config: &WorktreesConfig) -> Option<GateDefinition> {
+    Some(GateDefinition { name: NAME.to_owned(), definition: config.definition()?, required: false })
+}
+
+/// Refuses commands that are not as they were accepted. Those that were never seen before are put on record.
+pub fn check_setup(ctx: &Context, board: &Board, config: &WorktreesConfig) -> Result<()> {
+    let Some(now) = setup(config) else { return Ok(()) };
+    match board.rest.gate_ledger.accepted(NAME) {
+        Some(known) if known.definition == now.definition => Ok(()),
+        Some(_) => Err(failure!(Code::GateNotAccepted, "`worktrees` in liza.yaml has changed")
+            .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
+            .detail("gate", NAME)),
+        None => ctx.commit_as_liza(AcceptGates { gates: vec![now] }).map(|_| ()).map_err(Failure::from),
+    }
 }
 
 /// What differs from what was accepted.
@@ -50,6 +69,16 @@ pub fn check(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()>
             .hint("a person looks at the difference and accepts it with `liza gate accept`, or takes the change back")
             .detail("gate", gate.as_str()));
     }
+    record_new(ctx, new)
+}
+
+/// Puts gates on record that liza sees for the first time. Those that changed since they were accepted go on waiting for a person.
+pub fn note_new(ctx: &Context, board: &Board, config: &ProjectConfig) -> Result<()> {
+    let new = changed(board, config).into_iter().filter(|changed| changed.accepted.is_none());
+    record_new(ctx, new.collect())
+}
+
+fn record_new(ctx: &Context, new: Vec<Changed>) -> Result<()> {
     if !new.is_empty() {
         let gates = new.into_iter().map(GateDefinition::from).collect();
         ctx.commit_as_liza(AcceptGates { gates })?;

@@ -4,12 +4,14 @@ use super::attention::Attention;
 use super::environment::{Handed, Source, handed_over};
 use super::place::{Disturbed, Place};
 use super::{Question, reuse};
+use crate::board::gates::Counted;
 use crate::flow::capture::{Captured, write_log};
 use crate::flow::prelude::*;
 use crate::flow::shell::{self, Done, Ended, Job, RETRIES, RETRY_AFTER};
+use crate::gate::changed::ChangedLines;
 use crate::gate::{Ran, Said};
 use crate::git::private::leads_inside;
-use crate::policy::gate::{GateCommand, expected};
+use crate::policy::gate::{AdapterKind, CoverageOf, GateCommand, expected};
 use crate::provider::{Redactor, secrets};
 use crate::store::files::make_private_dirs;
 
@@ -36,6 +38,8 @@ pub struct Shared<'a> {
 pub struct Asking<'g> {
     gate: &'g Gate,
     expected: Option<String>,
+    /// The new and changed lines and what they are compared with, for a gate that judges those alone.
+    changed: Option<(CommitId, ChangedLines)>,
     environment: Handed,
     log: PathBuf,
     /// Names what it says of this tree.
@@ -86,9 +90,43 @@ impl<'g> Asking<'g> {
         let expected = expected(shared.board, gate, shared.question.task).map(str::to_owned);
         let commit = shared.question.commit.as_str();
         let environment = handed_over(gate, commit, &shared.source);
-        let key = reuse::key_of(shared.tree, gate, expected.as_deref(), &environment.with_weight());
-        Ok(Self { gate, expected, environment, log: log_of(shared, gate)?, key })
+        let changed = match gate.of {
+            Some(CoverageOf::Changed) => Some(changed_lines(shared)?),
+            _ => None,
+        };
+        let compared_with = changed.as_ref().map(|(base, _)| base.as_str());
+        let compared_with = compared_with.or(expected.as_deref());
+        let prepared = crate::flow::prepare::weight(shared.ctx, &shared.ctx.project_config()?.worktrees);
+        let weight = environment.with_weight();
+        let key = reuse::key_of(shared.tree, gate, compared_with, &weight, prepared.as_deref());
+        Ok(Self { gate, expected, changed, environment, log: log_of(shared, gate)?, key })
     }
+}
+
+/// What the commit adds or changes against where it left integration; of a commit of integration itself, against the one before.
+fn changed_lines(shared: &Shared<'_>) -> Result<(CommitId, ChangedLines)> {
+    let (query, commit) = (shared.ctx.query()?, shared.question.commit);
+    let integration = query.head_of_branch(&shared.board.config().integration_branch)?;
+    let base = match &integration {
+        Some(integration) => query.merge_base(integration, commit)?,
+        None => None,
+    };
+    let base = match base.filter(|base| base != commit) {
+        Some(base) => base,
+        None => query.parents_of(commit)?.into_iter().next().unwrap_or_else(|| commit.clone()),
+    };
+    let paths = query.changed_paths(&base, commit)?;
+    let paths: Vec<&str> = paths.iter().map(|changed| changed.path.as_str()).collect();
+    let mut lines = ChangedLines::new();
+    for file in query.drift(&base, commit, &paths)?.files {
+        let Some(path) = file.to else { continue };
+        let ranges = file.hunks.iter().filter(|hunk| hunk.new_lines > 0).map(|hunk| {
+            let first = u64::from(hunk.new_start);
+            (first, first + u64::from(hunk.new_lines) - 1)
+        });
+        lines.insert(path, ranges.collect());
+    }
+    Ok((base, lines))
 }
 
 /// With the round of its task, or by the name of its tree.
@@ -303,9 +341,16 @@ fn heard_of(
         cut: done.output.dropped > 0 || done.stdout.dropped > 0,
         report: report.as_deref(),
         expected: asking.expected.as_deref(),
+        changed: asking.changed.as_ref().map(|(_, lines)| lines),
     };
-    let Said { status, total, passed, hash, reason, failing } = crate::gate::judge(gate, &ran);
-    Ok(GateOutcome { total, passed, hash, reason, failing, ..GateOutcome::new(&gate.name, status) })
+    let Said { status, total, passed, hash, reason, failing, untested } = crate::gate::judge(gate, &ran);
+    let counted = match gate.adapter {
+        AdapterKind::Coverage => Some(Counted::Lines),
+        AdapterKind::Diag => Some(Counted::Findings),
+        _ => None,
+    };
+    let said = GateOutcome::new(&gate.name, status);
+    Ok(GateOutcome { total, passed, hash, reason, failing, untested, counted, ..said })
 }
 
 fn read_report(tree: &Path, report: &str, secrets: &[Secret]) -> Result<Option<Vec<u8>>, String> {

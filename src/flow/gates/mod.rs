@@ -10,11 +10,12 @@ pub mod accepted;
 mod ask;
 mod attention;
 pub mod by_runner;
-mod environment;
+pub mod environment;
 mod place;
 pub mod record;
 mod reuse;
 mod seen;
+pub mod shown;
 
 use ask::{Asking, Shared};
 use attention::Attention;
@@ -67,8 +68,11 @@ pub fn judge(ctx: &Context, question: &Question<'_>) -> Result<GateReport> {
         Some(task) => ctx.read(&Needs::task(task))?,
         None => ctx.read(&Needs::Nothing)?,
     };
-    if matches!(question.moment, Moment::Approve | Moment::Merge | Moment::Advance) {
-        accepted::check(ctx, &snapshot.board, &config)?;
+    match question.moment {
+        Moment::Approve | Moment::Merge | Moment::Advance => accepted::check(ctx, &snapshot.board, &config)?,
+        // The earlier a gate is on record, the less time there is to change it before.
+        Moment::Submit => accepted::note_new(ctx, &snapshot.board, &config)?,
+        Moment::Bundle | Moment::ByHand => {}
     }
     // What is asked by hand about any tree decides nothing.
     let binds = question.moment != Moment::ByHand || question.task.is_some();

@@ -36,6 +36,8 @@ pub struct Place<'a> {
     settings: Settings,
     /// A gate ran since it was cleaned.
     used: bool,
+    /// What was put there for all gates that are asked now; none if that is still to be done.
+    prepared: Option<Vec<String>>,
 }
 
 /// What a gate did to the tree it was to judge, or to the repository.
@@ -75,6 +77,7 @@ impl<'a> Place<'a> {
                 entries,
                 settings: Settings::default(),
                 used: false,
+                prepared: None,
             };
             match place.settle() {
                 Ok(()) => return Ok(place),
@@ -101,6 +104,7 @@ impl<'a> Place<'a> {
     /// Brings it to the commit; where that cannot be done, it is made anew.
     fn settle(&mut self) -> Result<()> {
         self.used = false;
+        self.prepared = None;
         if !as_usual(|| self.settle_there()).unwrap_or(false) {
             self.make()?;
         }
@@ -146,17 +150,39 @@ impl<'a> Place<'a> {
 
     /// Takes away what the last gate left, and looks what the repository says.
     pub fn ready(&mut self) -> Result<&Path> {
-        if self.used && as_usual(|| self.with(|place| place.clean(self.keep))).is_err() {
+        let kept: Vec<String> = self.keep.iter().chain(self.prepared.iter().flatten()).cloned().collect();
+        if self.used && as_usual(|| self.with(|place| place.clean(&kept))).is_err() {
             self.settle()?;
         }
         if self.with(|place| place.hand_over_index()).is_err() {
+            self.prepared = None;
             self.make()?;
             self.untouched = Snapshot::take(&self.path, &self.entries);
             self.with(|place| place.hand_over_index())?;
         }
         self.settings = Settings::of(&self.ctx.repo)?;
         self.used = true;
+        self.prepare()?;
         Ok(&self.path)
+    }
+
+    /// Prepares it once for all gates that are asked now. What judges must be the tree that is asked about.
+    fn prepare(&mut self) -> Result<()> {
+        let config = self.ctx.project_config()?.worktrees;
+        if self.prepared.is_some() || config.prepares_nothing() {
+            return Ok(());
+        }
+        let log = self.ctx.machine.gates().join("logs").join(format!("setup-{}.log", self.number));
+        let prepared = crate::flow::prepare::prepare(self.ctx, &config, &self.path, &log)?;
+        if self.disturbed()?.is_some() {
+            return Err(failure!(
+                Code::GateNotRun,
+                "`worktrees.setup` changed the tree or the repository that gates judge"
+            )
+            .hint(format!("read {}", log.display())));
+        }
+        self.prepared = Some(prepared);
+        Ok(())
     }
 
     /// Looks whether the tree is still what was to be judged, and puts it back if not.

@@ -28,8 +28,9 @@ pub fn key_of(
     gate: &Gate,
     expected: Option<&str>,
     environment: &BTreeMap<OsString, String>,
+    prepared: Option<&str>,
 ) -> String {
-    let settings = serde_json::json!({
+    let mut settings = serde_json::json!({
         "format": FORMAT,
         "tree": tree,
         "gate": gate.name,
@@ -41,6 +42,12 @@ pub fn key_of(
         "at_least": gate.at_least,
         "flaky_retries": gate.flaky_retries,
     });
+    if let Some(prepared) = prepared {
+        settings["prepared"] = prepared.into();
+    }
+    if let Some(of) = gate.of {
+        settings["of"] = json!(of);
+    }
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes());

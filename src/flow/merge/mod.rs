@@ -206,6 +206,8 @@ fn carry_out(ctx: &Context, board: &Board, intent: &Intent, owner: &Process) -> 
         let (drift, owner) = (drift(ctx, intent, &onto), owner.clone());
         let finish = FinishMerge { intent: intent.id, owner, merge_commit: commit, onto, drift };
         let finished = ctx.commit_step(finish)?;
+        crash::point("merge.finished");
+        super::tidy::after_merge(ctx, &finished.board, task, &work.review_commit);
         return Ok(Merged { end: finished.outcome, revision: finished.board.revision });
     }
     Err(failure!(ErrorCode::StaleRef, "`{branch}` kept moving; gave up after {TRIES} tries")

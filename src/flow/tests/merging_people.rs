@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::merging::Team;
 use crate::board::CommitId;
-use crate::flow::advance::deliver;
+use crate::flow::deliver::{Wanted, deliver, plan};
 use crate::flow::failure::Failure;
 use crate::flow::merge::{MergeOptions, Merged};
 use crate::flow::testing::{Actor, Answer, Scene};
@@ -40,7 +40,9 @@ fn merge_resolved(actor: &Actor, commit: &str) -> Result<Merged, Failure> {
 }
 
 fn deliver_to(actor: &Actor, branch: &str) -> Answer {
-    deliver(&actor.ctx(), branch).map(|(moved, _)| crate::flow::testing::json(moved))
+    let ctx = actor.ctx();
+    let wanted = Wanted { to: Some(branch), create: branch.starts_with("release/"), cwd: ctx.root() };
+    deliver(&ctx, &plan(&ctx, &wanted)?).map(|(moved, _)| crate::flow::testing::json(moved))
 }
 
 #[test]
@@ -161,19 +163,17 @@ fn deliver_moves_a_branch_that_is_not_checked_out() {
     let Team { scene, one, reviewer, .. } = Team::new();
     let person = scene.person();
     let commit = scene.merged(&one, &reviewer, "t1", "a.sh", "echo a\n");
-    // Checked out: the person gets the command.
-    let failure = scene.refused("refused.checked_out", || deliver_to(&person, "main"));
-    assert!(
-        failure.hint.as_ref().unwrap().contains("git merge --ff-only refs/heads/integration"),
-        "{failure:?}"
-    );
     scene.git(&["checkout", "-q", "-b", "elsewhere"]);
     let data = deliver_to(&person, "main").unwrap();
     assert_eq!((&data["branch"], &data["new"]), (&json!("main"), &json!(commit)));
+    assert_eq!((&data["checkout"], &data["files"]), (&json!(null), &json!(2)));
     assert_eq!(scene.git(&["rev-parse", "main"]), commit);
     scene.refused("refused.empty", || deliver_to(&person, "main"));
     scene.refused("usage.argument", || deliver_to(&person, "integration"));
-    // A branch that is not there yet is made.
+    scene.refused("refused.branch_move", || deliver_to(&person, "task/t1"));
+    let failure = scene.refused("refused.value", || deliver_to(&person, "mian"));
+    assert!(failure.hint.as_ref().unwrap().contains("did you mean `main`?"), "{failure:?}");
+    // One that is not there yet is made where that is asked for.
     deliver_to(&person, "release/1").unwrap();
     assert_eq!(scene.git(&["rev-parse", "release/1"]), commit);
     for bad in ["-f", "a..b", "x y", "refs/../x"] {
@@ -183,20 +183,24 @@ fn deliver_moves_a_branch_that_is_not_checked_out() {
 }
 
 #[test]
-fn a_diverged_branch_is_not_delivered_to() {
+fn own_commits_of_the_target_come_in_first() {
     let team = Team::new();
     let Team { scene, one, reviewer, .. } = &team;
     let person = scene.person();
     scene.merged(one, reviewer, "t1", "a.sh", "echo a\n");
-    let mine = branch(scene, "release", "main", &[("mine.txt", "x\n")]);
+    branch(scene, "release", "main", &[("mine.txt", "x\n")]);
     scene.git_in(&scene.outside("on-release"), &["checkout", "-q", "--detach"]);
-    let failure = scene.refused("refused.not_ancestor", || deliver_to(&person, "release"));
-    assert!(failure.hint.as_ref().unwrap().contains("liza integration advance release"), "{failure:?}");
-    assert_eq!(scene.git(&["rev-parse", "release"]), mine);
-    // The way out that the hint names.
-    person.advance("release", "theirs").unwrap();
-    deliver_to(&person, "release").unwrap();
+    let data = deliver_to(&person, "release").unwrap();
+    assert_eq!(data["advanced"], json!(true));
     assert_eq!(scene.git(&["rev-parse", "release"]), team.head());
+    assert_eq!(scene.git(&["show", "integration:mine.txt"]), "x");
+    // What conflicts stays as it is.
+    scene.merged(one, reviewer, "t2", "b.sh", "echo b\n");
+    let theirs = branch(scene, "other", "main", &[("b.sh", "echo mine\n")]);
+    scene.git_in(&scene.outside("on-other"), &["checkout", "-q", "--detach"]);
+    let failure = scene.refused("git.conflict", || deliver_to(&person, "other"));
+    assert_eq!((failure.code.exit(), &failure.details["files"]), (11, &json!(["b.sh"])));
+    assert_eq!(scene.git(&["rev-parse", "other"]), theirs);
     scene.sound();
 }
 

@@ -46,7 +46,15 @@ fn block_asks_and_unblock_answers() {
 fn rescope_by(actor: &Actor, id: &str, by: &[&str]) -> Answer {
     let existing: Vec<TaskId> = by.iter().map(|id| task_id(id)).collect();
     let (into, specs_found) = (Vec::new(), Vec::new());
-    actor.commit(Rescope { task: task_id(id), into, existing, reason: "r".to_owned(), specs_found })
+    actor.commit(Rescope {
+        task: task_id(id),
+        into,
+        existing,
+        reason: "r".to_owned(),
+        specs_found,
+        pins: Vec::new(),
+        strict: true,
+    })
 }
 
 #[test]
@@ -65,6 +73,8 @@ fn rescope_replaces_and_dependents_follow() {
         existing: Vec::new(),
         reason: "two in one".to_owned(),
         specs_found: vec![task_id("part")],
+        pins: Vec::new(),
+        strict: true,
     };
     assert_eq!(person.commit(rescope).unwrap()["superseded_by"], json!(["part"]));
     let old = scene.show("big");

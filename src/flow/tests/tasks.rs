@@ -118,9 +118,15 @@ fn only_planners_and_people_plan() {
         existing: vec![task_id("t1")],
         reason: "r".to_owned(),
         specs_found: Vec::new(),
+        pins: Vec::new(),
+        strict: true,
     };
-    let change =
-        ChangeSpec { spec: "specs/vision.md".to_owned(), change: "new".to_owned(), affects: Vec::new() };
+    let change = ChangeSpec {
+        spec: "specs/vision.md".to_owned(),
+        change: "new".to_owned(),
+        affects: Vec::new(),
+        pin: None,
+    };
     let role = "refused.role";
     scene.refused(role, || coder.draft("x"));
     scene.refused(role, || coder.finalize(&["t1"]));

@@ -87,6 +87,7 @@ pub fn verify_board(
         },
     );
     add("copies", ctx.store.check_witness(board).map_err(anyhow::Error::msg));
+    add("specs", pinned_specs(ctx, board));
     let archived = archive.as_deref().unwrap_or_default();
     let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
     let start = records.as_ref().and_then(|records| story(records).start);
@@ -98,6 +99,23 @@ pub fn verify_board(
     add("refs", none_strange(strange_refs(ctx, &known), "refs"));
     add("worktrees", none_strange(strange_worktrees(ctx, &known), "worktrees"));
     checks
+}
+
+/// Whether the texts are there that unfinished tasks are pinned to.
+fn pinned_specs(ctx: &Context, board: &Board) -> Result<String> {
+    let mut hashes = BTreeSet::new();
+    for task in board.tasks.iter().filter(|task| !task.status.is_terminal()) {
+        let Some(pin) = &task.body().spec else { continue };
+        if hashes.insert(&pin.hash) && ctx.store.spec_text(&pin.hash).is_none() {
+            return Err(anyhow!(
+                "the text of the spec {} that task {} is pinned to is gone (`liza spec-change --spec {} …` pins it anew)",
+                pin.of,
+                task.id,
+                pin.of
+            ));
+        }
+    }
+    Ok(format!("{} stored by hash", plural(hashes.len(), "text")))
 }
 
 /// The file, the invariants, and the journal that leads to it.

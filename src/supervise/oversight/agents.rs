@@ -92,11 +92,14 @@ impl Agents {
         if stopped {
             return;
         }
-        let past = board.rest.interventions.iter();
-        let past: Vec<&Intervention> =
-            past.filter(|one| one.concerns(agent, last.incarnation, last.task.as_ref())).collect();
+        let mine = board.rest.interventions.iter().filter(|one| one.is_about(agent, last.incarnation));
+        let (past, elsewhere): (Vec<&Intervention>, Vec<&Intervention>) =
+            mine.partition(|one| one.task_id == last.task);
+        let nudged_elsewhere = elsewhere.iter().filter(|one| one.action == Action::Nudge).count();
         let detections = detect(history, &self.config.overseer);
-        let Some(decision) = decide(&detections, &past, ctx.now.wall, &self.config.overseer) else { return };
+        let config = &self.config.overseer;
+        let decision = decide(&detections, &past, nudged_elsewhere, ctx.now.wall, config);
+        let Some(decision) = decision else { return };
         let word = self.word(last, decision, past.iter().map(|one| one.number()).max().unwrap_or(0));
         match oversight::order(ctx, &word) {
             Ok(ordered) => {
@@ -138,6 +141,7 @@ impl Agents {
                 max_nudges: config.max_nudges_per_agent,
                 answer_seconds: Some(config.answer_seconds),
                 decided_after: Some(decided_after),
+                all_work: true,
             }),
         }
     }

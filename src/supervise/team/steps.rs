@@ -64,7 +64,7 @@ impl Steps {
 /// A step in one line; what a tool answered says nothing about what the agent does.
 fn words(step: &Step) -> Option<String> {
     let text = match step {
-        Step::Said { text } | Step::Printed { text } => text.clone(),
+        Step::Said { text } | Step::Thought { text } | Step::Printed { text } => text.clone(),
         Step::Called { tool, arguments } => format!("{tool} {arguments}"),
         Step::Error { text } => format!("error: {text}"),
         Step::Result { .. } => return None,

@@ -44,9 +44,10 @@ impl Runner {
                     summary,
                     next_action: "read the diff of the branch, go on from there, and submit".to_owned(),
                     to_role: None,
+                    package: None,
                     edition: Edition::NOW,
                 };
-                self.end_claim(task, handoff.into())
+                self.end_claim(task, crate::flow::handoff::filled(&self.ctx, handoff).into())
             }
             Assignment::Review { task } => {
                 let times = self.cut_reviews.entry(task.clone()).or_default();
@@ -116,7 +117,10 @@ impl Runner {
             Assignment::Review { task } => (task, None),
             Assignment::Plan { wakes } => return self.planned(wakes),
         };
-        self.end_claim(task, Block { task: task.clone(), epoch, reason, questions }.into())
+        self.end_claim(
+            task,
+            Block { task: task.clone(), epoch, reason, questions, from_first_claim: true }.into(),
+        )
     }
 
     /// The agent is given up; others go on with what it leaves.

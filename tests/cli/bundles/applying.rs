@@ -81,6 +81,33 @@ fn a_red_gate_moves_nothing() {
     assert_eq!(scene.everything(&worktree), untouched);
     assert_eq!(std::fs::read(worktree.join("work/a.txt")).expect("a file"), TEXT.as_bytes());
     assert_eq!(scene.world.row("t2")["status"], "WORKING");
+    let report = scene.world.json(&HUMAN, &["report"]).ok().data();
+    assert_eq!(report["last_gate_results"]["t2"]["strict"]["status"], "fail", "{report}");
+}
+
+#[test]
+fn gate_results_of_apply_are_on_task_file_and_report() {
+    let gates = "gates:\n- {name: compile, command: \"true\"}\n- {name: test, command: \"grep -qx allowed work/a.txt\"}\n";
+    let scene = Scene::with(&[("work/a.txt", TEXT.as_bytes())], gates);
+    let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
+    scene.begun(&scene.other, "t2");
+    scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
+    let head = scene.world.git(&["rev-parse", "task/t2"]);
+    let task = scene.world.show("t2");
+    assert_eq!(
+        (&task["gates"]["moment"], &task["gates"]["commit"]),
+        (&"bundle".into(), &head.as_str().into())
+    );
+    let kept: serde_json::Value =
+        serde_json::from_str(&scene.world.read(".liza/gates/t2.gate.json")).expect("JSON");
+    let report = scene.world.json(&HUMAN, &["report"]).ok().data();
+    for gate in ["compile", "test"] {
+        assert_eq!(kept["gates"][gate]["status"], "pass", "{kept}");
+        assert_eq!(report["last_gate_results"]["t2"][gate]["status"], "pass", "{report}");
+    }
+    let shown = scene.world.human(&["task", "show", "t2"]).ok();
+    assert!(shown.stdout.contains("gates:     compile pass, test pass"), "{}", shown.stdout);
+    scene.world.sound();
 }
 
 #[test]

@@ -85,3 +85,41 @@ fn lines_that_do_not_fit_are_shown() {
         assert!(message.contains(why), "{message}");
     }
 }
+
+#[test]
+fn declared_modules_are_compared_with_files_and_locks() {
+    let scene = Scene::with(&[("crates/core/lib.rs", b"a\n"), ("docs/guide.md", b"g\n")], "");
+    let world = &scene.world;
+    let bundle = |file: &str, modules: &[&str]| {
+        let patches = serde_json::json!([{ "file": file, "hunks": [{ "start_line": 1, "old_text": "a", "new_text": "x" }] }]);
+        let mut whole = super::documented(patches);
+        whole["metadata"]["touched_modules"] = serde_json::json!(modules);
+        let path = world.home().join("declared.patchbundle.json");
+        std::fs::write(&path, whole.to_string()).expect("a bundle");
+        path
+    };
+    // By its path, or by the name of its directory, as the document has it.
+    for modules in [&["crates/core"][..], &["core", "docs"], &["crates/core/lib.rs"], &[]] {
+        let fits = bundle("crates/core/lib.rs", modules);
+        world.json(&HUMAN, &["bundle", "check", text(&fits)]).ok();
+    }
+    let lies = bundle("crates/core/lib.rs", &["docs"]);
+    let refused = world.json(&HUMAN, &["bundle", "check", text(&lies)]).exits(1);
+    let problem = &refused.json()["error"]["details"]["problems"][0];
+    assert_eq!(problem["kind"], "module", "{problem}");
+    let message = problem["message"].as_str().expect("words");
+    assert!(message.contains("lies in none of the declared touched_modules (docs)"), "{message}");
+
+    world.task_with("t2", &["docs/"], &["--kind", "docs"]);
+    world.claim(&scene.other, "t2");
+    for module in ["docs", "docs/guide.md"] {
+        let declared = bundle("crates/core/lib.rs", &["core", module]);
+        let locked = world.json(&HUMAN, &["bundle", "check", text(&declared)]).exits(11);
+        let problem = &locked.json()["data"]["problems"][0];
+        assert_eq!((&problem["kind"], &problem["file"]), (&"lock".into(), &module.into()));
+        assert!(
+            problem["message"].as_str().expect("words").contains("task t2 (coder-2) owns `docs/`"),
+            "{problem}"
+        );
+    }
+}

@@ -96,7 +96,7 @@ pub fn documented(patches: Value) -> Value {
         "version": 1,
         "metadata": {
             "id": "PB-20260220-007", "intent": "by hand", "author": "agent-1",
-            "timestamp": "2026-02-20T10:30:00Z", "touched_modules": ["work"], "risk_level": "low",
+            "timestamp": "2026-02-20T10:30:00Z", "touched_modules": [], "risk_level": "low",
         },
         "patches": patches,
         "expected_checks": { "compile": false, "test": false, "replay": false, "diagnostics_count": null },

@@ -133,6 +133,8 @@ impl World {
             .env("XDG_CONFIG_HOME", self.home.path().join("config"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("LC_ALL", "C")
+            // An agent CLI of this machine has no part in a test.
+            .env("LIZA_TEST_NO_PROVIDERS", "1")
             .stdin(Stdio::null());
         command
     }
@@ -445,6 +447,13 @@ impl World {
         self.human(&["validate"]).ok();
         self.human(&["verify"]).ok();
     }
+}
+
+/// Says on the harness's own standard error which test is skipped and why: a test that passes has its output swallowed.
+pub fn skip(why: &str) {
+    use std::io::Write as _;
+    let thread = std::thread::current();
+    let _ = writeln!(std::io::stderr(), "skipped {}: {why}", thread.name().unwrap_or("a test"));
 }
 
 /// How far a sweep goes: a short way in the suite, the whole way with `LIZA_SWEEP=full` (`scripts/torture suite`).

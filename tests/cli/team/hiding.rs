@@ -32,7 +32,7 @@ fn has_namespaces() -> bool {
     probe.args(["-rmpf", "--mount-proc", "true"]);
     let able = probe.finish_status().is_ok_and(|status| status.success());
     if !able {
-        eprintln!("skipped: this user may not make namespaces");
+        crate::support::skip("this user may not make namespaces");
     }
     able
 }
@@ -128,7 +128,7 @@ fn replaced_getpid_changes_no_identity() {
     let mut cc = std::process::Command::new("cc");
     cc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
     if !cc.finish_status().is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no `cc` here");
+        crate::support::skip("there is no `cc` here");
         return;
     }
     play(
@@ -194,7 +194,7 @@ mkdir -p tests; echo hello > t1.txt; echo true > tests/test_t1.sh; git add -A; g
     let mut script = world.command("script", &world.root);
     script.args(["-qec", &inside, "/dev/null"]);
     if script.finish().is_err() {
-        eprintln!("skipped: there is no `script` here");
+        crate::support::skip("there is no `script` here");
         return;
     }
     assert_eq!(out(&world, "person").trim(), "open", "the control has a terminal");

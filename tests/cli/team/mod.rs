@@ -4,6 +4,7 @@ mod asked;
 mod circling;
 mod crashing;
 mod descent;
+mod edited;
 mod exits;
 mod explained;
 mod failing;

@@ -31,7 +31,7 @@ fn can_unshare() -> bool {
         .finish_status();
     let can = tried.is_ok_and(|status| status.success());
     if !can {
-        eprintln!("skipped: this machine allows no mount namespace");
+        crate::support::skip("this machine allows no mount namespace");
     }
     can
 }

@@ -137,6 +137,7 @@ mod tests {
             work: Work::Advance(MoveWork {
                 branch: step.branch.clone(),
                 reason: "r".into(),
+                checkout: None,
                 step: Some(step),
                 gates: None,
             }),

@@ -1,5 +1,6 @@
 //! What somebody changed in the file by hand: the part that may be adopted, or the places that may not.
 
+use super::records::Note;
 use super::rules::{AdoptEdit, TaskEdit};
 use super::state::{Board, Rest};
 use super::task::Status;
@@ -47,8 +48,19 @@ pub fn edit_between(good: &Board, edited: &Board) -> Compared {
     }
     let mut reached = good.clone();
     edit.write_into(&mut reached);
-    let beyond = differences(&reached, edited);
+    let mut beyond = differences(&reached, edited);
+    beyond.extend(foreign_notes(&good.rest.human_notes, &edited.rest.human_notes));
     Compared { edit, beyond }
+}
+
+/// Notes that nobody may type: of another author than a person, and marks of what was typed.
+fn foreign_notes(good: &[Note], edited: &[Note]) -> Vec<String> {
+    let known = |note: &Note| good.iter().find(|known| known.id == note.id);
+    let foreign = |note: &&Note| match known(note) {
+        Some(known) => known.by != note.by || known.typed != note.typed,
+        None => !note.by.is_human() || note.typed.is_some(),
+    };
+    edited.iter().filter(foreign).map(|note| format!("whose note {} is", note.id)).collect()
 }
 
 /// Names the places in which two boards differ.
@@ -64,6 +76,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     // Taken apart, so that whoever adds a field has to say here whether it was edited.
     let Rest {
         goal,
+        goals,
         sprint,
         config,
         agents,
@@ -87,10 +100,12 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         archived,
         graph_id,
         git_settings,
+        pending_edits,
         extra,
     } = &good.rest;
     let now = &edited.rest;
     differ("goal", *goal == now.goal);
+    differ("goals", *goals == now.goals);
     differ("sprint", *sprint == now.sprint);
     differ("config.integration_branch", *config == now.config);
     differ("agents", *agents == now.agents);
@@ -113,6 +128,7 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("archived", *archived == now.archived);
     differ("graph_id", *graph_id == now.graph_id);
     differ("git_settings", *git_settings == now.git_settings);
+    differ("pending_edits", *pending_edits == now.pending_edits);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

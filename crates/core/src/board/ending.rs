@@ -9,10 +9,13 @@ use super::time::Wall;
 /// Puts the end of the rounds on record. Before anything was handed in there were no rounds.
 pub fn conclude(body: &mut Body, call: &Call, lease_seconds: u64, ending: Ending) {
     body.review_result = None;
-    if !body.history.iter().any(|line| line.event == Event::Submitted) {
-        return;
+    if body.history.iter().any(|line| line.event == Event::Submitted) {
+        let took = Took::of(&body.history, call.now.wall, lease_seconds);
+        put_on_record(body, call, took, ending);
     }
-    let took = Took::of(&body.history, call.now.wall, lease_seconds);
+}
+
+fn put_on_record(body: &mut Body, call: &Call, took: Took, ending: Ending) {
     body.review_result = Some(ReviewResult {
         ending,
         time: call.now.wall,
@@ -28,8 +31,15 @@ pub fn conclude(body: &mut Body, call: &Call, lease_seconds: u64, ending: Ending
 }
 
 /// As [`conclude`], for a task that was blocked out of this state: what was up for judgement waits for a decision, anything
-/// else for what keeps its coder from going on.
-pub fn conclude_blocked(body: &mut Body, call: &Call, lease_seconds: u64, from: Status) {
+/// else for what keeps its coder from going on. With `from_first_claim` a coder that was blocked before it submitted anything
+/// leaves a record as well, of the time since its claim.
+pub fn conclude_blocked(
+    body: &mut Body,
+    call: &Call,
+    lease_seconds: u64,
+    from: Status,
+    from_first_claim: bool,
+) {
     let ending = match from {
         Status::ReadyForReview => Ending::NeedsDiscussion,
         // The rounds were over before.
@@ -37,6 +47,10 @@ pub fn conclude_blocked(body: &mut Body, call: &Call, lease_seconds: u64, from: 
         _ => Ending::ProducerBlocked,
     };
     conclude(body, call, lease_seconds, ending);
+    if from_first_claim && body.review_result.is_none() && !body.attempts.is_empty() {
+        let took = Took::counted(&body.history, call.now.wall, lease_seconds, true);
+        put_on_record(body, call, took, ending);
+    }
 }
 
 /// What the rounds took, without the time in which the task lay about.
@@ -52,8 +66,13 @@ impl Took {
     /// take over: nobody knows when its reviewer was gone. One that came to its end counts as long as a lease lasts, and so
     /// does work that was taken over.
     pub fn of(history: &[HistoryEntry], now: Wall, lease_seconds: u64) -> Self {
+        Self::counted(history, now, lease_seconds, false)
+    }
+
+    /// As [`Took::of`]; from the first claim on, if they have begun with that.
+    fn counted(history: &[HistoryEntry], now: Wall, lease_seconds: u64, mut begun: bool) -> Self {
         let mut took = Self::default();
-        let (mut working, mut reviewing, mut begun) = (false, false, false);
+        let (mut working, mut reviewing) = (false, false);
         for (at, line) in history.iter().enumerate() {
             begun |= line.event == Event::Submitted;
             if line.event == Event::Unblocked {

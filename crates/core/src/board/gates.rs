@@ -33,6 +33,10 @@ record! {
         pub reason: Option<String>,
         /// The checks that failed; at most twenty.
         pub failing: Vec<String>,
+        /// Functions and files that no test reaches, where its adapter can know them; at most twenty.
+        pub untested: Vec<String>,
+        /// What `total` and `passed` count, where it is not tests.
+        pub counted: Option<Counted>,
         /// Its output, relative to the root of the repository.
         pub log: Option<String>,
         /// It was not run again: the same command said so about the same tree in the same environment.
@@ -43,6 +47,16 @@ record! {
         /// It failed first and passed when it was run again on the same tree, as its configuration allows.
         pub flaky: bool,
     }
+}
+
+/// What a gate counts beside tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Lines of code, of which tests reach some.
+    Lines,
+    /// Findings of a linter or checker: `total` of them.
+    Findings,
 }
 
 fn one() -> u32 {
@@ -64,6 +78,8 @@ impl GateOutcome {
             hash: None,
             reason: None,
             failing: Vec::new(),
+            untested: Vec::new(),
+            counted: None,
             log: None,
             reused: false,
             tries: 1,

@@ -106,6 +106,8 @@ record! {
     pub struct MoveWork {
         pub branch: String,
         pub reason: String,
+        /// The checkout of that branch, whose files move along.
+        pub checkout: Option<String>,
         pub step: Option<RefMove>,
         pub gates: Option<GateReport>,
     }
@@ -121,6 +123,8 @@ record! {
         /// Of whom a record says that he had a hand in what the bundle changes.
         pub implementers: Vec<AgentId>,
         pub step: RefMove,
+        /// What the gates said about the commit.
+        pub gates: Option<GateReport>,
     }
 
     /// Exactly one move of a branch.

@@ -119,9 +119,14 @@ impl Intervention {
         self.id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
     }
 
-    /// Whether it is about this agent, not a former one of its name, at this piece of work.
+    /// Whether it is about this agent, not a former one of its name.
+    pub fn is_about(&self, agent: &AgentId, incarnation: u64) -> bool {
+        &self.agent == agent && self.incarnation == incarnation
+    }
+
+    /// Whether it is about this agent at this piece of work.
     pub fn concerns(&self, agent: &AgentId, incarnation: u64, task: Option<&TaskId>) -> bool {
-        &self.agent == agent && self.incarnation == incarnation && self.task_id.as_ref() == task
+        self.is_about(agent, incarnation) && self.task_id.as_ref() == task
     }
 }
 

@@ -5,6 +5,13 @@ use std::collections::BTreeMap;
 use super::names::{Named, named};
 use super::prelude::*;
 
+impl Note {
+    /// A person's word: said by a command of a person, or typed and then adopted by one.
+    pub fn is_answer(&self) -> bool {
+        self.by.is_human() && self.typed.is_none()
+    }
+}
+
 record! {
     /// A person's or an agent's remark; only a person's counts as an answer.
     pub struct Note {
@@ -14,6 +21,8 @@ record! {
         pub task_id: Option<TaskId>,
         pub text: String,
         pub processed_by: Option<AgentId>,
+        /// It was typed into the file, and this edit holds it: until a person's command has applied that edit, it is no answer.
+        pub typed: Option<String>,
     }
 
     pub struct Anomaly {
@@ -116,6 +125,22 @@ record! {
         pub epoch: u64,
         pub summary: String,
         pub next_action: String,
+        /// What git and the board said about the work then; absent in older ones.
+        pub package: Option<HandoffPackage>,
+    }
+
+    /// What goes with a handoff, as liza found it.
+    #[derive(Eq, Default)]
+    pub struct HandoffPackage {
+        /// Paths that the branch changes against integration.
+        pub files_changed: Vec<String>,
+        /// Oldest first, each with its subject.
+        pub commits: Vec<String>,
+        /// What liza saw of validation and gates.
+        pub test_results: Vec<String>,
+        /// Messages about the task that no receiver has read or answered.
+        pub open_messages: Vec<String>,
+        pub warnings: Vec<String>,
     }
 
     pub struct SpecChange {
@@ -155,6 +180,20 @@ record! {
         pub answered_by: Option<String>,
         /// Those of its receivers that have been shown it.
         pub seen_by: Vec<AgentId>,
+    }
+}
+
+impl HandoffPackage {
+    /// Its parts that say anything, by name.
+    pub fn parts(&self) -> Vec<(&'static str, &[String])> {
+        let all: [(&str, &[String]); 5] = [
+            ("files changed", &self.files_changed),
+            ("commits", &self.commits),
+            ("test results", &self.test_results),
+            ("open messages", &self.open_messages),
+            ("warnings", &self.warnings),
+        ];
+        all.into_iter().filter(|(_, lines)| !lines.is_empty()).collect()
     }
 }
 

@@ -146,6 +146,14 @@ impl Issue {
         self.status != IssueStatus::Resolved
     }
 
+    /// Its lines: `12`, or `12-20` where it is about more than one.
+    pub fn lines(&self) -> String {
+        match self.line_end.filter(|end| *end > self.line) {
+            Some(end) => format!("{}-{end}", self.line),
+            None => self.line.to_string(),
+        }
+    }
+
     /// The last word on it up to and including this round.
     pub fn in_round(&self, round: u32) -> Option<&IssueRound> {
         self.rounds.iter().rfind(|said| said.round <= round)
@@ -226,6 +234,12 @@ record! {
         pub strengths: Vec<String>,
         pub approval_conditions: Vec<String>,
         pub files_reviewed: Vec<String>,
+        /// Not looked at: liza counts the rounds.
+        pub iteration: Option<u32>,
+        /// Whether the reviewer saw the tests pass. Gates decide; an approval that says `false` is refused.
+        pub tests_passed: Option<bool>,
+        /// The same of the linter.
+        pub lint_passed: Option<bool>,
     }
 
     /// A verdict that was given.

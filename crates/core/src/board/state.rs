@@ -7,6 +7,7 @@ use super::breaker::Breaker;
 use super::config::Config;
 use super::expectation::Expectation;
 use super::gate_ledger::GateLedger;
+pub use super::goals::Goal;
 use super::intent::Intent;
 use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
@@ -42,6 +43,8 @@ record! {
     /// Everything but the tasks, in the order it is written.
     pub struct Rest {
         pub goal: Goal,
+        /// Goals that are over, and goals that wait.
+        pub goals: Vec<Goal>,
         pub sprint: Sprint,
         pub config: Config,
         #[serde(default)]
@@ -90,6 +93,8 @@ record! {
         pub graph_id: Option<GraphId>,
         /// The settings of git that a person accepted last.
         pub git_settings: Option<GitSettings>,
+        /// Edits of the file by hand that wait for a person.
+        pub pending_edits: Vec<PendingEdit>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,
@@ -107,19 +112,26 @@ record! {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+record! {
+    /// An edit of `state.yaml` that liza set aside: the board goes on without it until a person's command applies or refuses it.
+    #[derive(Eq)]
+    pub struct PendingEdit {
+        /// Its name below `edits/pending`.
+        pub file: String,
+        /// Of its bytes: what is applied is what was found.
+        pub hash: String,
+        /// The revision that it was made from.
+        pub base: u64,
+        pub found: Wall,
+        /// Whose command found it.
+        pub by: AgentId,
+        /// Agents that were at work then: each of them can write the file as a person can.
+        pub at_work: Vec<AgentId>,
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Goal {
-    pub id: String,
-    pub description: String,
-    pub spec_ref: String,
-    pub status: GoalStatus,
-    #[serde(default)]
-    pub alignment_history: Vec<Alignment>,
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +140,8 @@ pub enum GoalStatus {
     InProgress,
     Complete,
     Abandoned,
+    /// It waits for the goals before it.
+    Queued,
 }
 
 record! {
@@ -255,6 +269,22 @@ record! {
         pub gates: Vec<String>,
         /// Why merging has stopped, if the head does not pass the gates.
         pub red: Option<String>,
+        /// The last pull or merge request for it.
+        pub request: Option<MergeRequest>,
+    }
+
+    /// Integration as it was pushed to a remote, for a pull or merge request.
+    #[derive(Eq)]
+    pub struct MergeRequest {
+        pub remote: String,
+        /// The branch there.
+        pub branch: String,
+        /// The branch that it is to come to.
+        pub base: String,
+        pub commit: super::ids::CommitId,
+        /// Where the request is; none if a person opens it.
+        pub url: Option<String>,
+        pub time: Wall,
     }
 }
 

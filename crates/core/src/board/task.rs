@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::gates::GateReport;
+use super::goals::PinnedSpec;
 use super::history::HistoryEntry;
 use super::lease::Lease;
 use super::paths::PathPattern;
@@ -86,6 +87,10 @@ record! {
         pub red_team: Option<RedTeamTurn>,
         /// Who has approved the commit under review, where the project asks for more than one reviewer; absent otherwise.
         pub approvals: Option<Approvals>,
+        /// The goal it belongs to; absent for the board's first.
+        pub goal: Option<String>,
+        /// A job of its own, which the plan for the goal does not know.
+        pub single: bool,
     }
 
     /// The red team's turn on one approved commit.
@@ -211,6 +216,8 @@ record! {
         pub handout: Option<Handout>,
         /// The head its agent found when it claimed the task first, if it has claimed it again since.
         pub began: Option<CommitId>,
+        /// What liza put there before it was handed out and no commit has: no work of anybody's.
+        pub prepared: Vec<String>,
     }
 }
 
@@ -251,6 +258,8 @@ record! {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         pub description: String,
         pub spec_ref: Option<String>,
+        /// The text of that spec as it was when the task was planned.
+        pub spec: Option<PinnedSpec>,
         pub done_when: Vec<String>,
         #[serde(default)]
         pub scope: Scope,
@@ -478,6 +487,8 @@ impl Head {
             integration_fix: false,
             red_team: None,
             approvals: None,
+            goal: None,
+            single: false,
         }
     }
 }

@@ -102,6 +102,9 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         finalize: true,
         as_graph: false,
         graph_id: None,
+        pins: Vec::new(),
+        single: false,
+        strict: true,
     }
 }
 
@@ -372,6 +375,7 @@ impl Bench {
             base: commit(1),
             handout: untouched(),
             conflicts: Vec::new(),
+            prepared: Vec::new(),
         }
     }
 
@@ -472,6 +476,7 @@ impl Bench {
             drift: Vec::new(),
             max_seconds: None,
             acceptance: None,
+            line_ranges: true,
             edition: Edition::NOW,
         }
     }
@@ -522,6 +527,7 @@ impl Bench {
             branch_head: Some(under_review),
             feedback: complaint(reason),
             max_seconds: None,
+            line_ranges: true,
             edition: Edition::NOW,
         }
     }
@@ -606,6 +612,7 @@ impl Bench {
 
     pub fn block(&self, name: &str) -> Block {
         Block {
+            from_first_claim: true,
             task: id(name),
             epoch: None,
             reason: "the spec is silent".to_owned(),
@@ -632,6 +639,7 @@ impl Bench {
             summary: "half done".to_owned(),
             next_action: "write the other half".to_owned(),
             to_role: None,
+            package: None,
             edition: Edition::NOW,
         }
     }
@@ -648,6 +656,8 @@ impl Bench {
             existing: vec![id(by)],
             reason: "cut too large".to_owned(),
             specs_found: Vec::new(),
+            pins: Vec::new(),
+            strict: true,
         }
     }
 

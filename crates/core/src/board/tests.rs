@@ -7,6 +7,7 @@ mod contract;
 mod converging;
 mod editing;
 mod gating;
+mod goals;
 mod handing_in;
 mod leaving;
 mod limits;

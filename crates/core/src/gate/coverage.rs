@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ran, Said, lines::number, report, unreadable, xml};
-use crate::policy::gate::Gate;
+use super::{Ran, Said, changed, lines::number, report, unreadable, xml};
+use crate::policy::gate::{CoverageOf, Gate};
 
 pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
     let bytes = report(gate, ran)?;
     let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let read = if text.trim_ascii_start().starts_with(b"<") { cobertura(bytes) } else { lcov(bytes) };
     let reached = read.map_err(|why| unreadable(gate, ran, &why))?;
+    let measured = changed::Measured::of(bytes);
+    if gate.of == Some(CoverageOf::Changed) {
+        return Ok(changed::judge(gate, ran, &measured));
+    }
     let least = gate.least_coverage();
     let (counts, percent) = match reached {
         Reached::Lines { found, covered } => {
@@ -29,7 +33,7 @@ pub fn judge(gate: &Gate, ran: &Ran<'_>) -> Result<Said, Said> {
         Some(_) => None,
     };
     let (total, passed) = counts.unzip();
-    Ok(Said { total, passed, ..Said::unless(reason) })
+    Ok(Said { total, passed, untested: measured.untested(None), ..Said::unless(reason) })
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! WHAT A GATE SAID: adapters that read the output of a check. Pure: they are given bytes and say what they mean.
 
+pub mod changed;
 mod counts;
 mod coverage;
 mod diag;
@@ -33,6 +34,8 @@ pub struct Ran<'a> {
     pub report: Option<&'a [u8]>,
     /// The hash that is expected, if any is.
     pub expected: Option<&'a str>,
+    /// The lines that are new or changed, for a gate that judges those alone.
+    pub changed: Option<&'a changed::ChangedLines>,
 }
 
 /// What an adapter makes of it.
@@ -46,6 +49,8 @@ pub struct Said {
     pub reason: Option<String>,
     /// The checks that failed, at most twenty.
     pub failing: Vec<String>,
+    /// Functions and files that no test reaches, where that can be known; at most twenty.
+    pub untested: Vec<String>,
 }
 
 /// Reads the check by the adapter that `liza.yaml` names for it.
@@ -71,7 +76,15 @@ const LONGEST_NAME: usize = 200;
 
 impl Said {
     fn new(status: GateStatus) -> Self {
-        Self { status, total: None, passed: None, hash: None, reason: None, failing: Vec::new() }
+        Self {
+            status,
+            total: None,
+            passed: None,
+            hash: None,
+            reason: None,
+            failing: Vec::new(),
+            untested: Vec::new(),
+        }
     }
 
     /// A pass, if there is no reason against it.

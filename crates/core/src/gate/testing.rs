@@ -12,6 +12,7 @@ pub struct Scene<'a> {
     pub cut: bool,
     pub report: Option<&'a str>,
     pub expected: Option<&'a str>,
+    pub changed: Option<&'a super::changed::ChangedLines>,
 }
 
 pub fn gate(kind: AdapterKind) -> Gate {
@@ -31,6 +32,7 @@ pub fn judged_by(gate: &Gate, scene: Scene<'_>) -> Said {
         cut: scene.cut,
         report: scene.report.map(str::as_bytes),
         expected: scene.expected,
+        changed: scene.changed,
     };
     judge(gate, &ran)
 }

@@ -38,9 +38,13 @@ record! {
         pub at_most: Option<u64>,
         /// The least per cent of lines that `coverage` lets through.
         pub at_least: Option<f64>,
+        /// Which lines `coverage` judges: all of the report (without it), or the new and changed ones.
+        pub of: Option<CoverageOf>,
         /// How often it is run again after a fail; a pass then is marked as flaky wherever it is shown.
         #[serde(default, skip_serializing_if = "super::settings::is_default")]
         pub flaky_retries: u32,
+        /// Why it is not asked: it stands in the file and judges nothing until this is removed.
+        pub inactive: Option<String>,
     }
 }
 
@@ -70,6 +74,15 @@ words! {
         Diag = "diag",
         Coverage = "coverage",
     }
+}
+
+/// The lines whose coverage is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CoverageOf {
+    All,
+    /// Those that differ from where the work left integration.
+    Changed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -140,7 +153,9 @@ impl Gate {
             expect: None,
             at_most: None,
             at_least: None,
+            of: None,
             flaky_retries: 0,
+            inactive: None,
         }
     }
     pub const DEFAULT_COVERAGE: f64 = 80.0;

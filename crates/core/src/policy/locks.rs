@@ -29,7 +29,7 @@ impl Granularity {
 }
 
 /// What ends a lock by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EndsWith {
     /// From `until` on somebody else may claim the task; its paths stay with the task.
@@ -41,7 +41,7 @@ pub enum EndsWith {
 }
 
 /// One path pattern that one task keeps from others.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lock {
     pub path: PathPattern,
     pub granularity: Granularity,
@@ -82,6 +82,8 @@ fn locks_of(board: &Board, task: &Task, now: &Stamp) -> Vec<Lock> {
         (Some(lease), None) => (Some(lease.expires.at), EndsWith::Lease),
         (None, None) => (None, EndsWith::Task),
     };
+    // Asked once: nothing of it depends on the path.
+    let (since, stale) = (claimed_at(board, task), is_stale(board, task, now));
     let lock = |path: &PathPattern| Lock {
         path: path.clone(),
         granularity: Granularity::of(path),
@@ -89,10 +91,10 @@ fn locks_of(board: &Board, task: &Task, now: &Stamp) -> Vec<Lock> {
         status: task.status,
         agent: task.assigned_to.clone(),
         epoch: task.epoch,
-        since: claimed_at(board, task),
+        since,
         until,
         ends_with,
-        stale: is_stale(board, task, now),
+        stale,
     };
     task.owns.iter().map(lock).collect()
 }

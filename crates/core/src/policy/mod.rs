@@ -3,6 +3,7 @@
 pub mod alerts;
 pub mod breaker;
 pub mod checklist;
+pub mod experiment;
 pub mod gate;
 pub mod halting;
 pub mod leaving;
@@ -29,6 +30,7 @@ mod tests;
 pub mod view;
 pub mod wake;
 pub mod work_graph;
+pub mod worktrees;
 
 pub use project::ProjectConfig;
 pub use view::{NodeState, Waiting};

@@ -122,7 +122,7 @@ fn dangling(planned: &HashSet<&TaskId>, task: &NewTask, around: &Around) -> Vec<
         .map(|id| {
             let is_parent = !task.depends_on.contains(id);
             let (severity, what) = if is_parent {
-                (Severity::Warning, "names as its parent")
+                (Severity::Error, "names as its parent")
             } else {
                 (refused_if(around.finalize || around.as_graph), "waits for")
             };

@@ -1,8 +1,10 @@
 //! `liza.yaml`: what people decide about their project. Committed, read from the main root, never from a task's tree.
 
+use super::experiment::ExperimentConfig;
 use super::prelude::*;
 use super::prices::Prices;
 use super::team::{Roles, RunConfig, TeamMember, WatchConfig};
+use super::worktrees::WorktreesConfig;
 use super::{
     breaker::BreakerConfig, checklist::Checklists, checklist::RedTeamConfig, overseer::OverseerConfig,
 };
@@ -23,6 +25,9 @@ settings! {
         /// Checks that a tree must pass, in the order they are run.
         #[serde(deserialize_with = "super::gate::list_or_nothing")]
         pub gates: Vec<Gate>,
+        /// Gates that stand in the file and are not asked, each with its reason.
+        #[serde(skip)]
+        pub inactive_gates: Vec<Gate>,
         pub gating: Gating,
         /// What reviewers have to answer, by the risk of the task.
         #[serde(skip_serializing_if = "super::settings::is_default")]
@@ -51,9 +56,13 @@ settings! {
         /// What a million tokens of a model cost, for providers that report no cost.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub prices: Prices,
+        /// Ideas tried and scored: `liza experiment`.
+        #[serde(skip_serializing_if = "super::settings::is_default")]
+        pub experiment: ExperimentConfig,
         /// What the git hooks allow.
         pub hooks: HooksConfig,
         pub disk: DiskConfig,
+        pub worktrees: WorktreesConfig,
     }
 }
 
@@ -109,6 +118,13 @@ const PROTECTED: &str = "\
     .pre-commit-config.yaml **/.gitattributes .gitmodules **/.envrc .aider.conf.yml liza.yaml";
 
 impl ProjectConfig {
+    /// Sets inactive gates apart: whatever asks gates sees the active ones only.
+    pub fn set_inactive_apart(&mut self) {
+        let (active, inactive) =
+            std::mem::take(&mut self.gates).into_iter().partition(|gate| gate.inactive.is_none());
+        (self.gates, self.inactive_gates) = (active, inactive);
+    }
+
     /// The names of providers that agents of this project are to be played by.
     pub fn providers_in_use(&self) -> BTreeSet<&str> {
         let of_roles = self.roles.values().map(|role| &role.provider);

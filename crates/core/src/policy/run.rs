@@ -353,10 +353,10 @@ impl<'a> Round<'a> {
             let hint = format!("`liza task show {only}` tells why; give the job anew if it is still wanted");
             return State::Stuck(vec![Cause::person(why, hint).of(only)]);
         }
-        if board.rest.archived > 0 || board.tasks.iter().any(|task| task.status == Status::Merged) {
+        if board.has_merged_for_goal() {
             return State::Complete;
         }
-        if !board.tasks.is_empty() {
+        if board.is_planned() {
             let hint = "plan anew with `liza plan FILE` or `liza task add`, or leave it at that";
             return State::Stuck(vec![Cause::person("everything was abandoned", hint)]);
         }

@@ -43,3 +43,63 @@ pub(super) use {settings, sparse_settings};
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+/// A whole number that may also be written with a point, as `60.0`.
+pub(super) fn whole<'de, D: serde::Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_any(Whole(std::marker::PhantomData))
+}
+
+struct Whole<T>(std::marker::PhantomData<T>);
+
+impl<T: TryFrom<u64>> serde::de::Visitor<'_> for Whole<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a whole number, not below 0")
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
+        T::try_from(number).map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<T, E> {
+        let wrong = || E::invalid_value(serde::de::Unexpected::Signed(number), &self);
+        u64::try_from(number).ok().and_then(|number| T::try_from(number).ok()).ok_or_else(wrong)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<T, E> {
+        // Beyond this not every whole number can be told from its neighbours.
+        let is_whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+        let whole = is_whole.then_some(number as u64).and_then(|whole| T::try_from(whole).ok());
+        whole.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(number), &self))
+    }
+}
+
+/// The same where nothing need be said.
+pub(super) fn whole_if_said<'de, D: serde::Deserializer<'de>, T: TryFrom<u64>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    struct IfSaid<T>(std::marker::PhantomData<T>);
+
+    impl<'de, T: TryFrom<u64>> serde::de::Visitor<'de> for IfSaid<T> {
+        type Value = Option<T>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a whole number, not below 0")
+        }
+
+        fn visit_none<E: serde::de::Error>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Option<T>, E> {
+            Ok(None)
+        }
+
+        fn visit_some<D: serde::Deserializer<'de>>(self, from: D) -> Result<Option<T>, D::Error> {
+            whole(from).map(Some)
+        }
+    }
+
+    from.deserialize_option(IfSaid(std::marker::PhantomData))
+}

@@ -3,6 +3,7 @@
 use serde::Deserializer;
 
 use super::prelude::*;
+use super::settings::whole_if_said;
 
 /// As the provider of a member of the team: a person plays that role by hand.
 pub const HUMAN: &str = "human";
@@ -95,8 +96,11 @@ sparse_settings! {
     /// What one session of an agent may cost. What is not said is the built-in figure of the role; 0 means no limit.
     #[derive(Copy)]
     pub struct Limits {
+        #[serde(deserialize_with = "whole_if_said")]
         pub wall_seconds: Option<u64>,
+        #[serde(deserialize_with = "whole_if_said")]
         pub turns: Option<u64>,
+        #[serde(deserialize_with = "whole_if_said")]
         pub tokens: Option<u64>,
     }
 }
@@ -108,7 +112,7 @@ impl Limits {
         let (wall, turns, tokens) = match role.as_str() {
             "planner" => (900, 30, 100_000),
             "coder" => (1800, 50, 150_000),
-            "test_engineer" => (1200, 40, 150_000),
+            "test_engineer" => (1200, 40, 100_000),
             "code_reviewer" => (600, 20, 100_000),
             "overseer" => (1800, 100, 100_000),
             _ => (1800, 50, 100_000),
@@ -202,6 +206,14 @@ mod tests {
         let role = Role::coder();
         let built_in = Limits::of_role(&role, None);
         assert_eq!(built_in.wall_seconds, Some(1800));
+        let engineer = Limits::of_role(&Role::test_engineer(), None);
+        assert_eq!(
+            (engineer.wall_seconds, engineer.turns, engineer.tokens),
+            (Some(1200), Some(40), Some(100_000))
+        );
+        let said: Limits =
+            serde_json::from_str(r#"{"wall_seconds": 900.0, "tokens": null}"#).expect("limits");
+        assert_eq!((said.wall_seconds, said.turns, said.tokens), (Some(900), None, None));
         let said = RoleConfig {
             limits: Limits { wall_seconds: Some(0), turns: Some(7), tokens: None },
             ..RoleConfig::default()

@@ -15,6 +15,20 @@ words! {
     }
 }
 
+impl NodeState {
+    /// The state that a status alone decides; none for what is claimable, which may wait for others.
+    pub fn of_status(status: Status) -> Option<Self> {
+        Some(match status {
+            Status::Idle => return None,
+            Status::Draft => Self::Pending,
+            Status::Blocked => Self::Blocked,
+            Status::Working | Status::ReadyForReview | Status::Rejected | Status::Approved => Self::Running,
+            Status::IntegrationFailed | Status::Abandoned | Status::Superseded => Self::Failed,
+            Status::Merged => Self::Passed,
+        })
+    }
+}
+
 /// Why nobody is on it right now, in words, and whom it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Waiting {
@@ -54,18 +68,20 @@ impl<'b> Scene<'b> {
     }
 
     pub fn node_state(&self, task: &'b Task) -> NodeState {
-        match task.status {
-            Status::Draft => NodeState::Pending,
-            Status::Idle if !self.unmet(task).is_empty() => NodeState::Pending,
-            Status::Idle if self.rival(task).is_some() => NodeState::Blocked,
-            Status::Idle => NodeState::Ready,
-            Status::Blocked => NodeState::Blocked,
-            Status::Working | Status::ReadyForReview | Status::Rejected | Status::Approved => {
-                NodeState::Running
+        NodeState::of_status(task.status).unwrap_or_else(|| {
+            if !self.unmet(task).is_empty() {
+                NodeState::Pending
+            } else if self.rival(task).is_some() {
+                NodeState::Blocked
+            } else {
+                NodeState::Ready
             }
-            Status::IntegrationFailed | Status::Abandoned | Status::Superseded => NodeState::Failed,
-            Status::Merged => NodeState::Passed,
-        }
+        })
+    }
+
+    /// Every task of the board by its id.
+    pub fn by_id(&self) -> &HashMap<&'b TaskId, &'b Task> {
+        &self.by_id
     }
 
     /// What the task waits for; nothing, if it is finished or somebody works on it.

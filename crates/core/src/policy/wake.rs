@@ -17,6 +17,8 @@ words! {
         InitialPlanning = "initial_planning",
         HypothesisExhausted = "hypothesis_exhausted",
         AnsweredNote = "answered_note",
+        /// A note was typed into the file, and no person's command has adopted it.
+        TypedNote = "typed_note",
         Blocked = "blocked",
         IntegrationFailed = "integration_failed",
         ImmediateDiscovery = "immediate_discovery",
@@ -35,6 +37,9 @@ impl Trigger {
             Self::InitialPlanning => "cut the goal into tasks: `liza plan FILE`",
             Self::HypothesisExhausted => "cut it anew: `liza task rescope ID --into FILE --reason …`",
             Self::AnsweredNote => "act on it, then `liza inbox --done ID`",
+            Self::TypedNote => {
+                "no person has confirmed it, so it is no answer: prepare, ask with `liza message`, then `liza inbox --done ID`"
+            }
             Self::Blocked => "answer it: `liza task unblock ID --answer …`, or cut it anew",
             Self::IntegrationFailed => "a coder repairs it; see that somebody does, or cut it anew",
             Self::ImmediateDiscovery => "plan it in, then `liza inbox --done ID`",
@@ -75,12 +80,13 @@ pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
         let open = |task: &&Task| task.status == status && !task.hypothesis_exhausted();
         board.tasks.iter().filter(open).map(|task| task.id.to_string()).collect()
     };
-    let is_planned = !board.tasks.is_empty() || board.rest.archived > 0;
-    let unplanned = (!is_planned).then(|| board.rest.goal.id.clone()).into_iter();
+    let is_unplanned = board.rest.goal.is_open() && !board.is_planned();
+    let unplanned = is_unplanned.then(|| board.rest.goal.id.clone()).into_iter();
     let exhausted =
         board.tasks.iter().filter(|task| task.hypothesis_exhausted() && !task.status.is_terminal());
-    let notes =
-        board.rest.human_notes.iter().filter(|note| note.processed_by.is_none() && note.by.is_human());
+    let open_notes = || board.rest.human_notes.iter().filter(|note| note.processed_by.is_none());
+    let notes = open_notes().filter(|note| note.is_answer());
+    let typed = open_notes().filter(|note| note.typed.is_some());
     let discovered = |urgency: Urgency| {
         let open = board.rest.discovered.iter().filter(|found| found.processed_by.is_none());
         open.filter(move |found| found.urgency == urgency).map(|found| found.id.clone())
@@ -99,6 +105,7 @@ pub fn wakes(board: &Board, now: Wall) -> Vec<Wake> {
         Wake::new(Trigger::InitialPlanning, unplanned.collect()),
         Wake::new(Trigger::HypothesisExhausted, exhausted.map(|task| task.id.to_string()).collect()),
         Wake::new(Trigger::AnsweredNote, notes.map(|note| note.id.clone()).collect()),
+        Wake::new(Trigger::TypedNote, typed.map(|note| note.id.clone()).collect()),
         Wake::new(Trigger::Blocked, tasks(Status::Blocked)),
         Wake::new(Trigger::IntegrationFailed, tasks(Status::IntegrationFailed)),
         Wake::new(Trigger::ImmediateDiscovery, discovered(Urgency::Immediate).collect()),

@@ -115,13 +115,14 @@ pub fn work_graph(board: &Board, archived: &[Task], world: &World, now: &Stamp) 
     let nodes = archived
         .iter()
         .chain(&board.tasks)
-        .filter(|task| task.status != Status::Superseded)
-        .map(|task| node(task, scene.node_state(task), &all))
+        .filter(|task| task.status != Status::Superseded && board.is_of_current_goal(task))
+        .map(|task| node_of(task, scene.node_state(task), &all))
         .collect();
     WorkGraph { revision: board.revision, graph_id: board.graph_id().to_owned(), nodes }
 }
 
-fn node(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
+/// One task as a node; `all` are those it may have been replaced by. Its body must be loaded.
+pub fn node_of(task: &Task, status: NodeState, all: &HashMap<&TaskId, &Task>) -> WorkNode {
     let body = task.body();
     let outputs = if body.expected_outputs.is_empty() {
         task.owns.iter().map(ToString::to_string).collect()
@@ -197,6 +198,8 @@ mod tests {
             into: parts,
             existing: Vec::new(),
             reason: "it was two things".to_owned(),
+            pins: Vec::new(),
+            strict: true,
         };
         bench.ok("planner-1", rescope);
         let report = GraphReport::new(graph_of(&bench), Vec::new(), BTreeMap::new());

@@ -34,7 +34,14 @@ impl Row {
     pub fn of(role: &Role) -> Self {
         let nothing = Self::default();
         match role.as_str() {
-            "planner" => Self { goal: true, spec: true, tree: true, planning: true, ..nothing },
+            "planner" => Self {
+                goal: true,
+                spec: true,
+                tree: true,
+                planning: true,
+                outputs: Outputs::Merged,
+                ..nothing
+            },
             "code_reviewer" | "red_team" => {
                 Self { spec: true, outputs: Outputs::Dependencies, submission: true, ..nothing }
             }

@@ -26,7 +26,7 @@ use crate::board::{CommitId, TaskId};
 use super::{Limits, read_foreign, to_json_pretty};
 
 pub use apply::{Applied, Change, Found, Tree, apply};
-pub use check::{check, is_id};
+pub use check::{check, is_id, is_in_module};
 pub use make::{Side, patch};
 
 pub const VERSION: u32 = 1;
@@ -70,7 +70,8 @@ pub struct Metadata {
     pub intent: String,
     pub author: String,
     pub timestamp: Wall,
-    /// For people: the directories it changes something in. Locks are compared with the files themselves.
+    /// The modules it changes something in: paths of directories or files, or names of directories. Every file lies in one of them,
+    /// and no other task may own anything there; none at all stands for the files.
     #[serde(default)]
     pub touched_modules: Vec<String>,
     #[serde(default)]
@@ -176,7 +177,9 @@ pub enum Kind {
     Limit,
     /// It names a place that no bundle may change.
     Path,
-    /// Somebody else owns what it changes.
+    /// It changes a file in no module that it declares.
+    Module,
+    /// Another task owns what it changes.
     Lock,
     /// A file is not the one it was made against.
     Checksum,

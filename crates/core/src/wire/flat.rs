@@ -8,7 +8,7 @@ use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
 
 /// Keys of a task that belong to its head, in the order in which they are written; a test compares them with the struct.
-pub(super) const HEAD_KEYS: [&str; 25] = [
+pub(super) const HEAD_KEYS: [&str; 27] = [
     "id",
     "status",
     "kind",
@@ -34,6 +34,8 @@ pub(super) const HEAD_KEYS: [&str; 25] = [
     "integration_fix",
     "red_team",
     "approvals",
+    "goal",
+    "single",
 ];
 
 /// What liza writes with each task on the board beside its fields; whoever edits a task need not care.
@@ -187,6 +189,7 @@ struct NoteFields {
     task_id: Option<TaskId>,
     text: String,
     processed_by: Option<AgentId>,
+    typed: Option<String>,
 }
 
 struct HandNote(NoteFields);
@@ -208,6 +211,8 @@ struct Whole {
     revision: u64,
     journal: JournalMark,
     goal: Goal,
+    #[serde(default)]
+    goals: Vec<Goal>,
     sprint: Sprint,
     config: Config,
     #[serde(default)]
@@ -253,6 +258,8 @@ struct Whole {
     #[serde(default)]
     git_settings: Option<crate::board::state::GitSettings>,
     #[serde(default)]
+    pending_edits: Vec<crate::board::state::PendingEdit>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -278,6 +285,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
         tasks: whole.tasks.into_iter().map(|flat| flat.0).collect(),
         rest: Rest {
             goal: whole.goal,
+            goals: whole.goals,
             sprint: whole.sprint,
             config: whole.config,
             agents: whole.agents,
@@ -301,6 +309,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             archived: whole.archived,
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
+            pending_edits: whole.pending_edits,
             extra: whole.extra,
         },
     })
@@ -321,6 +330,7 @@ fn finish_notes(notes: Vec<HandNote>, now: &Stamp) -> Vec<Note> {
         task_id: note.task_id,
         text: note.text,
         processed_by: note.processed_by,
+        typed: note.typed,
     };
     notes.into_iter().map(finish).collect()
 }

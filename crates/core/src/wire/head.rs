@@ -82,6 +82,8 @@ fn quick_head(text: &str) -> Option<Head> {
             "integration_fix" => head.integration_fix = value.is_true()?,
             "red_team" => head.red_team = Some(reader.nested(value)?),
             "approvals" => head.approvals = Some(reader.nested(value)?),
+            "goal" => head.goal = Some(value.text()?.to_owned()),
+            "single" => head.single = value.is_true()?,
             _ => return None,
         }
     }
@@ -193,7 +195,7 @@ mod tests {
     }
 
     fn whole_head() -> Head {
-        let text = "  - id: t1\n    status: APPROVED\n    kind: docs\n    role: coder\n    priority: -3\n    risk: high\n    assigned_to: coder-1\n    epoch: 18446744073709551615\n    holds_paths: true\n    depends_on:\n      - \"12\"\n    owns:\n      - src/\n      - \"a b c ä\"\n    superseded_by:\n      - t3\n    implementers:\n      - coder-1\n    failed_by:\n      - coder-2\n    iteration: 3\n    review_cycles_current: 1\n    review_cycles_total: 10\n    review_commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    integration_fix: true\n    red_team:\n      status: pending\n      commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n";
+        let text = "  - id: t1\n    status: APPROVED\n    kind: docs\n    role: coder\n    priority: -3\n    risk: high\n    assigned_to: coder-1\n    epoch: 18446744073709551615\n    holds_paths: true\n    depends_on:\n      - \"12\"\n    owns:\n      - src/\n      - \"a b c ä\"\n    superseded_by:\n      - t3\n    implementers:\n      - coder-1\n    failed_by:\n      - coder-2\n    iteration: 3\n    review_cycles_current: 1\n    review_cycles_total: 10\n    review_commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    integration_fix: true\n    red_team:\n      status: pending\n      commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    goal: goal-2\n    single: true\n";
         parse_item(text, 2).expect("a head")
     }
 

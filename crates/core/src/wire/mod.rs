@@ -13,6 +13,7 @@ mod entries;
 pub mod flat;
 mod foreign;
 mod graft;
+pub mod graph_file;
 mod head;
 mod json;
 mod key;
@@ -33,6 +34,7 @@ pub mod state;
 pub mod targets;
 mod tree;
 pub mod v1;
+pub mod yaml_edit;
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,12 @@
-//! A plan file: a whole graph of tasks, as YAML or JSON, in liza's own shape or as a work graph.
+//! A plan file: a whole graph of tasks, as YAML or JSON, in liza's own shape, as a work graph, or as subcontracts.
 
+mod subcontract;
 mod work_graph;
 
 use super::prelude::*;
 use super::{ForeignError, Limits, read_foreign, read_foreign_value};
 
+pub use subcontract::PlannedSubcontracts;
 pub use work_graph::{PlannedGraph, PlannedNode, Standing};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,15 +50,27 @@ fn read_tasks(bytes: &[u8]) -> Result<Plan, ForeignError> {
     read_foreign::<NewTask>(bytes, limits).map(|task| Plan { graph_id: None, tasks: vec![task] })
 }
 
-/// Reads any of these, or a work graph `{id, nodes: […], edges: […]}`. `standing` says what is in the repository at a path.
+/// Reads any of these, a work graph `{id, nodes: […], edges: […]}`, or subcontracts. `standing` says what is in the repository at a path.
 pub fn read_planned(
     bytes: &[u8],
     standing: &dyn Fn(&str) -> Option<Standing>,
 ) -> Result<Planned, ForeignError> {
     let limits = Limits::of_bytes(LARGEST_PLAN);
-    let is_graph = read_foreign_value(bytes, limits)?.get("nodes").is_some();
-    if is_graph {
+    let value = read_foreign_value(bytes, limits)?;
+    if value.get("nodes").is_some() {
         return read_foreign::<PlannedGraph>(bytes, limits)?.planned(standing);
+    }
+    // Nodes alone: a task has a title, a node only a description.
+    let is_node = |value: &Value| value.get("title").is_none() && value.get("description").is_some();
+    if value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_node))
+        && subcontract::as_list(&value).is_none()
+    {
+        let graph = json!({ "nodes": value }).to_string();
+        return read_foreign::<PlannedGraph>(graph.as_bytes(), limits)?.planned(standing);
+    }
+    if let Some(listed) = subcontract::as_list(&value) {
+        let listed = listed.to_string();
+        return read_foreign::<PlannedSubcontracts>(listed.as_bytes(), limits)?.planned(standing);
     }
     let plan = read_tasks(bytes)?;
     Ok(Planned { tasks: plan.tasks, graph_id: plan.graph_id, ..Planned::default() })

@@ -4,8 +4,19 @@ use super::prelude::*;
 use crate::board::review::Feedback;
 use crate::policy::ProjectConfig;
 
-pub const NAMES: [&str; 10] =
-    ["state", "task", "new-task", "plan", "graph", "report", "feedback", "checkpoint", "config", "bundle"];
+pub const NAMES: [&str; 11] = [
+    "state",
+    "task",
+    "new-task",
+    "plan",
+    "graph",
+    "subcontracts",
+    "report",
+    "feedback",
+    "checkpoint",
+    "config",
+    "bundle",
+];
 
 pub fn schema(name: &str) -> Option<Value> {
     Some(match name {
@@ -14,6 +25,7 @@ pub fn schema(name: &str) -> Option<Value> {
         "new-task" => schemars::schema_for!(NewTask).to_value(),
         "plan" => schemars::schema_for!(super::plan::Plan).to_value(),
         "graph" => schemars::schema_for!(super::plan::PlannedGraph).to_value(),
+        "subcontracts" => schemars::schema_for!(super::plan::PlannedSubcontracts).to_value(),
         "report" => schemars::schema_for!(crate::policy::work_graph::GraphReport).to_value(),
         "feedback" => schemars::schema_for!(Feedback).to_value(),
         "checkpoint" => schemars::schema_for!(Checkpoint).to_value(),

@@ -379,6 +379,23 @@ fn read_tasks(
     Ok(read)
 }
 
+/// The tasks of the board that were split from this one. What was read in our layout is searched as text: their bodies need not
+/// be loaded for it.
+pub fn children_of(text: &str, board: &Board, id: &TaskId) -> Vec<TaskId> {
+    const PARENT: &[u8] = b"\n    parent: ";
+    let named: Vec<usize> = memmem::find_iter(text.as_bytes(), PARENT)
+        .filter(|at| {
+            let value = text[at + PARENT.len()..].lines().next().unwrap_or_default();
+            value.trim_matches('"') == id.as_str()
+        })
+        .collect();
+    let is_child = |task: &&Task| match task.source().filter(|_| task.is_light()) {
+        Some(source) => named.iter().any(|at| (source.start..source.end).contains(at)),
+        None => !task.is_light() && task.body().parent.as_ref() == Some(id),
+    };
+    board.tasks.iter().filter(is_child).map(|task| task.id.clone()).collect()
+}
+
 /// The line above the first task.
 pub(super) fn tasks_line(empty: bool) -> &'static str {
     if empty { "tasks: []\n" } else { "tasks:\n" }

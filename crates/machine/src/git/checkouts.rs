@@ -104,6 +104,45 @@ pub fn branch_checked_out_beside(
     }))
 }
 
+/// A checkout of a branch, as it stands.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    pub path: PathBuf,
+    pub git_dir: PathBuf,
+    /// What git is in the middle of there.
+    pub busy: Option<&'static str>,
+}
+
+/// Every checkout that a branch is checked out in, main one included; one in the middle of a rebase of it counts.
+pub fn standing_on(repo: &Repo, branch: &str) -> Result<Vec<Standing>, GitError> {
+    let main = (repo.root.clone(), repo.common_dir.clone());
+    let linked = list(repo)?.into_iter().filter_map(|checkout| {
+        let path = checkout.path?;
+        (checkout.locked.is_some() || path.exists()).then_some((path, checkout.admin_dir))
+    });
+    let all = std::iter::once(main).chain(linked);
+    let on = all.filter(|(_, git_dir)| is_on(git_dir, branch));
+    Ok(on.map(|(path, git_dir)| Standing { path, busy: busy(&git_dir), git_dir }).collect())
+}
+
+/// The branch that a checkout is on; none where HEAD is detached.
+pub fn branch_of(repo: &Repo, checkout: &Path) -> Option<String> {
+    let linked = read_git_file(&checkout.join(".git")).filter(|_| checkout != repo.root);
+    head_branch(linked.as_deref().unwrap_or(&repo.common_dir))
+}
+
+fn busy(git_dir: &Path) -> Option<&'static str> {
+    let all = [
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase or `git am`"),
+        ("MERGE_HEAD", "a merge"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("BISECT_START", "a bisect"),
+    ];
+    all.into_iter().find(|(file, _)| git_dir.join(file).symlink_metadata().is_ok()).map(|(_, what)| what)
+}
+
 fn is_on(git_dir: &Path, branch: &str) -> bool {
     if head_branch(git_dir).as_deref() == Some(branch) {
         return true;
@@ -117,7 +156,7 @@ fn is_on(git_dir: &Path, branch: &str) -> bool {
 
 /// The records whose worktree is, or was, at this path. A link there is not followed: the record of the worktree that it leads
 /// to is that of another place.
-pub(super) fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
+pub fn recorded_at(repo: &Repo, path: &Path) -> Result<Vec<Checkout>, GitError> {
     let real = real_place(path);
     let is_there = |at: &Path| at == path || real_place(at) == real;
     let mut found = list(repo)?;
@@ -176,10 +215,15 @@ pub(super) fn git_file_of(record: &Checkout) -> String {
 }
 
 /// Whether the worktree at `path` has no `.git`, or one that whoever wrote it again did not finish.
+///
+/// A link in its place is no worktree: whatever it leads to is not written to.
 pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return false;
+    }
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound && path.is_dir(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
             let whole = git_file_of(record);
             text.len() < whole.len() && whole.as_bytes().starts_with(&text)
@@ -192,6 +236,19 @@ pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
 mod tests {
     use super::super::testing::Fixture;
     use super::*;
+
+    #[test]
+    fn link_in_place_of_a_worktree_gets_no_git_file() {
+        let fixture = Fixture::new();
+        let path = linked(&fixture, "one");
+        let [record] = &recorded_at(&fixture.repo(), &path).unwrap()[..] else { panic!("one record") };
+        fs::remove_file(path.join(".git")).unwrap();
+        assert!(has_lost_git_file(record, &path));
+        let aside = fixture.root.join("aside");
+        fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        assert!(!has_lost_git_file(record, &path));
+    }
 
     fn linked(fixture: &Fixture, name: &str) -> PathBuf {
         let path = fixture.root.join(".worktrees").join(name);

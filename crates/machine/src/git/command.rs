@@ -73,7 +73,8 @@ pub struct Git {
     held_for: Option<PathBuf>,
     subcommand: &'static str,
     config: Vec<OsString>,
-    emptied: Vec<String>,
+    /// Settings for this call only, whatever characters their keys contain.
+    set: Vec<(String, String)>,
     args: Vec<OsString>,
     env: Vec<(&'static str, OsString)>,
     stdin: Option<Vec<u8>>,
@@ -94,7 +95,7 @@ impl Git {
             held_for: None,
             subcommand,
             config: Vec::new(),
-            emptied: Vec::new(),
+            set: Vec::new(),
             args: Vec::new(),
             env: Vec::new(),
             stdin: None,
@@ -128,8 +129,13 @@ impl Git {
     }
 
     /// Sets these keys to nothing for this call only, whatever characters they contain.
-    pub fn without(mut self, keys: Vec<String>) -> Self {
-        self.emptied.extend(keys);
+    pub fn without(self, keys: Vec<String>) -> Self {
+        self.with(keys.into_iter().map(|key| (key, String::new())))
+    }
+
+    /// Sets these keys for this call only, whatever characters they contain.
+    pub fn with(mut self, settings: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.set.extend(settings);
         self
     }
 
@@ -234,7 +240,7 @@ impl Git {
     }
 
     fn begin(self) -> Result<Child, GitError> {
-        let Self { dir, held_for, subcommand, config, emptied, args, env, stdin } = self;
+        let Self { dir, held_for, subcommand, config, set, args, env, stdin } = self;
         let way = door::way_in(&dir, subcommand)?;
         let held_for = held_for.or_else(|| way.as_ref().and_then(|way| way.held_for().map(Path::to_owned)));
         let git = match held_for {
@@ -247,11 +253,11 @@ impl Git {
         for (name, value) in env.into_iter().chain(way.iter().flat_map(door::Way::env)) {
             git = git.env(name, value);
         }
-        git = git.env("GIT_CONFIG_COUNT", emptied.len().to_string());
-        for (number, key) in emptied.into_iter().enumerate() {
+        git = git.env("GIT_CONFIG_COUNT", set.len().to_string());
+        for (number, (key, value)) in set.into_iter().enumerate() {
             git = git
                 .env(format!("GIT_CONFIG_KEY_{number}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{number}"), "");
+                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
         git.stdin(stdin).streams(Streams::Apart).start().map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => GitError::Missing,
@@ -396,7 +402,7 @@ mod tests {
                 .unwrap()
                 .is_empty()
         );
-        super::super::content::fingerprint(&fixture.root).unwrap();
+        super::super::content::fingerprint(&fixture.root, &[]).unwrap();
     }
 
     #[test]

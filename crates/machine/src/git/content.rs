@@ -92,11 +92,11 @@ pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
     Ok(text.lines().next().and_then(|line| CommitId::new(line.trim()).ok()))
 }
 
-/// Reads what the worktree holds, without leaving anything behind in the repository.
-pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
+/// Reads what the worktree holds, without leaving anything behind in the repository. Paths in `but` do not count.
+pub fn fingerprint(worktree: &Path, but: &[String]) -> Result<Fingerprint, GitError> {
     let scratch = Scratch::new(worktree, Objects::Throwaway)?;
-    let large = scratch.large_files()?;
-    succeeded("add", scratch.add_everything(&[], &large)?)?;
+    let large = scratch.large_files(but)?;
+    succeeded("add", scratch.add_everything(&[], &large, but)?)?;
     scratch.add_stand_ins(&large)?;
     Ok(Fingerprint { head: head(worktree)?, tree: scratch.write_tree()?, merge_head: merge_head(worktree)? })
 }
@@ -104,17 +104,18 @@ pub fn fingerprint(worktree: &Path) -> Result<Fingerprint, GitError> {
 /// Commits everything present on top of HEAD, without touching branch, index or files: for saving work in progress.
 ///
 /// A file git cannot read, or one above [`LARGEST_SAVED`], does not stop the rest from being saved. `ignored` files are saved as
-/// well. The caller pins the commit under a ref.
+/// well; paths in `but` are left out. The caller pins the commit under a ref.
 pub fn snapshot(
     repo: &Repo,
     worktree: &Path,
     message: &str,
     who: &Signature,
     ignored: &[String],
+    but: &[String],
 ) -> Result<Snapshot, GitError> {
     let scratch = Scratch::new(worktree, Objects::Kept)?;
-    let large = scratch.large_files()?;
-    let output = scratch.add_everything(&["--ignore-errors"], &large)?;
+    let large = scratch.large_files(but)?;
+    let output = scratch.add_everything(&["--ignore-errors"], &large, but)?;
     let mut left_out = match output.status.code() {
         Some(0) => Vec::new(),
         Some(1) => vec![String::from_utf8_lossy(&output.stderr).trim().to_owned()],
@@ -366,10 +367,13 @@ impl<'a> Scratch<'a> {
     fn add_everything(
         &self,
         options: &[&str],
-        but: &[extent::Large],
+        large: &[extent::Large],
+        but: &[String],
     ) -> Result<std::process::Output, GitError> {
         let git = self.git("add").args(["-A", "--sparse"]).args(options).args(["--", "."]);
-        let git = git.args(but.iter().map(extent::Large::excluded));
+        let git = git.args(large.iter().map(extent::Large::excluded));
+        let but = self.not_ignored(but)?;
+        let git = git.args(but.iter().map(|path| extent::excluded(path.trim_end_matches('/').as_ref())));
         let what = format!("reading the changed files of {}", self.worktree.display());
         crate::host::progress::saying(&what, || git.output())
     }

@@ -105,7 +105,7 @@ mod tests {
         let query = Query::open(&fixture.repo()).unwrap();
         let quick = reads_back_as_committed(&query, &path);
         if quick {
-            let found = content::fingerprint(&path).unwrap();
+            let found = content::fingerprint(&path, &[]).unwrap();
             assert_eq!(found.tree, query.tree_of(&found.head).unwrap(), "{attributes:?}");
         }
         quick

@@ -2,7 +2,7 @@
 //!
 //! Two ways lead to git. `query` reads in-process through libgit2: fast, and it runs no program somebody configured.
 //! `command` spawns the `git` program for what libgit2 does differently or not at all: worktrees, merging, status.
-//! Nothing here merges or checks out in the user's own checkout.
+//! Only `fast_forward` writes files of the user's own checkout, for a person who asked for it.
 
 #![expect(clippy::disallowed_methods, reason = "starts git and reads its files")]
 
@@ -14,12 +14,14 @@ pub mod content;
 pub mod door;
 pub mod durable;
 pub mod facts;
+pub mod fast_forward;
 pub mod fresh;
 pub mod landed;
 pub mod locks;
 pub mod merge;
 mod prelude;
 pub mod private;
+pub mod push;
 pub mod query;
 pub mod refs;
 pub mod repo;

@@ -66,6 +66,17 @@ pub fn value(repo: &Repo, refname: &str) -> Result<Option<CommitId>, GitError> {
 
 /// Moves or creates a ref if it is as expected, flushed to disk.
 pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>) -> Result<(), RefError> {
+    update_saying(repo, refname, new, expected, None)
+}
+
+/// The same with a line for its reflog.
+pub fn update_saying(
+    repo: &Repo,
+    refname: &str,
+    new: &CommitId,
+    expected: Expected<'_>,
+    why: Option<&str>,
+) -> Result<(), RefError> {
     check(refname)?;
     let zero = "0".repeat(new.as_str().len());
     let old = match expected {
@@ -74,7 +85,7 @@ pub fn update(repo: &Repo, refname: &str, new: &CommitId, expected: Expected<'_>
         Expected::Any => None,
     };
     let git = Git::acting(&repo.root, "update-ref").durable().args(["--create-reflog", "--no-deref"]);
-    let git = git.end_of_options();
+    let git = git.args(why.map(|why| ["-m", why]).into_iter().flatten()).end_of_options();
     if let Some(target) = leads_to(&repo.common_dir, refname) {
         return Err(RefError::Symbolic { refname: refname.to_owned(), target });
     }

@@ -37,6 +37,28 @@ pub fn changed_files(
     Ok(differing(checkout, suspect)?)
 }
 
+/// Whether a checkout holds the files of the commit it is at, as they are there, and no others. Asked without git.
+pub fn holds_only_commit(query: &Query, checkout: &Path) -> bool {
+    let Ok(commit) = super::content::head(checkout) else { return false };
+    let Ok(all) = tracked(query, &commit) else { return false };
+    let known: BTreeSet<PathBuf> =
+        all.into_iter().map(|file| PathBuf::from(OsStr::from_bytes(&file.path))).collect();
+    let mut below = vec![PathBuf::new()];
+    while let Some(dir) = below.pop() {
+        let Ok(entries) = fs::read_dir(checkout.join(&dir)) else { return false };
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            let path = dir.join(entry.file_name());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                below.push(path);
+            } else if !known.contains(&path) && path != Path::new(".git") {
+                return false;
+            }
+        }
+    }
+    changed_files(query, checkout, &commit, &BTreeSet::new()).is_ok_and(|changed| changed.is_empty())
+}
+
 fn tracked(query: &Query, commit: &CommitId) -> Result<Vec<Tracked>, QueryError> {
     let mut found = Vec::new();
     let walked = query.tree_object(commit)?.walk(TreeWalkMode::PreOrder, |above, entry| {

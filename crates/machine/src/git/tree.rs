@@ -224,14 +224,14 @@ pub fn settle(
     // Gone first, and the directories they leave empty: a file may come where a directory was, and the other way round.
     for path in gone {
         match worktree.join(&path).symlink_metadata() {
-            Ok(meta) if meta.is_file() => remove(worktree, &path)?,
+            Ok(meta) if meta.is_file() => remove(worktree, Path::new(&path))?,
             Ok(meta) if !meta.is_dir() => theirs.push(path),
             _ => {}
         }
     }
     // Git would write over whatever stands there.
     let (free, taken): (Vec<String>, Vec<String>) =
-        written.into_iter().partition(|path| is_free(worktree, path));
+        written.into_iter().partition(|path| is_free(worktree, Path::new(path)));
     theirs.extend(taken);
     if !free.is_empty() {
         let listed: String = free.iter().map(|path| format!("{path}\0")).collect();
@@ -249,10 +249,11 @@ fn is_half_written(query: &Query, worktree: &Path, to: &CommitId, path: &str) ->
     Ok(std::fs::read(worktree.join(path)).is_ok_and(|now| whole.starts_with(&now)))
 }
 
-fn remove(worktree: &Path, path: &str) -> Result<(), GitError> {
+/// Removes a file of a worktree, and the directories that this leaves empty.
+pub(super) fn remove(worktree: &Path, path: &Path) -> Result<(), GitError> {
     let file = worktree.join(path);
     std::fs::remove_file(&file).map_err(GitError::io(&file))?;
-    let above = Path::new(path).ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
+    let above = path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty());
     let _ = above.map(|dir| remove_empty(worktree, dir)).find(|removed| !removed);
     Ok(())
 }
@@ -263,13 +264,12 @@ fn remove_empty(worktree: &Path, dir: &Path) -> bool {
 }
 
 /// Whether a file can be written there without taking anything else away.
-fn is_free(worktree: &Path, path: &str) -> bool {
-    let ends = path.match_indices('/').map(|(end, _)| end);
-    let is_way = |part: &str| worktree.join(part).symlink_metadata().map_or(true, |meta| meta.is_dir());
-    let mut ways = ends.map(|end| &path[..end]);
+pub(super) fn is_free(worktree: &Path, path: &Path) -> bool {
+    let is_way = |part: &Path| worktree.join(part).symlink_metadata().map_or(true, |meta| meta.is_dir());
+    let mut ways = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty());
     ways.all(is_way)
         && match worktree.join(path).symlink_metadata() {
-            Ok(meta) if meta.is_dir() => remove_empty(worktree, Path::new(path)),
+            Ok(meta) if meta.is_dir() => remove_empty(worktree, path),
             Ok(meta) => meta.is_file(),
             Err(_) => true,
         }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::checkouts::{self, Checkout};
 use super::prelude::*;
 use super::refs::{self, Expected, RefError};
+use crate::host::crash;
 use crate::host::place::{self, Place};
 
 /// How the lock reason of every worktree of ours begins, by which a half-made one is known to be ours.
@@ -14,6 +15,8 @@ const LOCK_MARK: &str = "liza: ";
 /// The file in the trash that says where a worktree was.
 const ORIGIN: &str = "origin";
 const TREE: &str = "tree";
+/// How the name of a worktree begins that is being deleted.
+pub const GOING: &str = ".going-";
 
 /// How long git may write files before that is said.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -34,7 +37,8 @@ pub enum WorktreeError {
     Query(#[from] QueryError),
 }
 
-/// Makes and removes the worktrees of one repository. Nothing is deleted: removal is a rename into the trash.
+/// Makes and removes the worktrees of one repository. Removal is a rename into the trash; deleted is only what the caller knows to
+/// be nobody's only copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Worktrees<'a> {
     repo: &'a Repo,
@@ -190,6 +194,45 @@ impl<'a> Worktrees<'a> {
             self.move_to(&record.admin_dir, &bin.join(kept_as))?;
         }
         Ok(Some(bin))
+    }
+
+    /// Deletes a worktree and git's record of it: the caller knows that nothing in it is the only copy. False if nothing was
+    /// left to delete.
+    ///
+    /// Under another name first, so that a death in the middle leaves no half that looks whole ([`Worktrees::finish_deletions`]).
+    pub fn delete(&self, path: &Path) -> Result<bool, GitError> {
+        let records = checkouts::recorded_at(self.repo, path)?;
+        let mut name = OsString::from(GOING);
+        name.push(path.file_name().unwrap_or_default());
+        let going = self.place(&path.with_file_name(name))?;
+        going.delete().map_err(GitError::io(path))?;
+        let moved = self.place(path)?.move_to(&going).map_err(GitError::io(path))?;
+        crash::point("worktree.going");
+        for record in &records {
+            self.place(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+        }
+        crash::point("worktree.unrecorded");
+        going.delete().map_err(GitError::io(path))?;
+        super::door::forget_checkout(path);
+        Ok(moved || !records.is_empty())
+    }
+
+    /// Deletes what a process that died in [`Worktrees::delete`] left in this directory.
+    pub fn finish_deletions(&self, dir: &Path) -> Result<(), GitError> {
+        for entry in GitError::if_there(dir, fs::read_dir(dir))?.into_iter().flatten().flatten() {
+            if !entry.file_name().as_bytes().starts_with(GOING.as_bytes()) {
+                continue;
+            }
+            // Its record may be there still, and leads to where it was.
+            let was = dir.join(OsStr::from_bytes(&entry.file_name().as_bytes()[GOING.len()..]));
+            if was.symlink_metadata().is_err() {
+                for record in checkouts::recorded_at(self.repo, &was)? {
+                    self.place(&record.admin_dir)?.delete().map_err(GitError::io(&record.admin_dir))?;
+                }
+            }
+            self.place(&entry.path())?.delete().map_err(GitError::io(&entry.path()))?;
+        }
+        Ok(())
     }
 
     /// Gives a worktree that lost its `.git` file a new one, where git's record of it is still there and whole. What
@@ -436,6 +479,24 @@ mod tests {
         let second = place.worktrees().remove_to_trash(&path).unwrap().unwrap();
         assert_ne!(second, bin);
         place.fixture.git(&["worktree", "list"]);
+    }
+
+    #[test]
+    fn deletion_leaves_nothing_and_can_be_finished() {
+        let place = Scene::new();
+        let path = place.home.join("t1");
+        place.make(&path, "task/t1");
+        assert!(place.worktrees().delete(&path).unwrap());
+        assert!(!path.exists() && checkouts::list(&place.repo).unwrap().is_empty() && !place.trash.exists());
+        assert!(!place.worktrees().delete(&path).unwrap());
+        // Died after the rename: the record leads nowhere, and the files have another name.
+        let second = place.home.join("t2");
+        place.make(&second, "task/t2");
+        fs::rename(&second, place.home.join(".going-t2")).unwrap();
+        place.worktrees().finish_deletions(&place.home).unwrap();
+        assert_eq!(fs::read_dir(&place.home).unwrap().count(), 0);
+        assert!(checkouts::list(&place.repo).unwrap().is_empty());
+        place.worktrees().finish_deletions(&place.home.join("none")).unwrap();
     }
 
     #[test]

@@ -15,5 +15,5 @@ pub use catalog::{Catalog, Unusable};
 pub use environment::{environment, is_common, is_own};
 pub use invocation::{Invocation, Job, invocation};
 pub use secrets::{Redactor, Secret, secrets};
-pub use transcript::{Step, Transcript};
+pub use transcript::{LastMessage, Step, Transcript};
 pub use usage::{Meter, Tokens, Usage};

@@ -22,6 +22,8 @@ const RESULT_CHARS: usize = 1500;
 const MOST_CALLS: usize = 10_000;
 /// Longer lines are passed over, as by the meter.
 const LONGEST_LINE: usize = 1024 * 1024;
+/// So much of what comes in pieces, or of a whole answer, is kept.
+const MOST_ANSWERED: usize = 1024 * 1024;
 
 /// One step of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -48,6 +50,11 @@ pub enum Step {
     Printed {
         text: String,
     },
+    /// What the model thought to itself, where the provider tells it; shown like what it said.
+    #[serde(rename = "said")]
+    Thought {
+        text: String,
+    },
 }
 
 impl Step {
@@ -55,7 +62,7 @@ impl Step {
     pub fn words(&self) -> String {
         let indented = |text: &str| text.trim_end().replace('\n', "\n    ");
         match self {
-            Self::Said { text } => format!("says    {}", indented(text)),
+            Self::Said { text } | Self::Thought { text } => format!("says    {}", indented(text)),
             Self::Called { tool, arguments } => format!("calls   {tool} {}", indented(arguments)),
             Self::Result { failed: false, text } if text.is_empty() => "    ok".to_owned(),
             Self::Result { failed: false, text } => format!("    {}", indented(text)),
@@ -81,13 +88,22 @@ impl Transcript {
     }
 
     pub fn line(&mut self, line: &[u8]) -> Vec<Step> {
+        self.whole_line(line).into_iter().map(shortened).collect()
+    }
+
+    /// What was begun and not ended.
+    pub fn finish(&mut self) -> Vec<Step> {
+        self.after_pending(Vec::new()).into_iter().map(shortened).collect()
+    }
+
+    fn whole_line(&mut self, line: &[u8]) -> Vec<Step> {
         let line = line.trim_ascii();
         if line.is_empty() || line.len() > LONGEST_LINE {
             return Vec::new();
         }
         let plain = matches!(self.format, OutputFormat::Text | OutputFormat::AiderText);
         let Some(event) = object(line).filter(|_| !plain) else {
-            let printed = Step::Printed { text: cut(&String::from_utf8_lossy(line), MOST_CALL) };
+            let printed = Step::Printed { text: String::from_utf8_lossy(line).into_owned() };
             return self.after_pending(vec![printed]);
         };
         let steps = match self.format {
@@ -102,11 +118,6 @@ impl Transcript {
             OutputFormat::AcpJsonl => return self.acp(&event),
         };
         self.after_pending(steps)
-    }
-
-    /// What was begun and not ended.
-    pub fn finish(&mut self) -> Vec<Step> {
-        self.after_pending(Vec::new())
     }
 
     fn after_pending(&mut self, steps: Vec<Step>) -> Vec<Step> {
@@ -132,7 +143,11 @@ impl Transcript {
         };
         let kind = text(item, &["type"]).or_else(|| text(item, &["item_type"])).unwrap_or_default();
         let (tool, arguments) = match kind {
-            "agent_message" | "reasoning" if ended => return said(text(item, &["text"])),
+            "agent_message" if ended => return said(text(item, &["text"])),
+            "reasoning" if ended => {
+                let thought = |text: &str| Step::Thought { text: text.to_owned() };
+                return text(item, &["text"]).map(thought).into_iter().collect();
+            }
             "error" => return error(text(item, &["message"])),
             "command_execution" => ("shell".to_owned(), text(item, &["command"]).map(str::to_owned)),
             "mcp_tool_call" => {
@@ -163,7 +178,7 @@ impl Transcript {
         let update = at(event, &["params", "update"]).unwrap_or(&Value::Null);
         let steps = match text(update, &["sessionUpdate"]).unwrap_or_default() {
             "agent_message_chunk" => {
-                if self.pending.len() < MOST_SAID * 4 {
+                if self.pending.len() < MOST_ANSWERED {
                     self.pending.push_str(text(update, &["content", "text"]).unwrap_or_default());
                 }
                 return Vec::new();
@@ -204,7 +219,7 @@ impl Transcript {
         let steps = match text(event, &["type"]).unwrap_or_default() {
             "message" if text(event, &["role"]) == Some("assistant") => {
                 let piece = text(event, &["content"]).unwrap_or_default();
-                if self.pending.len() < MOST_SAID * 4 {
+                if self.pending.len() < MOST_ANSWERED {
                     self.pending.push_str(piece);
                 }
                 if at(event, &["delta"]) == Some(&Value::Bool(true)) {
@@ -346,18 +361,36 @@ fn arguments_of(value: &Value) -> String {
 
 fn said(what: Option<&str>) -> Vec<Step> {
     let what = what.unwrap_or_default().trim();
-    if what.is_empty() { Vec::new() } else { vec![Step::Said { text: cut(what, MOST_SAID) }] }
+    if what.is_empty() { Vec::new() } else { vec![Step::Said { text: what.to_owned() }] }
 }
 
 fn called(tool: &str, arguments: &str) -> Step {
-    Step::Called { tool: cut(tool, 120), arguments: cut(arguments, MOST_CALL) }
+    Step::Called { tool: tool.to_owned(), arguments: arguments.to_owned() }
 }
 
 fn error(what: Option<&str>) -> Vec<Step> {
-    what.map(|what| Step::Error { text: cut(what, MOST_CALL) }).into_iter().collect()
+    what.map(|what| Step::Error { text: what.to_owned() }).into_iter().collect()
 }
 
 fn result(failed: bool, what: &str) -> Step {
+    Step::Result { failed, text: what.to_owned() }
+}
+
+/// A step as it is shown: short, and without control characters.
+fn shortened(step: Step) -> Step {
+    match step {
+        Step::Said { text } => Step::Said { text: cut(&text, MOST_SAID) },
+        Step::Thought { text } => Step::Thought { text: cut(&text, MOST_SAID) },
+        Step::Called { tool, arguments } => {
+            Step::Called { tool: cut(&tool, 120), arguments: cut(&arguments, MOST_CALL) }
+        }
+        Step::Result { failed, text } => Step::Result { failed, text: first_lines(&text) },
+        Step::Error { text } => Step::Error { text: cut(&text, MOST_CALL) },
+        Step::Printed { text } => Step::Printed { text: cut(&text, MOST_CALL) },
+    }
+}
+
+fn first_lines(what: &str) -> String {
     let what = what.trim_end();
     let total = what.lines().count();
     let mut kept: Vec<&str> = what.lines().take(RESULT_LINES).collect();
@@ -366,7 +399,84 @@ fn result(failed: bool, what: &str) -> Step {
     if more > 0 {
         kept.push(&note);
     }
-    Step::Result { failed, text: cut(&kept.join("\n"), RESULT_CHARS) }
+    cut(&kept.join("\n"), RESULT_CHARS)
+}
+
+/// The last thing an agent says: its answer, whole. Read as the output comes; memory is bounded.
+#[derive(Debug)]
+pub struct LastMessage {
+    transcript: Transcript,
+    line: Vec<u8>,
+    text: String,
+    /// The tools it called, by name.
+    pub calls: Vec<String>,
+}
+
+impl LastMessage {
+    pub fn new(format: OutputFormat) -> Self {
+        Self { transcript: Transcript::new(format), line: Vec::new(), text: String::new(), calls: Vec::new() }
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.transcript.format, OutputFormat::Text | OutputFormat::AiderText)
+    }
+
+    /// The next piece of standard output; lines may be cut anywhere.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            if self.line.len() + piece.len() <= LONGEST_LINE {
+                self.line.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") {
+                self.end_line();
+            }
+        }
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if self.is_plain() {
+            // Plain output is the answer.
+            self.add(&String::from_utf8_lossy(&line));
+            return;
+        }
+        let steps = self.transcript.whole_line(&line);
+        self.take(steps);
+    }
+
+    fn add(&mut self, text: &str) {
+        if self.text.len() + text.len() <= MOST_ANSWERED {
+            self.text.push_str(text);
+        }
+    }
+
+    /// Whatever comes after a call of a tool is a new message.
+    fn take(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Said { text } => {
+                    let between = if self.text.is_empty() { "" } else { "\n\n" };
+                    self.add(&format!("{between}{text}"));
+                }
+                Step::Called { tool, .. } => {
+                    self.text.clear();
+                    if self.calls.len() < MOST_CALLS {
+                        self.calls.push(cut(&tool, 120));
+                    }
+                }
+                Step::Result { .. } => self.text.clear(),
+                Step::Error { .. } | Step::Printed { .. } | Step::Thought { .. } => {}
+            }
+        }
+    }
+
+    /// The answer, once all output has come.
+    pub fn finish(&mut self) -> String {
+        self.end_line();
+        let steps = self.transcript.after_pending(Vec::new());
+        self.take(steps);
+        std::mem::take(&mut self.text)
+    }
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -409,6 +519,28 @@ mod tests {
         }
         let aider = steps(OutputFormat::AiderText, output!("aider"));
         assert!(aider.iter().any(|line| line.starts_with("Applied edit")), "{aider:?}");
+    }
+
+    #[test]
+    fn the_last_message_comes_whole_and_without_what_was_before() {
+        let long = format!("VERDICT {}", "x".repeat(MOST_SAID * 2));
+        let said = |text: &str| {
+            format!(
+                "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+            )
+        };
+        let call = "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"name\":\"Bash\",\"input\":{}}]}}\n";
+        let output = [&said("before"), call, &said("one"), &said(&long)].concat();
+        let answer = |format, output: &str| {
+            let mut last = LastMessage::new(format);
+            output.as_bytes().chunks(7).for_each(|chunk| last.feed(chunk));
+            (last.finish(), last.calls)
+        };
+        let told = answer(OutputFormat::ClaudeStream, &output);
+        assert_eq!(told, (format!("one\n\n{long}"), vec!["Bash".to_owned()]));
+        let codex = "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"done\"}}\n{\"type\":\"item.completed\",\"item\":{\"type\":\"reasoning\",\"text\":\"hm\"}}\n";
+        assert_eq!(answer(OutputFormat::CodexJsonl, codex).0, "done");
+        assert_eq!(answer(OutputFormat::Text, "all\nof it").0, "all\nof it");
     }
 
     #[test]

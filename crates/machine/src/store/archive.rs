@@ -142,6 +142,11 @@ impl Store {
     /// What stands around a board for whoever looks at all of it: the switches, and the archived tasks that unfinished
     /// ones wait for.
     pub fn surroundings(&self, board: &Board) -> Result<World, StoreError> {
+        Ok(World { switches: self.switches()?, archived: self.archived_around(board)? })
+    }
+
+    /// What tasks of the board wait for, or were replaced by, and is in the archive.
+    pub fn archived_around(&self, board: &Board) -> Result<BTreeMap<TaskId, Archived>, StoreError> {
         let mut asked = Vec::new();
         if board.rest.archived > 0 {
             let here: BTreeSet<&TaskId> = board.tasks.iter().map(|task| &task.id).collect();
@@ -151,7 +156,10 @@ impl Store {
                 .chain(board.tasks.iter().flat_map(|task| &task.superseded_by));
             asked.extend(named.filter(|id| !here.contains(id)).cloned());
         }
-        Ok(World { switches: self.switches()?, archived: self.archived_among(board, asked)? })
+        if asked.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        self.archived_among(board, asked)
     }
 
     /// Writes these tasks into the archive, so that they survive whatever follows. Their bodies must be loaded.

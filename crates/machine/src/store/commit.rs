@@ -111,10 +111,21 @@ impl Store {
 
     /// Makes one change of a kind that the caller knows. Compiled once, not once per verb.
     pub fn commit_any(&self, proposal: Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
+        let mut tries = 0;
+        loop {
+            match self.commit_once(&proposal, now) {
+                // A person saved the file in between, and no agent is stopped by that.
+                Err(StoreError::Changed { again: true }) if tries < 3 => tries += 1,
+                other => return other,
+            }
+        }
+    }
+
+    fn commit_once(&self, proposal: &Proposal<'_>, now: &Stamp) -> Result<Committed<Applied>, StoreError> {
         let mut locked = self.lock_and_read(proposal.credentials, now)?;
         let actor = locked.decoded.board.identify(proposal.credentials)?;
         let switches = self.switches()?;
-        match self.change(&mut locked, &actor, &proposal, switches.clone(), now) {
+        match self.change(&mut locked, &actor, proposal, switches.clone(), now) {
             Ok((outcome, written)) => {
                 let board = locked.decoded.into_board();
                 let repeated = matches!(written, Written::Before);
@@ -127,9 +138,11 @@ impl Store {
                 Ok(Committed { board, outcome, repeated, warnings: locked.warnings })
             }
             Err(StoreError::Refused(refusal)) => {
-                self.record_breach(&mut locked, &actor, &proposal, &refusal, switches, now);
+                self.record_breach(&mut locked, &actor, proposal, &refusal, switches, now);
                 Err(StoreError::Refused(refusal))
             }
+            // The person is there to look at it.
+            Err(StoreError::Changed { .. }) if actor.is_human() => Err(StoreError::Changed { again: false }),
             Err(error) => Err(error),
         }
     }
@@ -184,8 +197,24 @@ impl Store {
         Ok(World { switches, archived })
     }
 
-    /// Steps 1 and 2.
+    /// Steps 1 and 2. A person's command applies or refuses the edits that wait.
     pub(super) fn lock_and_read(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
+        let mut locked = self.lock_without_settling(who, now)?;
+        if !locked.decoded.board.rest.pending_edits.is_empty()
+            && self.settles_edits(&locked.decoded.board, who)
+        {
+            self.settle_pending(&mut locked, now)?;
+        }
+        Ok(locked)
+    }
+
+    /// Applies or refuses what was edited by hand, if a person calls; otherwise sets it aside.
+    pub fn settle_edits(&self, who: &Credentials, now: &Stamp) -> Result<(), StoreError> {
+        self.lock_and_read(who, now).map(|_| ())
+    }
+
+    /// The same, and edits that wait go on waiting.
+    pub(super) fn lock_without_settling(&self, who: &Credentials, now: &Stamp) -> Result<Locked, StoreError> {
         if !self.dir().is_dir() {
             return Err(self.missing());
         }
@@ -193,7 +222,7 @@ impl Store {
         let lock = self.lock(now)?;
         crash::point("commit.1");
         let witnessed = self.witnessed_length();
-        let (found, identity) = self.load_state()?;
+        let (found, identity) = self.load_when_saved()?;
         // A board of another version is not touched, and neither is what stands beside it.
         if let Found::Bad { why: why @ (StateError::Older(_) | StateError::Newer(_)), .. } = &found {
             lock.withdraw();
@@ -337,8 +366,9 @@ impl Store {
             write_new_pieces(&temp, new.pieces())?;
         }
         crash::point("commit.6-written");
+        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
         let result = self
-            .keep_image(locked, &state, former)
+            .keep_image(former, text, locked.image_text.is_none(), &locked.identity)
             .and_then(|()| self.check_unchanged(locked, &state))
             .and_then(|()| {
                 crash::point("commit.6");
@@ -351,15 +381,13 @@ impl Store {
     }
 
     fn check_unchanged(&self, locked: &Locked, state: &Path) -> Result<(), StoreError> {
-        let now = FileIdentity::at(state).doing("look at", state)?;
-        if now == locked.identity && locked.lock.still_counts() {
-            return Ok(());
+        if !locked.lock.still_counts() {
+            return Err(StoreError::Changed { again: false });
         }
-        Err(StoreError::Invalid {
-            message: "state.yaml or its lock was changed by another program while this command ran"
-                .to_owned(),
-            hint: "nothing was changed; run the command again".to_owned(),
-        })
+        match FileIdentity::at(state).doing("look at", state)? == locked.identity {
+            true => Ok(()),
+            false => Err(StoreError::Changed { again: true }),
+        }
     }
 
     /// Writes the very first board. The caller has made the directories and holds no lock.

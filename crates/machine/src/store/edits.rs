@@ -1,12 +1,16 @@
 //! Files that somebody else wrote where the board should be: kept, then adopted, or refused and replaced by the last
 //! good board. Nothing a person wrote is lost, and nothing is overwritten in silence.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::board::edit::{Compared, edit_between};
-use crate::board::rules::AdoptEdit;
+use crate::board::rebase::rebase;
+use crate::board::records::Note;
+use crate::board::rules::{AdoptEdit, TypedNote};
 use crate::board::verb::Verb;
-use crate::board::{Actor, Board, Call, Credentials, Needs, Stamp, SwitchKind, Switches, Transition, World};
+use crate::board::{
+    Actor, Agent, AgentId, Board, Call, Credentials, Needs, Stamp, SwitchKind, Switches, Transition, World,
+};
 use crate::wire::flat::read_edited;
 use crate::wire::state::Decoded;
 
@@ -21,10 +25,10 @@ use super::read::{LARGEST_STATE, invalid};
 /// How the names of kept files begin: whatever stood in place of the board, edits that were refused, and those of them
 /// that a person has seen.
 const KEPT: &str = "state-";
-const REFUSED: &str = "refused-";
-const SEEN: &str = "seen-";
+pub(super) const REFUSED: &str = "refused-";
+pub(super) const SEEN: &str = "seen-";
 
-fn rename_start(path: &std::path::Path, from: &str, to: &str) -> Result<PathBuf, StoreError> {
+fn rename_start(path: &Path, from: &str, to: &str) -> Result<PathBuf, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let renamed = path.with_file_name(format!("{to}{}", name.strip_prefix(from).unwrap_or(&name)));
     std::fs::rename(path, &renamed).doing("rename", path)?;
@@ -73,7 +77,8 @@ impl Store {
         }
     }
 
-    /// Deals with a file liza did not write: adopts what a person may change, refuses the rest.
+    /// Deals with a file that liza did not write. A person's command applies or refuses it; every other one sets it aside, and
+    /// goes on from the last good board.
     pub(super) fn take_edit(
         &self,
         lock: BoardLock,
@@ -84,71 +89,155 @@ impl Store {
         now: &Stamp,
     ) -> Result<Locked, StoreError> {
         // Before anything is kept: without a good board nothing can be done about the edit.
-        let mut decoded = self.last_good(lock.mark())?;
-        // What stands there may be an agent's own doing; only a person can mean it.
-        if !decoded.board.identify(who).is_ok_and(|actor| actor.is_human()) {
-            return Err(edited_by_an_agent());
-        }
-        let kept = self.keep_edit(bytes, now)?;
+        let good = self.last_good(lock.mark())?;
+        let edited = self.read_edit(bytes, &good, now)?;
+        let decoded = edited.good.clone();
         let text = decoded.text().to_owned();
-        decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
-        let edit = match judge(&decoded.board, bytes, now) {
-            Judged::Adoptable(edit) => edit,
-            Judged::Refused(why) => return Err(self.refuse_edit(&text, &kept, &why)),
-        };
+        // What stands there may be an agent's own doing; only a person can mean it.
+        let settles = self.settles_edits(&decoded.board, who);
+        let at_work = agents_at_work(&decoded.board, now);
         let mut locked =
             Locked { lock, log, decoded, identity, image_text: Some(text.clone()), warnings: Vec::new() };
-        locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
-        let published = if edit.is_empty() {
-            // Only comments or layout differ.
-            replace(&self.layout().state(), text.as_bytes())?;
-            locked.warnings.push("state.yaml was reformatted by hand; its layout is restored".to_owned());
-            text
-        } else {
-            let summary = edit.summary().join(", ");
-            let proposal =
-                Proposal { credentials: &Credentials::Human, what: Transition::from(edit), request: None };
-            let adopted = self.change(&mut locked, &Actor::Human, &proposal, Switches::default(), now);
-            locked.warnings.push(format!(
-                "an edit of state.yaml by hand was adopted: {summary} (a copy is kept as {})",
-                kept.display()
-            ));
-            match adopted {
-                Ok((_, Written::Published(published))) => published.text(),
-                Ok(_) => text,
-                Err(StoreError::Refused(refusal)) => {
-                    return Err(self.refuse_edit(&text, &kept, &refusal.message));
-                }
-                Err(other) => return Err(other),
+        match edited.judged {
+            Judged::Adoptable(edit) if edit.is_empty() => {
+                let kept = self.keep_edit(bytes, now)?;
+                locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
+                replace(&self.layout().state(), text.as_bytes())?;
+                self.tell_later(format!(
+                    "state.yaml was reformatted by hand; its layout is restored (a copy is kept as {})",
+                    kept.display()
+                ));
+                self.read_again(&mut locked, text)?;
             }
-        };
-        locked.decoded = Decoded::new(published.into_bytes()).map_err(|why| invalid(&why))?;
-        locked.identity =
-            FileIdentity::at(&self.layout().state()).doing("look at", &self.layout().state())?;
-        locked.image_text = None;
+            Judged::Refused(why) if settles => {
+                let kept = self.keep_edit(bytes, now)?;
+                return Err(self.refuse_edit(&text, &kept, &why));
+            }
+            Judged::Adoptable(edit) if settles && (at_work.is_empty() || !edit.is_more_than_notes()) => {
+                let kept = self.keep_edit(bytes, now)?;
+                locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
+                let changes = edit.changes(&locked.decoded.board);
+                match self.change_locked(&mut locked, &Actor::Human, edit.into(), now) {
+                    Err(StoreError::Refused(refusal)) => {
+                        return Err(self.refuse_edit(&text, &kept, &refusal.message));
+                    }
+                    other => other?,
+                }
+                self.tell_later(applied_words(&kept, &changes));
+            }
+            judged => {
+                locked.log.settle(self, &locked.decoded.board, locked.lock.mark())?;
+                let notes = edited.notes;
+                let (base, base_text) = (edited.base, edited.base_text);
+                let found = Found { bytes, base, base_text, notes, judged: &judged, at_work };
+                self.set_edit_aside(&mut locked, found, who, now)?;
+            }
+        }
         Ok(locked)
     }
 
-    /// The board that an edited file is compared with. The mark may be behind after a power cut; then it is the newest
-    /// board the log knows.
-    fn last_good(&self, mark: u64) -> Result<Decoded, StoreError> {
-        self.rebuild(Some(mark)).or_else(|_| self.rebuild_published())
+    /// Commits a change of liza's own inside a locked command, which then goes on with the board that came of it.
+    pub(super) fn change_locked(
+        &self,
+        locked: &mut Locked,
+        actor: &Actor,
+        what: Transition,
+        now: &Stamp,
+    ) -> Result<(), StoreError> {
+        let before = locked.decoded.text().to_owned();
+        let credentials = if actor.is_human() { Credentials::Human } else { Credentials::Liza };
+        let proposal = Proposal { credentials: &credentials, what, request: None };
+        let text = match self.change(locked, actor, &proposal, Switches::default(), now) {
+            Ok((_, Written::Published(published))) => published.text(),
+            Ok(_) => before,
+            Err(error) => {
+                // The board in memory may be half changed.
+                locked.decoded = Decoded::new(before.into_bytes()).map_err(|why| invalid(&why))?;
+                return Err(error);
+            }
+        };
+        self.read_again(locked, text)?;
+        // From here on this is the board that the log has to lead to.
+        locked.log.settle(self, &locked.decoded.board, locked.lock.mark()).map(|_| ())
+    }
+
+    /// What stands in place of the board now is this text, written by liza.
+    fn read_again(&self, locked: &mut Locked, text: String) -> Result<(), StoreError> {
+        let state = self.layout().state();
+        locked.decoded = Decoded::new(text.into_bytes()).map_err(|why| invalid(&why))?;
+        locked.identity = FileIdentity::at(&state).doing("look at", &state)?;
+        locked.image_text = None;
+        Ok(())
+    }
+
+    /// The board that an edited file is compared with, as the journal has it. The mark may be behind after a power cut; then it
+    /// is the newest board the log knows.
+    pub(super) fn last_good(&self, mark: u64) -> Result<Decoded, StoreError> {
+        self.rebuild_from(Some(mark), |image| self.is_on_record(image)).or_else(|_| self.rebuild_published())
+    }
+
+    /// Reads an edited file, and judges it by the board that it was made from: agents go on while a person types.
+    pub(super) fn read_edit(&self, bytes: &[u8], good: &Decoded, now: &Stamp) -> Result<Edit, StoreError> {
+        let mut good = good.clone();
+        good.load(&Needs::Everything).map_err(|why| invalid(&why))?;
+        let revision = good.board.revision;
+        let edited = match read_edited(bytes, now) {
+            Ok(edited) => edited,
+            Err(error) => {
+                let judged = Judged::Refused(format!("it cannot be read ({error})"));
+                return Ok(Edit {
+                    base: revision,
+                    base_text: good.text().to_owned(),
+                    good,
+                    notes: Vec::new(),
+                    judged,
+                });
+            }
+        };
+        let found = self.base_of(&edited, &good);
+        let base_text = found.text().to_owned();
+        let base = found.into_board();
+        let Compared { edit, beyond } = edit_between(&base, &edited);
+        let notes = new_notes(&base, &edited);
+        let judged = judge(edit, &beyond, &base, &good.board, None, now);
+        Ok(Edit { base: base.revision, base_text, good, notes, judged })
+    }
+
+    /// The board that this one was made from, whole: the one of the revision that it names, as far as that was published and can
+    /// be made again; otherwise the present one.
+    pub(super) fn base_of(&self, edited: &Board, good: &Decoded) -> Decoded {
+        if edited.revision < good.board.revision
+            && let Some(base) = self.former_board(edited.revision)
+            && base.board.journal == edited.journal
+        {
+            return base;
+        }
+        good.clone()
     }
 
     /// What a person's next command would make of an edit that nobody has dealt with yet. Changes nothing.
     pub fn judge_edit(&self, now: &Stamp) -> Result<Judged, StoreError> {
         let state = self.layout().state();
         let (bytes, _) = super::files::read_whole(&state, LARGEST_STATE).doing("read", &state)?;
-        let mut decoded = self.last_good(self.published_revision())?;
-        decoded.load(&Needs::Everything).map_err(|why| invalid(&why))?;
-        Ok(judge(&decoded.board, &bytes, now))
+        let good = self.last_good(self.published_revision())?;
+        let edit = self.read_edit(&bytes, &good, now)?;
+        Ok(match edit.judged {
+            Judged::Adoptable(wanted)
+                if wanted.is_more_than_notes() && !agents_at_work(&edit.good.board, now).is_empty() =>
+            {
+                Judged::Refused(held_words(
+                    &wanted.changes(&edit.good.board),
+                    &agents_at_work(&edit.good.board, now),
+                ))
+            }
+            judged => judged,
+        })
     }
 
     /// The board that a kept edit was made from, as far as it is still there.
     pub fn origin_of_edit(&self, edit: &str) -> Option<String> {
         let revision = edit.lines().find_map(|line| line.strip_prefix("revision:"))?.trim().parse().ok()?;
-        let (bytes, _) = super::files::read_whole(&self.layout().image(revision), LARGEST_STATE).ok()?;
-        Decoded::new(bytes).ok().map(|image| image.text().to_owned())
+        self.former_board(revision).map(|board| board.text().to_owned())
     }
 
     /// Edits that were refused and that no person has been seen to look at, oldest first.
@@ -156,6 +245,13 @@ impl Store {
         let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let kept = super::files::paths_in(&self.layout().edits());
         kept.into_iter().filter(|path| name(path).starts_with(REFUSED)).collect()
+    }
+
+    /// The same by the names that they had while they waited.
+    pub fn refused_names(&self) -> Vec<String> {
+        let name = |path: PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names = self.refused_edits().into_iter().map(name);
+        names.filter_map(|name| name.strip_prefix(REFUSED).map(ToOwned::to_owned)).collect()
     }
 
     /// A person goes on, and has thereby seen them. They stay, under another name.
@@ -166,7 +262,7 @@ impl Store {
         Ok(())
     }
 
-    fn refuse_edit(&self, good: &str, kept: &std::path::Path, why: &str) -> StoreError {
+    fn refuse_edit(&self, good: &str, kept: &Path, why: &str) -> StoreError {
         let kept = match rename_start(kept, KEPT, REFUSED) {
             Ok(kept) => kept,
             Err(error) => return error,
@@ -190,6 +286,29 @@ impl Store {
     }
 }
 
+/// An edited file, compared with the board that it was made from.
+pub(super) struct Edit {
+    /// The revision of that board.
+    pub base: u64,
+    /// Its text, to be kept with an edit that waits.
+    pub base_text: String,
+    /// The last good board, whole.
+    pub good: Decoded,
+    /// What was typed into `human_notes`.
+    pub notes: Vec<TypedNote>,
+    pub judged: Judged,
+}
+
+/// An edit that was found in place of the board.
+pub(super) struct Found<'e> {
+    pub bytes: &'e [u8],
+    pub base: u64,
+    pub base_text: String,
+    pub notes: Vec<TypedNote>,
+    pub judged: &'e Judged,
+    pub at_work: Vec<AgentId>,
+}
+
 /// What becomes of an edit.
 pub enum Judged {
     /// Empty, if only comments or layout differ.
@@ -198,32 +317,69 @@ pub enum Judged {
     Refused(String),
 }
 
-fn edited_by_an_agent() -> StoreError {
-    StoreError::Invalid {
-        message: "state.yaml was edited by hand".to_owned(),
-        hint: "nothing was changed; a person's next liza command adopts the edit or refuses it".to_owned(),
-    }
+fn new_notes(base: &Board, edited: &Board) -> Vec<TypedNote> {
+    let known = |note: &&Note| !base.rest.human_notes.iter().any(|known| known.id == note.id);
+    let new = edited.rest.human_notes.iter().filter(known).filter(|note| note.is_answer());
+    new.map(|note| TypedNote { text: note.text.clone(), task: note.task_id.clone() }).collect()
 }
 
-fn judge(good: &Board, bytes: &[u8], now: &Stamp) -> Judged {
-    let edited = match read_edited(bytes, now) {
-        Ok(edited) => edited,
-        Err(error) => return Judged::Refused(format!("it cannot be read ({error})")),
-    };
-    let Compared { edit, beyond } = edit_between(good, &edited);
+/// Judges an edit of `base` on the board `good`.
+pub(super) fn judge(
+    edit: AdoptEdit,
+    beyond: &[String],
+    base: &Board,
+    good: &Board,
+    file: Option<&str>,
+    now: &Stamp,
+) -> Judged {
     let mut wrong = Vec::new();
     if !beyond.is_empty() {
         wrong.push(format!("only liza changes {}", beyond.join("; ")));
     }
+    let summary = edit.summary();
+    let rebased = rebase(edit.clone(), base, good, file).unwrap_or_else(|conflicts| {
+        wrong.extend(conflicts);
+        edit
+    });
     let world = World::default();
-    if let Err(refusal) = edit.check(good, &Call::new(Actor::Human, now, &world)) {
+    if let Err(refusal) = rebased.check(good, &Call::new(Actor::Human, now, &world))
+        && !wrong.contains(&refusal.message)
+    {
         wrong.push(refusal.message);
     }
     if wrong.is_empty() {
-        return Judged::Adoptable(edit);
+        return Judged::Adoptable(rebased);
     }
-    if !edit.is_empty() {
-        wrong.push(format!("dropped with it: {}", edit.summary().join(", ")));
+    if !summary.is_empty() {
+        wrong.push(format!("dropped with it: {}", summary.join(", ")));
     }
     Judged::Refused(wrong.join("; "))
+}
+
+/// Agents that may have written the file: their runners live, or did within the time of a lease.
+pub(super) fn agents_at_work(board: &Board, now: &Stamp) -> Vec<AgentId> {
+    let lease = i64::try_from(board.config().lease_seconds).unwrap_or(i64::MAX);
+    let at_work = |agent: &&Agent| {
+        agent.runner.as_ref().is_some_and(|runner| {
+            crate::host::lives(runner) || now.wall.0.saturating_sub(agent.heartbeat.0) < lease
+        })
+    };
+    board.rest.agents.iter().filter(|(_, agent)| at_work(agent)).map(|(id, _)| id.clone()).collect()
+}
+
+/// What a person reads of an edit that a command has applied.
+pub(super) fn applied_words(kept: &Path, changes: &[String]) -> String {
+    let mut lines = vec![format!("an edit of state.yaml by hand was adopted (kept as {}):", kept.display())];
+    lines.extend(changes.iter().map(|change| format!("  {change}")));
+    lines.join("\n")
+}
+
+/// Why an edit that could be applied is not, unless a person says so.
+pub(super) fn held_words(changes: &[String], at_work: &[AgentId]) -> String {
+    let agents: Vec<&str> = at_work.iter().map(AgentId::as_str).collect();
+    format!(
+        "agents were at work when the file was changed ({}), and any of them can write it; it would change {}",
+        agents.join(", "),
+        changes.join("; ")
+    )
 }

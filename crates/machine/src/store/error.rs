@@ -21,6 +21,9 @@ pub enum StoreError {
     /// What is there cannot be trusted; nothing was changed by this command.
     #[error("{message}")]
     Invalid { message: String, hint: String },
+    /// Another program wrote the board, or replaced its lock, while this command ran; nothing was changed.
+    #[error("state.yaml or its lock was changed by another program while this command ran")]
+    Changed { again: bool },
     /// Written by another version: this one reads it and never writes it.
     #[error("{message}")]
     OtherVersion { newer: bool, message: String, hint: String },

@@ -129,6 +129,28 @@ pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     })
 }
 
+/// As [`replace_disposable`], with what `write` puts into the new file. Whoever calls it keeps all others from this path meanwhile,
+/// so the file beside it has one name, and is there only if a writer died.
+pub fn replace_disposable_by(
+    path: &Path,
+    write: impl FnOnce(&File) -> std::io::Result<()>,
+) -> Result<(), StoreError> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let temp = path.with_file_name(format!(".{name}.tmp"));
+    let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp);
+    let new = match create() {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let _ = fs::remove_file(&temp);
+            create()
+        }
+        other => other,
+    };
+    let new = new.doing("create", &temp)?;
+    write(&new).and_then(|()| fs::rename(&temp, path)).doing("replace", path).inspect_err(|_| {
+        let _ = fs::remove_file(&temp);
+    })
+}
+
 /// As [`replace`], for a file that is not ours alone: it keeps the rights it has.
 pub fn replace_shared(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let rights = fs::metadata(path).map(|meta| meta.permissions());

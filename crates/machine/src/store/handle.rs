@@ -27,6 +27,10 @@ pub struct Store {
     /// Whether boards of other versions are read, as far as that goes.
     any_version: bool,
     last_read: LastRead,
+    /// Whether this process supervises agents: then no commit of its own adopts an edit.
+    supervises: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    /// What became of edits by hand, and was not said yet: it is said whatever becomes of the command.
+    untold: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
     /// Whether the CHECKPOINT switch was set when the switches were looked at last; none before they were.
     pub(super) checkpoint_seen: Arc<Mutex<Option<bool>>>,
     /// Where copies are kept, for the board of a repository.
@@ -47,9 +51,30 @@ impl Store {
             patience: patience_or(Duration::from_secs(PATIENCE_SECONDS)),
             any_version: false,
             last_read: LastRead::default(),
+            supervises: std::sync::Arc::default(),
+            untold: std::sync::Arc::default(),
             checkpoint_seen: Arc::default(),
             witness: None,
         }
+    }
+
+    /// From here on agents may be at work: an edit of the file is set aside, also by reading, and is not adopted by what this
+    /// process does in a person's name.
+    pub fn supervise(&self) {
+        self.supervises.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub(super) fn tell_later(&self, text: String) {
+        self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(text);
+    }
+
+    /// What became of edits by hand since this was asked last.
+    pub fn untold(&self) -> Vec<String> {
+        std::mem::take(&mut *self.untold.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    pub(super) fn is_supervising(&self) -> bool {
+        self.supervises.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// For commands that only read: boards of older and newer versions are shown as well. Writing stays impossible.

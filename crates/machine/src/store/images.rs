@@ -10,12 +10,11 @@
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::host::crash;
 use crate::wire::content::NewState;
 
-use super::commit::Locked;
 use super::error::StoreError;
 use super::files::{
     FileIdentity, beside, make_private_dir, read_whole, replace, sync_dir, write_over_pieces,
@@ -70,7 +69,12 @@ impl Store {
         for revision in self.surplus(former, size, bounds.bytes) {
             let image = self.layout().image(revision);
             let temp = beside(&self.layout().state());
-            if size >= bounds.reused_from && room.0.is_none() && fs::rename(&image, &temp).is_ok() {
+            let reusable = || fs::symlink_metadata(&image).is_ok_and(|meta| is_free(&meta));
+            if size >= bounds.reused_from
+                && room.0.is_none()
+                && reusable()
+                && fs::rename(&image, &temp).is_ok()
+            {
                 crash::point("commit.4-room");
                 room = Room(Some(temp));
             } else {
@@ -121,14 +125,19 @@ impl Store {
         }
     }
 
-    /// The superseded board stays as an image.
-    pub(super) fn keep_image(&self, locked: &Locked, state: &Path, former: u64) -> Result<(), StoreError> {
-        let image = self.layout().image(former);
-        let text = locked.image_text.as_deref().unwrap_or(locked.decoded.text());
+    /// The superseded board stays as an image: its file, if it is `fit` to be one and still has this identity, or its text.
+    pub(super) fn keep_image(
+        &self,
+        former: u64,
+        text: &str,
+        fit: bool,
+        identity: &FileIdentity,
+    ) -> Result<(), StoreError> {
+        let (state, image) = (self.layout().state(), self.layout().image(former));
         make_private_dir(&self.layout().images())?;
-        if locked.image_text.is_none() && fs::hard_link(state, &image).is_ok() {
+        if fit && fs::hard_link(state, &image).is_ok() {
             // The state may have been replaced since it was read, and then this is not the board of that revision.
-            if FileIdentity::at(&image).ok().as_ref() != Some(&locked.identity) {
+            if FileIdentity::at(&image).ok().as_ref() != Some(identity) {
                 let _ = fs::remove_file(&image);
             }
         } else if read_whole(&image, LARGEST_STATE).ok().is_none_or(|(kept, _)| kept != text.as_bytes()) {
@@ -160,6 +169,8 @@ fn is_free(meta: &fs::Metadata) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     /// The images that stay of 100 whose sizes are these, newest last, if they may take 1,000 bytes.

@@ -40,6 +40,15 @@ impl Layout {
     pub fn edits(&self) -> PathBuf {
         self.dir.join("edits")
     }
+    pub fn pending_edits(&self) -> PathBuf {
+        self.edits().join("pending")
+    }
+    pub fn edit_bases(&self) -> PathBuf {
+        self.edits().join("bases")
+    }
+    pub fn edit_base(&self, revision: u64) -> PathBuf {
+        self.edit_bases().join(format!("{revision}.yaml"))
+    }
     pub fn archive(&self) -> PathBuf {
         self.dir.join("archive")
     }
@@ -70,6 +79,10 @@ impl Layout {
     }
     pub fn specs(&self) -> PathBuf {
         self.dir.join("specs")
+    }
+    /// The texts of specs that tasks are pinned to, by hash.
+    pub fn spec_texts(&self) -> PathBuf {
+        self.dir.join("spec_texts")
     }
     pub fn templates(&self) -> PathBuf {
         self.dir.join("templates")

@@ -19,12 +19,15 @@ mod log_file;
 pub mod machine;
 pub mod other_version;
 mod pages;
+pub mod pending;
 pub mod read;
 pub mod rebuild;
 pub mod refound;
 mod reports;
+mod spec_texts;
 mod switches;
 pub mod trash;
+pub mod views;
 mod witness;
 
 pub use commit::{Committed, Proposal};
@@ -33,6 +36,7 @@ pub use handle::{Store, patience_or};
 pub use layout::{DIRECTORY, WORKTREES};
 pub use machine::Machine;
 pub use read::Snapshot;
+pub use spec_texts::LARGEST_SPEC;
 pub use witness::Restored;
 
 #[cfg(test)]

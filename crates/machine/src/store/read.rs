@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::board::state::VERSION;
-use crate::board::{Board, Needs};
+use crate::board::{Board, Credentials, Needs};
 use crate::wire::content::NewState;
 use crate::wire::state::{Decoded, Origin, StateError, is_relabelled};
 
@@ -25,6 +25,9 @@ pub(super) fn largest_state() -> u64 {
     }
     LARGEST_STATE
 }
+
+/// What an editor takes to save the file, for whoever reads it meanwhile.
+const SAVING: Duration = Duration::from_millis(10);
 
 /// How the warning begins that a reader gets of an edited file.
 pub const EDITED_BY_HAND: &str = "state.yaml was edited by hand";
@@ -152,6 +155,22 @@ impl Store {
         }
     }
 
+    /// The same under the lock, where an editor may be in the middle of saving.
+    pub(super) fn load_when_saved(&self) -> Result<(Found, FileIdentity), StoreError> {
+        let mut tries = 0;
+        loop {
+            match self.load_state()? {
+                (Found::Bad { why: StateError::Truncated | StateError::Malformed { .. }, .. }, _)
+                    if tries < 3 =>
+                {
+                    tries += 1;
+                    std::thread::sleep(SAVING);
+                }
+                found => return Ok(found),
+            }
+        }
+    }
+
     fn state_missing(&self) -> StoreError {
         let layout = self.layout();
         if layout.log().exists() || layout.images().exists() {
@@ -202,23 +221,23 @@ impl Store {
                 // An editor may be in the middle of saving.
                 Found::Bad { .. } if tries < 3 => {
                     tries += 1;
-                    std::thread::sleep(Duration::from_millis(10));
+                    std::thread::sleep(SAVING);
                 }
-                Found::Bad { bytes, why: StateError::Edited } => {
-                    let board = crate::wire::flat::read_edited(&bytes, &crate::host::now()).map_err(|error| {
-                        StoreError::Invalid {
-                            message: format!("state.yaml was edited and cannot be read: {error}"),
-                            hint: "undo the edit, or run `liza doctor --fix` to restore the last good board (the edit is kept)".to_owned(),
-                        }
-                    })?;
-                    return Ok(Snapshot {
-                        board,
-                        origin: Origin::of_text(String::from_utf8_lossy(&bytes).into_owned()),
-                        warning: Some(format!(
-                            "{EDITED_BY_HAND}; the next command that changes the board adopts the edit or refuses it"
-                        )),
-                        version: VERSION.into(),
-                    });
+                // Whoever supervises agents does not let an edit lie: a note in it wakes the planner.
+                Found::Bad { why: StateError::Edited, .. } if self.is_supervising() && tries < 4 => {
+                    tries += 1;
+                    self.settle_edits(&Credentials::Liza, &crate::host::now())?;
+                }
+                // What anybody may have written there is not the board.
+                Found::Bad { why: StateError::Edited, .. } => {
+                    let mut decoded = self.last_good(mark)?;
+                    let wanted = needs(&decoded.board);
+                    decoded.load(&wanted).map_err(|why| invalid(&why))?;
+                    let (board, origin) = decoded.into_parts();
+                    let warning = format!(
+                        "{EDITED_BY_HAND}; the edit is not on the board: a person's next command that changes something applies or refuses it"
+                    );
+                    return Ok(Snapshot { board, origin, warning: Some(warning), version: VERSION.into() });
                 }
                 Found::Bad { why, .. } => return Err(invalid(&why)),
             }

@@ -7,7 +7,7 @@ use crate::board::state::JournalMark;
 use crate::board::{Board, Call, Stamp, apply, bodies_needed};
 use crate::wire::log::Record;
 use crate::wire::proof::prove;
-use crate::wire::state::{Decoded, StateError};
+use crate::wire::state::{Decoded, StateError, hash};
 
 use super::error::{IoContext, StoreError};
 use super::handle::Store;
@@ -97,6 +97,15 @@ impl Store {
 
     /// Makes the board of `revision` again; without one, the newest the log knows.
     pub fn rebuild(&self, revision: Option<u64>) -> Result<Decoded, StoreError> {
+        self.rebuild_from(revision, |_| true)
+    }
+
+    /// The same, from an image of exactly that revision only if it is fit; what records lead to is proved by them.
+    pub(super) fn rebuild_from(
+        &self,
+        revision: Option<u64>,
+        is_fit: impl Fn(&Decoded) -> bool,
+    ) -> Result<Decoded, StoreError> {
         let nothing = |message: String| StoreError::Invalid {
             message,
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
@@ -110,6 +119,9 @@ impl Store {
         {
             let Some(image) = self.image(start) else { continue };
             if revision == Some(start) {
+                if !is_fit(&image) {
+                    continue;
+                }
                 return replay(image, &[], revision).map_err(nothing);
             }
             // Between it and the first record the log says nothing.
@@ -149,6 +161,20 @@ impl Store {
                 "put state.yaml or log.yaml back from a backup; `liza doctor --image {newest}` prints the newest board there is; task branches and refs in git are untouched"
             ),
         })
+    }
+
+    /// Whether the journal says that this was the board: anybody can write an image. A journal that was begun anew says nothing
+    /// of the boards before.
+    pub(super) fn is_on_record(&self, image: &Decoded) -> bool {
+        if image.board.revision < self.log_begins_at() {
+            return true;
+        }
+        let Ok(text) = self.read_log_text(image.board.journal.length) else { return false };
+        let last = text.trim_end_matches('\n').rfind('\n').map_or(0, |at| at + 1);
+        hash(&text.as_bytes()[last..]) == image.board.journal.hash
+            && Record::parse(&text[last..], 1).is_ok_and(|record| {
+                record.revision == image.board.revision && record.board == image.board_hash()
+            })
     }
 
     /// The revision of the first record of the log; 1 unless the log was refounded.

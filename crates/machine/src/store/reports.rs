@@ -1,9 +1,9 @@
 //! What is written for people and other programs: reports, bundles, and views of the board.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::error::StoreError;
-use super::files::{make_private_dir, make_private_dirs, publish_new, replace, replace_disposable};
+use super::files::{make_private_dir, make_private_dirs, publish_new, replace};
 use super::handle::Store;
 
 impl Store {
@@ -43,21 +43,4 @@ impl Store {
         let path = dir.join(name);
         Ok(publish_new(&path, bytes)?.then_some(path))
     }
-
-    /// The work graph as a file.
-    pub fn write_graph(&self, id: &str, text: &str) -> Result<(), StoreError> {
-        write_view(&self.layout().graph(id), text)
-    }
-
-    /// The table of locks as a file.
-    pub fn write_lock_table(&self, text: &str) -> Result<(), StoreError> {
-        write_view(&self.layout().lock_table(), text)
-    }
-}
-
-fn write_view(path: &Path, text: &str) -> Result<(), StoreError> {
-    if let Some(dir) = path.parent() {
-        make_private_dir(dir)?;
-    }
-    replace_disposable(path, text.as_bytes())
 }

@@ -134,6 +134,7 @@ impl Store {
         replace(&self.layout().state(), board.text().as_bytes())?;
         lock.raise_mark(last.revision);
         let archived = self.restore_archive(witness)?;
+        self.restore_lost_spec_texts()?;
         Ok(Restored { revision: last.revision, kept, archived })
     }
 

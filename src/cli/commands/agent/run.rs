@@ -41,7 +41,7 @@ pub struct RunArgs {
 impl OnBoard for RunArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         // Where there is no board, that is what is said.
-        session.ctx.read(&Needs::Nothing)?;
+        let board = session.ctx.read(&Needs::Nothing)?.board;
         session.people_only("run agents")?;
         session.known_role(&self.role)?;
         let options = Options {
@@ -57,6 +57,15 @@ impl OnBoard for RunArgs {
             let explained = explain(&session.ctx, &options)?;
             return Ok(Answer::new(explained.data, explained.text).verbatim());
         }
+        // A run has dealt with edits before it started its runners; since then agents are at work.
+        if self.parent.is_none() {
+            session.ctx.settle_edits()?;
+            if let Ok(config) = session.ctx.project_config() {
+                // New gates are on record before the agent is at work; changed ones stop what they judge.
+                let _ = crate::flow::gates::accepted::note_new(&session.ctx, &board, &config);
+            }
+        }
+        session.ctx.store.supervise();
         let sink = session.ui.event_sink();
         let mut runner = Runner::start(&session.ctx, options, sink)?;
         let id = runner.agent().clone();

@@ -26,11 +26,18 @@ impl OnBoard for ListArgs {
                 "adapter": gate.adapter, "timeout": timeout(gate), "flaky_retries": gate.flaky_retries,
             })
         };
-        let data: Vec<_> = config.gates.iter().map(row).collect();
-        let text = match config.gates.is_empty() {
-            true => none_configured(),
-            false => config.gates.iter().map(line).collect::<Vec<_>>().join("\n"),
-        };
+        let mut data: Vec<_> = config.gates.iter().map(row).collect();
+        let mut lines: Vec<String> = config.gates.iter().map(line).collect();
+        for gate in &config.inactive_gates {
+            let mut inactive = row(gate);
+            inactive["inactive"] = json!(gate.inactive);
+            data.push(inactive);
+            let why = gate.inactive.as_deref().unwrap_or_default();
+            let (name, command) = (pad_to(&gate.name, 14), command_line(&gate.command));
+            lines.push(format!("{name} inactive  {command}: {}", shown_line(why)));
+            lines.push(format!("  `liza config set gates.{}.inactive null` activates it", gate.name));
+        }
+        let text = if lines.is_empty() { none_configured() } else { lines.join("\n") };
         Ok(Answer::new(json!({ "gates": data, "keep": config.gating.keep }), text))
     }
 }

@@ -135,5 +135,8 @@ pub(super) fn words(said: &GateOutcome, required: bool) -> String {
     for failing in &said.failing {
         text.line(format!("  failing: {failing}"));
     }
+    for untested in &said.untested {
+        text.line(format!("  no test reaches: {untested}"));
+    }
     text
 }

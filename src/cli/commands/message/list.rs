@@ -4,6 +4,8 @@ use crate::flow::mail::Wanted;
 
 /// Show messages, oldest first: of a task, of a sender, to a receiver, of a type
 ///
+/// With --task the submissions of the task and the verdicts on them stand between the messages (`submission-N`, `verdict-N`).
+///
 /// Example: liza message list --task t1 --all
 #[derive(Args)]
 pub struct ListArgs {

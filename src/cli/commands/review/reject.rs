@@ -22,7 +22,7 @@ pub struct RejectArgs {
     #[arg(long, default_value = "")]
     pub reason: String,
     /// An issue: severity is critical, major, minor or nitpick; repeat
-    #[arg(long, value_name = "SEVERITY:FILE:LINE:TEXT")]
+    #[arg(long, value_name = "SEVERITY:FILE:LINE[-END]:TEXT")]
     pub issue: Vec<String>,
     /// What became of an earlier issue; repeat
     #[arg(long, value_name = "ISSUE=resolved|partial|open")]
@@ -60,14 +60,23 @@ fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
     let parsed = (|| {
         let severity = parts.next()?.trim().parse().ok()?;
         let file = parts.next()?.trim().to_owned();
-        let line = parts.next()?.trim().parse().ok()?;
+        let lines = parts.next()?.trim();
+        let (first, last) = lines.split_once('-').map_or((lines, None), |(first, last)| (first, Some(last)));
+        let line: u32 = first.trim().parse().ok()?;
+        let line_end = last.map(|last| last.trim().parse::<u32>().ok().filter(|last| *last >= line));
+        let line_end = match line_end {
+            Some(None) => return None,
+            other => other.flatten(),
+        };
         let issue = parts.next()?.trim().to_owned();
-        let (line_end, suggestion, code_before, code_after) = (None, None, None, None);
+        let (suggestion, code_before, code_after) = (None, None, None);
         Some(Finding { severity, file, line, line_end, issue, suggestion, code_before, code_after })
     })();
     parsed.ok_or_else(|| {
-        Failure::usage(format!("--issue `{text}` is not SEVERITY:FILE:LINE:TEXT"))
-            .hint("for example --issue \"major:src/main.rs:12:the error is swallowed\"")
+        Failure::usage(format!(
+            "--issue `{text}` is not SEVERITY:FILE:LINE:TEXT or SEVERITY:FILE:LINE-END:TEXT"
+        ))
+        .hint("for example --issue \"major:src/main.rs:12:the error is swallowed\"")
     })
 }
 

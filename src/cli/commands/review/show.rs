@@ -34,7 +34,8 @@ impl OnBoard for ShowArgs {
         let plain = if self.no_diff { String::new() } else { diff()? };
         let config = session.ctx.project_config()?;
         let asked = checklist::items(&body.checklist, config.checklists.of(task.risk));
-        let mut head = view::review(task, submission, &answers, &asked);
+        let gates = crate::flow::gates::shown::shown(&session.ctx, task)?;
+        let mut head = view::review(task, submission, &answers, &asked, &gates);
         let quorum = config.review.quorum.of(task.risk);
         match &task.approvals {
             Some(approvals) => head.line(format!("approvals: {}", approvals.words())),
@@ -50,7 +51,7 @@ impl OnBoard for ShowArgs {
             "task": id, "review_commit": submission.commit, "merge_base": submission.merge_base, "round": task.review_cycles_total + 1,
             "done_when": body.done_when, "checkpoint": crate::board::rules::current_checkpoint(body), "alignment": answers,
             "files": submission.files, "tests": submission.tests, "tests_present": !submission.tests.is_empty(),
-            "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "issues": body.issues,
+            "protected": submission.protected, "validation": submission.validation, "gates": body.gates, "gate_results": gates, "issues": body.issues,
             "checklist": asked.iter().enumerate().map(|(at, item)| json!({ "n": at + 1, "item": item })).collect::<Vec<_>>(),
             "assumptions": made(body).iter().enumerate().map(|(at, one)| json!({ "n": at + 1, "assumption": one.text, "critical": one.critical })).collect::<Vec<_>>(),
             "outside": outside,

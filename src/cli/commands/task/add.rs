@@ -48,9 +48,9 @@ impl OnBoard for AddArgs {
             }
             (Some(file), _) => session.input.value::<NewTask>(file)?,
         };
-        let specs_found = specs_found(&session.ctx, std::slice::from_ref(&task))?;
+        let specs = session.ctx.pin_specs(std::slice::from_ref(&task))?;
         let doubts = doubts(session, &board, std::slice::from_ref(&task));
-        let added = session.commit(AddTasks::one(task, self.finalize, specs_found), |planned| {
+        let added = session.commit(AddTasks::one(task, self.finalize, specs), |planned| {
             format!("added {} ({})", commas(&planned.tasks), planned.status)
         })?;
         Ok(with_doubts(session, added, doubts))
@@ -75,17 +75,4 @@ pub fn with_doubts(session: &Session, mut answer: Answer, doubts: Vec<Finding>) 
         answer.data["findings"] = json!(doubts);
     }
     answer
-}
-
-/// Those of the tasks whose spec is there; one that could not be a spec at all is refused.
-pub fn specs_found(ctx: &Context, tasks: &[NewTask]) -> Result<Vec<TaskId>, Failure> {
-    let mut found = Vec::new();
-    for task in tasks {
-        if let Some(spec) = &task.spec_ref
-            && ctx.spec_found(spec)?
-        {
-            found.push(task.id.clone());
-        }
-    }
-    Ok(found)
 }

@@ -20,6 +20,7 @@ impl OnBoard for BlockArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let id = &session.task_or_here(self.id.as_ref())?;
         let block = Block {
+            from_first_claim: true,
             epoch: session.ctx.epoch_of(id),
             reason: session.input.text(&self.reason)?,
             questions: session.input.texts(&self.question)?,

@@ -82,11 +82,10 @@ impl OnBoard for EditArgs {
             return Err(Failure::usage(format!("the file is about `{}`, not about `{}`", after.id, self.id))
                 .hint("ids are never changed; name the task that the file is about"));
         }
-        let spec_found = match &after.spec_ref {
-            Some(spec) => session.ctx.spec_found(spec)?,
-            None => false,
-        };
-        session.commit(EditTask { before: Box::new(before), after: Box::new(after), spec_found }, text)
+        let specs = session.ctx.pin_specs(std::slice::from_ref(&after))?;
+        let (spec_found, pin) = (!specs.found.is_empty(), specs.pins.into_iter().next().map(|pin| pin.spec));
+        let (before, after) = (Box::new(before), Box::new(after));
+        session.commit(EditTask { before, after, spec_found, pin, strict: true }, text)
     }
 }
 

@@ -1,4 +1,5 @@
 use super::add::{doubts, with_doubts};
+use crate::board::goals::Specs;
 use crate::cli::prelude::*;
 
 /// Make drafts claimable
@@ -23,19 +24,14 @@ impl OnBoard for FinalizeArgs {
         } else {
             self.ids.clone()
         };
-        let mut specs_found = Vec::new();
-        for id in &tasks {
-            let spec = snapshot.board.task(id).and_then(|task| task.body().spec_ref.clone());
-            if let Some(spec) = spec
-                && session.ctx.spec_found(&spec)?
-            {
-                specs_found.push(id.clone());
-            }
-        }
+        let known = tasks.iter().filter_map(|id| snapshot.board.task(id));
+        let named = known.filter_map(|task| Some((&task.id, task.body().spec_ref.as_deref()?)));
+        let Specs { found: specs_found, pins } = session.ctx.pin_specs_of(named)?;
         let names = commas(&tasks);
         let drafts = tasks.iter().filter_map(|id| snapshot.board.task(id)).map(NewTask::of);
         let doubts = doubts(session, &snapshot.board, &drafts.collect::<Vec<_>>());
-        let done = session.commit(Finalize { tasks, specs_found }, |_| format!("claimable: {names}"))?;
+        let done =
+            session.commit(Finalize { tasks, specs_found, pins }, |_| format!("claimable: {names}"))?;
         Ok(with_doubts(session, done, doubts))
     }
 }

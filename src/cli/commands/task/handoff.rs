@@ -34,8 +34,10 @@ impl OnBoard for HandoffArgs {
             next_action: session.input.text(&self.next)?,
             to_role: self.to_role.clone(),
             task: id.clone(),
+            package: None,
             edition: Edition::NOW,
         };
+        let handoff = crate::flow::handoff::filled(&session.ctx, handoff);
         attempt::keep_uncommitted(&session.ctx, id, &handoff)?;
         session.commit(handoff, |handed_off| match handed_off.status {
             Status::Blocked => format!(

@@ -1,4 +1,4 @@
-use super::add::specs_found;
+use crate::board::goals::Specs;
 use crate::cli::prelude::*;
 use crate::wire::plan::read_plan;
 
@@ -28,7 +28,7 @@ impl OnBoard for RescopeArgs {
             Some(file) => read_plan(&session.input.document(file)?)?,
             None => Vec::new(),
         };
-        let specs_found = specs_found(&session.ctx, &into)?;
+        let Specs { found: specs_found, pins } = session.ctx.pin_specs(&into)?;
         let existing = self.by.clone();
         let rescope = Rescope {
             task: id.clone(),
@@ -36,6 +36,8 @@ impl OnBoard for RescopeArgs {
             existing,
             reason: session.input.text(&self.reason)?,
             specs_found,
+            pins,
+            strict: true,
         };
         session.commit(rescope, |rescoped| {
             format!("{id} is SUPERSEDED by {}", rescoped.superseded_by.join(", "))

@@ -1,4 +1,6 @@
 use crate::cli::prelude::*;
+use crate::cli::view::Relations;
+use crate::store::Snapshot;
 use crate::wire::flat::task_value;
 
 /// Show a task with its history
@@ -18,9 +20,9 @@ impl OnBoard for ShowArgs {
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let id = &session.task_or_here(self.id.as_ref())?;
-        let snapshot = session.ctx.read(&Needs::task(id))?;
+        let snapshot = session.ctx.read_with(|board| with_dependencies(board, id))?;
         let Some(task) = snapshot.board.task(id) else {
-            return show_archived(session, &snapshot.board, id);
+            return show_archived(session, &snapshot, id);
         };
         if self.feedback {
             let data = json!({
@@ -31,16 +33,35 @@ impl OnBoard for ShowArgs {
             });
             return Ok(Answer::new(data, view::feedback(&snapshot.board, task)).at(snapshot.board.revision));
         }
+        let relations = Relations::of(&session.ctx, &snapshot, task)?;
         let text = match session.ui.json {
             true => String::new(),
-            false => view::task(&session.ctx, &snapshot.board, task)?,
+            false => view::task(&session.ctx, &snapshot.board, task, &relations)?,
         };
-        Ok(session.answer(|| task_value(task), || text).at(snapshot.board.revision))
+        let data = || {
+            let mut data = task_value(task);
+            if !relations.children.is_empty() {
+                data["children"] = json!(relations.children);
+            }
+            if !relations.inputs.is_empty() {
+                data["inputs_from"] = json!(relations.inputs);
+            }
+            data
+        };
+        Ok(session.answer(data, || text).at(snapshot.board.revision))
     }
 }
 
+/// The task and what it waits for, with their bodies.
+fn with_dependencies(board: &Board, id: &TaskId) -> Needs {
+    let depends_on = board.task(id).map(|task| &task.depends_on[..]).unwrap_or_default();
+    let known = depends_on.iter().filter(|other| board.task(other).is_some());
+    Needs::Tasks(std::iter::once(id).chain(known).cloned().collect())
+}
+
 /// A task that has left the board is still shown, by its very id.
-fn show_archived(session: &Session, board: &Board, id: &TaskId) -> Result<Answer, Failure> {
+fn show_archived(session: &Session, snapshot: &Snapshot, id: &TaskId) -> Result<Answer, Failure> {
+    let board = &snapshot.board;
     let archived = match board.task_alike(id) {
         Some(_) => None,
         None => session.ctx.store.archived_task(id)?,
@@ -49,7 +70,8 @@ fn show_archived(session: &Session, board: &Board, id: &TaskId) -> Result<Answer
         Some(task) if &task.id == id => {
             let mut data = task_value(&task);
             data["archived"] = json!(true);
-            let mut text = view::task(&session.ctx, board, &task)?;
+            let relations = Relations::of(&session.ctx, snapshot, &task)?;
+            let mut text = view::task(&session.ctx, board, &task, &relations)?;
             text.line(format!("archived:  {}", session.ctx.store.archived_file(id).display()));
             Ok(Answer::new(data, text).at(board.revision))
         }

@@ -33,9 +33,14 @@ impl OnBoard for PruneArgs {
 
 /// What became of each worktree.
 pub fn words(report: &PruneReport, dry_run: bool) -> String {
-    let verb = if dry_run { "would go to the trash" } else { "to the trash" };
     let mut text = String::new();
     for place in &report.pruned {
+        let verb = match (place.deleted, dry_run) {
+            (true, true) => "would be deleted",
+            (true, false) => "deleted",
+            (false, true) => "would go to the trash",
+            (false, false) => "to the trash",
+        };
         text.line(format!("{verb}: {} ({}, {})", place.path.display(), bytes(place.bytes), place.why));
         for refname in &place.kept {
             text.line(format!("  kept as {refname}"));

@@ -43,6 +43,11 @@ impl Verb for Abandon {
     }
 }
 
+/// Ends a task that is given up with its goal.
+pub(super) fn give_up(board: &mut Board, call: &Call, id: &TaskId, reason: &str) {
+    end(board, call, id, Status::Abandoned, Event::Abandoned, reason);
+}
+
 fn end(board: &mut Board, call: &Call, id: &TaskId, to: Status, event: Event, reason: &str) {
     super::expectations::forget(board, id);
     let (head, body) = parts(board, id);
@@ -66,6 +71,10 @@ logged! {
         pub reason: String,
         #[serde(default)]
         always pub specs_found: Vec<TaskId>,
+        /// The texts of those specs.
+        pub pins: Vec<SpecPin>,
+        /// As of new tasks.
+        pub strict: bool,
     }
 }
 
@@ -110,19 +119,21 @@ impl Verb for Rescope {
         if self.into.is_empty() {
             return Ok(());
         }
-        check_new(board, call, &self.into)?;
+        check_new(board, call, &self.into, self.strict)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        add(board, call, &self.into, true);
+        let goal = board.task(&self.task).and_then(|task| task.goal.clone());
+        add(board, call, &self.into, true, &self.pins);
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
         for new in &self.into {
-            let (_, body) = parts(board, &new.id);
+            let (head, body) = parts(board, &new.id);
             if body.parent.is_none() {
                 body.parent = Some(self.task.clone());
             }
+            head.goal.clone_from(&goal);
         }
         end(board, call, &self.task, Status::Superseded, Event::Superseded, &self.reason);
         let (head, _) = parts(board, &self.task);

@@ -96,13 +96,30 @@ logged! {
         pub as_graph: bool,
         /// What that graph is called, if anybody has named it.
         pub graph_id: Option<GraphId>,
+        /// The texts of the specs that were found.
+        pub pins: Vec<SpecPin>,
+        /// They are single jobs: the plan for the goal does not know them.
+        pub single: bool,
+        /// Tags lift no cap, and a parent has to exist. What was put on record before is judged without.
+        pub strict: bool,
     }
 }
 
 impl AddTasks {
     /// A single task, of no graph of its own.
-    pub fn one(task: NewTask, finalize: bool, specs_found: Vec<TaskId>) -> Self {
-        Self { tasks: vec![task], finalize, specs_found, as_graph: false, graph_id: None }
+    pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
+        let Specs { found: specs_found, pins } = specs.into();
+        let tasks = vec![task];
+        Self {
+            tasks,
+            finalize,
+            specs_found,
+            as_graph: false,
+            graph_id: None,
+            pins,
+            single: false,
+            strict: true,
+        }
     }
 }
 
@@ -118,7 +135,10 @@ impl Verb for AddTasks {
         if self.finalize {
             call.check_switches(None)?;
         }
-        check_new(board, call, &self.tasks)?;
+        if !self.single {
+            check_goal(board)?;
+        }
+        check_new(board, call, &self.tasks, self.strict)?;
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }
@@ -129,7 +149,15 @@ impl Verb for AddTasks {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        add(board, call, &self.tasks, self.finalize);
+        let (status, ended) = (board.rest.goal.status, board.rest.goal.ended);
+        add(board, call, &self.tasks, self.finalize, &self.pins);
+        if self.single {
+            board.rest.goal.status = status;
+            board.rest.goal.ended = ended;
+            for task in &self.tasks {
+                parts(board, &task.id).0.single = true;
+            }
+        }
         if let Some(graph) = &self.graph_id {
             board.rest.graph_id = Some(graph.clone());
         }
@@ -142,13 +170,28 @@ impl Verb for AddTasks {
     }
 }
 
-/// Every id these tasks take or wait for.
+/// Every id these tasks take, wait for or were split from.
 pub fn named(tasks: &[NewTask]) -> Vec<TaskId> {
-    tasks.iter().flat_map(|task| std::iter::once(&task.id).chain(&task.depends_on)).cloned().collect()
+    let of = |task: &NewTask| {
+        let ids: Vec<TaskId> =
+            std::iter::once(&task.id).chain(&task.depends_on).chain(&task.parent).cloned().collect();
+        ids
+    };
+    tasks.iter().flat_map(of).collect()
+}
+
+/// Tasks belong to the current goal: one that was given up takes none.
+fn check_goal(board: &Board) -> Result<(), Refusal> {
+    let goal = &board.rest.goal;
+    if goal.status != GoalStatus::Abandoned {
+        return Ok(());
+    }
+    Err(refusal!(Code::Transition, "{} was abandoned, so it takes no tasks", goal.id)
+        .hint("give the next goal first: `liza goal \"TEXT\"`"))
 }
 
 /// Whether these could be added as drafts.
-pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Refusal> {
+pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask], strict: bool) -> Result<(), Refusal> {
     if tasks.is_empty() {
         return Err(refusal!(Code::Incomplete, "there is no task to add"));
     }
@@ -167,12 +210,34 @@ pub fn check_new(board: &Board, call: &Call, tasks: &[NewTask]) -> Result<(), Re
             .hint("choose another id; ids are never reused, not even those of archived tasks")
             .detail("task", task.id.as_str()));
         }
-        check_fields(task)?;
+        check_fields(task, strict)?;
+        if strict {
+            check_parent(board, call, task, tasks)?;
+        }
     }
     Ok(())
 }
 
-pub fn check_fields(task: &NewTask) -> Result<(), Refusal> {
+/// A parent is a task of the board, of the archive, or one that is added together with it.
+pub fn check_parent(board: &Board, call: &Call, task: &NewTask, beside: &[NewTask]) -> Result<(), Refusal> {
+    let Some(parent) = &task.parent else { return Ok(()) };
+    if parent == &task.id {
+        return Err(refusal!(Code::Cycle, "task `{parent}` cannot be its own parent")
+            .hint("name the task it was split from with --parent, or none"));
+    }
+    let known = board.task(parent).is_some()
+        || call.world.archived.contains_key(parent)
+        || beside.iter().any(|other| &other.id == parent);
+    if known {
+        return Ok(());
+    }
+    Err(refusal!(Code::DependencyMissing, "task `{}` names the parent `{parent}`, which does not exist", task.id)
+        .hint("`liza status` lists the tasks; add the parent first, put both into one `liza plan` file, or name none")
+        .detail("task", task.id.as_str())
+        .detail("parent", parent.as_str()))
+}
+
+pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     text_given("title", &task.title)?;
     if task.title.chars().count() > LONGEST_TITLE {
         return Err(Refusal::new(
@@ -193,14 +258,18 @@ pub fn check_fields(task: &NewTask) -> Result<(), Refusal> {
             return Err(refusal!(Code::Value, "{field} must be at least 1").detail("field", field));
         }
     }
-    if exceeds_hard_cap(&task.role, &task.tags, task.timebox_minutes) {
+    let too_long = match strict {
+        true => exceeds_hard_cap(&task.role, task.timebox_minutes),
+        false => exceeds_former_cap(&task.role, &task.tags, task.timebox_minutes),
+    };
+    if too_long {
         return Err(refusal!(
             Code::Limit,
             "task `{}` is given {} minutes; a coder's work is given at most {HARD_CAP_MINUTES}",
             task.id,
             task.timebox_minutes.unwrap_or_default()
         )
-        .hint("cut it into smaller tasks, or tag what brings the parts together with `merge`")
+        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --tag merge)")
         .detail("task", task.id.as_str())
         .detail("field", "timebox_minutes"));
     }
@@ -294,14 +363,19 @@ pub fn dependency_missing(task: &TaskId, dependency: &TaskId) -> Refusal {
 }
 
 /// Adds what was checked.
-pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool) {
+pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pins: &[SpecPin]) {
     if board.rest.goal.status == GoalStatus::Complete {
         board.rest.goal.status = GoalStatus::InProgress;
+        board.rest.goal.ended = None;
     }
+    let goal = board.goal_of_new_task();
+    let pins: BTreeMap<&TaskId, &PinnedSpec> = pins.iter().map(|pin| (&pin.task, &pin.spec)).collect();
     for new in tasks {
         let mut head = Head::new(new.id.clone(), new.role.clone());
         let mut body = Body::new(&new.title, call.by.id(), call.now.wall);
         new.write_into(&mut head, &mut body);
+        head.goal.clone_from(&goal);
+        body.spec = pins.get(&new.id).map(|spec| (*spec).clone());
         body.history.push(entry(call, Event::Created));
         if finalize {
             head.status = Status::Idle;
@@ -324,7 +398,7 @@ pub fn check_complete(
         missing.push("done_when (--done CRITERION)".to_owned());
     }
     match spec_ref {
-        None => missing.push("spec_ref (--spec FILE)".to_owned()),
+        None => missing.push("spec_ref (--spec FILE, or --spec goal)".to_owned()),
         Some(spec) if !spec_found => missing.push(format!("the file `{spec}` that spec_ref names")),
         Some(_) => {}
     }

@@ -1,6 +1,7 @@
 //! What a person may change with an editor, taken over as a transition like any other.
 
 use super::prelude::*;
+use super::set_aside_edit::{no_longer_pending, pending};
 
 logged! {
     #[derive(Default)]
@@ -10,6 +11,8 @@ logged! {
         pub config: Option<Config>,
         pub human_notes: Option<Vec<Note>>,
         pub tasks: Vec<TaskEdit>,
+        /// The name under which it waited, if it was set aside first.
+        pub edit: Option<String>,
     }
 
     /// The parts of a task nobody has begun that a person may rewrite.
@@ -46,6 +49,9 @@ impl TaskEdit {
         let (head, body) = parts(board, &self.id);
         body.title = self.title.clone();
         body.description = self.description.clone();
+        if body.spec_ref != self.spec_ref {
+            body.spec = None;
+        }
         body.spec_ref = self.spec_ref.clone();
         body.done_when = self.done_when.clone();
         body.scope = self.scope.clone();
@@ -90,8 +96,9 @@ pub(super) fn replace<T: Clone>(old: &mut T, new: Option<&T>) {
 }
 
 impl AdoptEdit {
+    /// Whether it changes nothing of the board.
     pub fn is_empty(&self) -> bool {
-        self == &Self::default()
+        self == &Self { edit: self.edit.clone(), ..Self::default() }
     }
 
     /// Writes the edit into a board; both the rule and the comparison of an edited file use it.
@@ -130,6 +137,7 @@ impl Verb for AdoptEdit {
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         human_only(call, "have an edit adopted")?;
+        self.edit.as_ref().map_or(Ok(()), |file| pending(board, file))?;
         if let Some(config) = &self.config {
             if config.integration_branch != board.config().integration_branch {
                 return Err(refusal!(
@@ -169,6 +177,9 @@ impl Verb for AdoptEdit {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         self.write_into(board);
+        if let Some(file) = &self.edit {
+            no_longer_pending(board, file);
+        }
         for edit in &self.tasks {
             let (_, body) = parts(board, &edit.id);
             body.history.push(entry(call, Event::Edited));

@@ -21,6 +21,9 @@ pub struct BeginApply {
     pub implementers: Vec<AgentId>,
     pub step: RefMove,
     pub owner: Process,
+    /// What the gates said about the commit; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateReport>,
 }
 
 impl Verb for BeginApply {
@@ -43,6 +46,7 @@ impl Verb for BeginApply {
             path: self.path.clone(),
             implementers: self.implementers.clone(),
             step: self.step.clone(),
+            gates: self.gates.clone(),
         });
         begin(board, call, Some(&self.task), &self.owner, None, work)
     }
@@ -84,6 +88,9 @@ impl Verb for FinishApply {
             if !head.was_implemented_by(hand) {
                 head.implementers.push(hand.clone());
             }
+        }
+        if let Some(gates) = work.gates.filter(|gates| !gates.results.is_empty()) {
+            body.gates = Some(gates);
         }
         body.patch_bundle = Some(work.path.clone());
         // Whoever finishes it for a dead process did not apply it.
@@ -133,6 +140,10 @@ mod tests {
             implementers: vec![agent("coder-2")],
             step: RefMove { branch: "task/t1".to_owned(), old: Some(commit(6)), new: commit(7) },
             owner: process(u32::try_from(bench.board.revision).unwrap_or(1)),
+            gates: Some(GateReport {
+                results: vec![GateOutcome::new("tests", GateStatus::Pass)],
+                ..GateReport::empty(Moment::Bundle, commit(7), commit(8))
+            }),
         }
     }
 
@@ -163,6 +174,7 @@ mod tests {
         let task = bench.task("t1");
         assert_eq!(task.implementers, [agent("coder-1"), agent("human"), agent("coder-2")]);
         assert_eq!(task.body().patch_bundle.as_deref(), Some(".liza/bundles/PB-1.patchbundle.json"));
+        assert_eq!(task.body().gates.as_ref().map(|gates| gates.summary()).as_deref(), Some("tests pass"));
         assert!(bench.board.rest.intents.is_empty());
     }
 

@@ -67,6 +67,17 @@ impl Approve {
             .hint(format!("`liza review reject {} --commit … --reason … --issue …` sends it back", self.task))
             .detail("issues", blocking));
         }
+        let red = [("tests", self.feedback.tests_passed), ("lint", self.feedback.lint_passed)];
+        if let Some((what, _)) = red.iter().find(|(_, passed)| *passed == Some(false)) {
+            return Err(refusal!(
+                Code::IssuesOpen,
+                "the feedback says `{what}_passed: false`, so it is no approval"
+            )
+            .hint(format!(
+                "`liza review reject {} --commit … --reason … --issue …` sends it back",
+                self.task
+            )));
+        }
         let answers = checklist::check_whole(&asked(body, &self.of_risk), &self.feedback.checklist)?;
         let unmet: Vec<&str> = answers
             .iter()

@@ -34,6 +34,12 @@ impl Verb for ArchiveTasks {
     fn change(&self, board: &mut Board, _: &Call) -> Self::Outcome {
         let leaving: BTreeSet<&TaskId> = self.tasks.iter().collect();
         let before = board.tasks.len();
+        // Of the first goal the board itself keeps count.
+        if let Some(goal) = board.goal_of_new_task() {
+            let of_goal = board.tasks.iter().filter(|task| leaving.contains(&task.id));
+            let of_goal = of_goal.filter(|task| task.goal.as_ref() == Some(&goal)).count();
+            board.rest.goal.archived += of_goal as u64;
+        }
         board.tasks.retain(|task| !leaving.contains(&task.id));
         let archived = before - board.tasks.len();
         board.rest.archived += archived as u64;

@@ -10,6 +10,8 @@ logged! {
         pub epoch: Option<u64>,
         pub reason: String,
         always pub questions: Vec<String>,
+        /// The end of the rounds is put on record before the first submission too; not so in older records.
+        pub from_first_claim: bool,
     }
 }
 
@@ -80,7 +82,7 @@ impl Verb for Block {
         body.blocked_from = Some(from);
         body.blocked_reason = Some(self.reason.clone());
         body.blocked_questions = self.questions.clone();
-        conclude_blocked(body, call, lease_seconds, from);
+        conclude_blocked(body, call, lease_seconds, from, self.from_first_claim);
         body.history.push(
             entry(call, Event::Blocked)
                 .step(from, Status::Blocked)

@@ -13,6 +13,8 @@ logged! {
         pub command: String,
         /// What liza found when it ran that on exactly this commit.
         pub outcome: GateOutcome,
+        /// The text of its spec.
+        pub pins: Vec<SpecPin>,
     }
 }
 
@@ -54,13 +56,13 @@ impl Verb for ReportBug {
         text_given("--run", &self.command)?;
         shows_a_bug(&self.outcome)?;
         room_for("discoveries", board.rest.discovered.len())?;
-        check_new(board, call, std::slice::from_ref(&self.task))?;
+        check_new(board, call, std::slice::from_ref(&self.task), false)?;
         // It may have been cut from another.
         self.task.parent.as_ref().map_or(Ok(()), |parent| find(board, parent).map(|_| ()))
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        add(board, call, std::slice::from_ref(&self.task), false);
+        add(board, call, std::slice::from_ref(&self.task), false, &self.pins);
         if let Some(task) = board.task_mut(&self.task.id) {
             let (_, body) = task.parts_mut();
             if let Some(created) = body.history.last_mut() {

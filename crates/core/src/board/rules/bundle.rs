@@ -30,6 +30,37 @@ pub fn paths_held(board: &Board, now: &Stamp, own: Option<&TaskId>, files: &[Str
         .collect()
 }
 
+/// The live tasks, other than the bundle's own, that own something in one of these modules. A module is a path, or, where
+/// nothing is at that path, the name of a directory anywhere.
+pub fn modules_held(
+    board: &Board,
+    now: &Stamp,
+    own: Option<&TaskId>,
+    modules: &[(String, bool)],
+) -> Vec<PathHeld> {
+    let others = board.tasks.iter().filter(|task| Some(&task.id) != own && task.is_live(now));
+    let meets = |owned: &PathPattern, (module, is_path): &(String, bool)| {
+        let named = |text: &str| PathPattern::new(text).is_ok_and(|path| path.overlaps(owned).is_some());
+        let bare = module.trim_end_matches('/');
+        match is_path {
+            true => named(bare) || named(&format!("{bare}/")),
+            false => owned.as_str().trim_end_matches('/').split('/').any(|part| part == bare),
+        }
+    };
+    others
+        .filter_map(|task| {
+            let pairs = modules.iter().flat_map(|module| task.owns.iter().map(move |owned| (module, owned)));
+            let (module, owned) = pairs.into_iter().find(|(module, owned)| meets(owned, module))?;
+            Some(PathHeld {
+                file: module.0.clone(),
+                task: task.id.clone(),
+                holder: task.assigned_to.clone(),
+                owns: owned.as_str().to_owned(),
+            })
+        })
+        .collect()
+}
+
 /// A bundle about to be applied to the branch of a task.
 #[derive(Debug, Clone)]
 pub struct BundleEntry {

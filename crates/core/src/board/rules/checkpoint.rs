@@ -123,7 +123,7 @@ impl Verb for WriteCheckpoint {
             end_claim(head);
             head.status = Status::Blocked;
             head.holds_paths_until = Some(Deadline::after(call.now, hold));
-            conclude_blocked(body, call, lease_seconds, Status::Working);
+            conclude_blocked(body, call, lease_seconds, Status::Working, false);
             body.history
                 .push(entry(call, Event::Blocked).step(Status::Working, Status::Blocked).detail(reason));
         }

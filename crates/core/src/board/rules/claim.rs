@@ -339,6 +339,8 @@ logged! {
         pub handout: Handout,
         /// Files left in conflict when integration was merged in.
         pub conflicts: Vec<String>,
+        /// What was put there before it was handed out.
+        pub prepared: Vec<String>,
     }
 }
 
@@ -373,7 +375,8 @@ impl Verb for FinishClaim {
         board.rest.intents.retain(|open| open.id != self.intent);
         let (head, body) = parts(board, &id);
         let former = if work.reuse { body.attempts.pop() } else { None };
-        let began = former.map(|former| former.start().clone());
+        let began = former.as_ref().map(|former| former.start().clone());
+        let prepared = former.map_or_else(|| self.prepared.clone(), |former| former.prepared);
         body.attempts.push(Attempt {
             agent: intent.by.clone(),
             epoch: work.epoch,
@@ -382,6 +385,7 @@ impl Verb for FinishClaim {
             base_commit: self.base.clone(),
             handout: Some(self.handout.clone()),
             began: began.filter(|began| *began != self.handout.head),
+            prepared,
         });
         let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;

@@ -1,6 +1,6 @@
 //! A planner or a person rewrites what a task asks for.
 
-use super::add_tasks::{NewTask, check_complete, check_fields, dependency_missing, no_cycle};
+use super::add_tasks::{NewTask, check_complete, check_fields, check_parent, dependency_missing, no_cycle};
 use super::claim::check_paths_free;
 use super::prelude::*;
 
@@ -11,6 +11,10 @@ logged! {
         pub after: Box<NewTask>,
         /// The new `spec_ref` names a file that is there.
         pub spec_found: bool,
+        /// The text of the new spec.
+        pub pin: Option<PinnedSpec>,
+        /// As of new tasks.
+        pub strict: bool,
     }
 }
 
@@ -88,7 +92,10 @@ impl Verb for EditTask {
             return Err(refusal!(Code::Value, "task `{id}` says all of this already")
                 .hint("`liza task edit --help` lists what can be changed"));
         }
-        check_fields(&self.after)?;
+        check_fields(&self.after, self.strict)?;
+        if self.strict && self.before.parent != self.after.parent {
+            check_parent(board, call, &self.after, &[])?;
+        }
         if self.before.role != self.after.role {
             check_spawn(board, call, [&self.after.role])?;
         }
@@ -105,6 +112,9 @@ impl Verb for EditTask {
         let (head, body) = parts(board, &self.after.id);
         let judged_anew = !body.attempts.is_empty() && self.asks_for_more();
         self.after.write_into(head, body);
+        if self.before.spec_ref != self.after.spec_ref {
+            body.spec.clone_from(&self.pin);
+        }
         if judged_anew {
             forget_judgements(head, body);
         }
@@ -119,7 +129,7 @@ impl Verb for EditTask {
     }
 
     fn asks_archive(&self, _: &Board) -> Vec<TaskId> {
-        self.after.depends_on.clone()
+        self.after.depends_on.iter().chain(&self.after.parent).cloned().collect()
     }
 }
 

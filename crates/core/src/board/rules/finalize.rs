@@ -5,13 +5,15 @@ use super::add_tasks::{check_complete, no_cycle};
 use super::add_tasks::{Planned, dependency_missing};
 use super::prelude::*;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Finalize {
-    pub tasks: Vec<TaskId>,
-    /// Those whose `spec_ref` names a file that is there.
-    #[serde(default)]
-    pub specs_found: Vec<TaskId>,
+logged! {
+    pub struct Finalize {
+        always pub tasks: Vec<TaskId>,
+        /// Those whose `spec_ref` names a file that is there.
+        #[serde(default)]
+        always pub specs_found: Vec<TaskId>,
+        /// The texts of those specs.
+        pub pins: Vec<SpecPin>,
+    }
 }
 
 impl Verb for Finalize {
@@ -36,7 +38,7 @@ impl Verb for Finalize {
                 id,
                 &body.done_when,
                 body.spec_ref.as_deref(),
-                self.specs_found.contains(id),
+                self.specs_found.contains(id) || body.spec.is_some(),
                 &body.scope,
             )?;
             for dependency in &task.depends_on {
@@ -54,6 +56,9 @@ impl Verb for Finalize {
             let (head, body) = parts(board, id);
             if head.status == Status::Draft {
                 head.status = Status::Idle;
+                if let Some(pin) = self.pins.iter().find(|pin| &pin.task == id) {
+                    body.spec = Some(pin.spec.clone());
+                }
                 body.history.push(entry(call, Event::Finalized).step(Status::Draft, Status::Idle));
             }
         }

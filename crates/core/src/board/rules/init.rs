@@ -21,13 +21,8 @@ impl Board {
             journal: JournalMark::default(),
             tasks: Vec::new(),
             rest: Rest {
-                goal: Goal {
-                    id: "goal-1".to_owned(),
-                    description: String::new(),
-                    spec_ref: String::new(),
-                    status: GoalStatus::InProgress,
-                    alignment_history: Vec::new(),
-                },
+                goal: Goal::new("goal-1", "", ""),
+                goals: Vec::new(),
                 sprint: Sprint::begin("sprint-1", Wall(0)),
                 config: Config::new("integration"),
                 agents: BTreeMap::new(),
@@ -51,6 +46,7 @@ impl Board {
                 archived: 0,
                 graph_id: None,
                 git_settings: None,
+                pending_edits: Vec::new(),
                 extra: BTreeMap::new(),
             },
         }

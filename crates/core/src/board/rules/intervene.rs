@@ -38,6 +38,8 @@ logged! {
         /// The number of the last intervention about this agent and work that the decision rests on: a person may have
         /// answered meanwhile.
         pub decided_after: Option<u64>,
+        /// The most nudges count for all work of the agent; without it for this piece of work.
+        pub all_work: bool,
     }
 }
 
@@ -142,7 +144,11 @@ impl Intervene {
             )
             .hint(again));
         }
-        let nudges = past().filter(|one| one.action == Action::Nudge).count();
+        let counts = |one: &&Intervention| {
+            let here = one.task_id == self.task || bounds.all_work;
+            here && one.is_about(&self.agent, self.incarnation) && one.action == Action::Nudge
+        };
+        let nudges = board.rest.interventions.iter().filter(counts).count();
         if self.action == Action::Nudge && nudges >= bounds.max_nudges as usize {
             return Err(Refusal::new(
                 Code::Limit,

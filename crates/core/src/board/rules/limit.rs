@@ -39,7 +39,7 @@ pub fn block_at_limit(head: &mut Head, body: &mut Body, call: &Call, config: &Co
     body.blocked_from = Some(Status::Working);
     body.blocked_reason = Some(reason.clone());
     body.blocked_questions = LIMIT_QUESTIONS.map(str::to_owned).to_vec();
-    conclude_blocked(body, call, config.lease_seconds, Status::Working);
+    conclude_blocked(body, call, config.lease_seconds, Status::Working, true);
     let questions = body.blocked_questions.clone();
     body.history
         .push(entry(call, Event::Blocked).step(from, Status::Blocked).detail(reason).questions(&questions));

@@ -355,13 +355,16 @@ fn check_pair(board: &Board, call: &Call, draft: &Draft) -> Result<(), Refusal> 
         return Ok(());
     }
     let leads = call.by.has_any_role(board, &[Role::planner(), Role::overseer()]);
+    // Work goes to review whatever else its author may say to a reviewer.
+    let may = |role: &Role| {
+        (draft.kind == MessageKind::SubmitForReview && *role == Role::code_reviewer())
+            || may_message(board, &call.by, role)
+    };
     let allowed = match &draft.to {
         Recipient::One(id) if id.is_human() => leads || TO_PEOPLE.contains(&draft.kind),
         Recipient::One(id) if id.is_same(&call.by.id()) => false,
-        Recipient::One(id) => board
-            .agent(id)
-            .is_some_and(|agent| agent.roles.iter().any(|role| may_message(board, &call.by, role))),
-        Recipient::Role(role) => may_message(board, &call.by, role),
+        Recipient::One(id) => board.agent(id).is_some_and(|agent| agent.roles.iter().any(may)),
+        Recipient::Role(role) => may(role),
     };
     if allowed {
         return Ok(());

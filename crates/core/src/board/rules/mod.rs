@@ -42,6 +42,7 @@ mod restore;
 mod review_lease;
 mod reviewers;
 mod sent_back;
+mod set_aside_edit;
 mod sprint;
 mod submit;
 mod sync;
@@ -94,6 +95,7 @@ pub use report::*;
 pub use restore::*;
 pub use review_lease::*;
 pub use sent_back::*;
+pub use set_aside_edit::*;
 pub use sprint::*;
 pub use submit::*;
 pub use sync::*;
@@ -194,6 +196,7 @@ transitions! {
     BeginMove "begin_move",
     FinishMove "finish_move",
     CancelMove "cancel_move",
+    RecordRequest "record_request",
     JudgeIntegration "judge_integration",
     RetireGate "retire_gate",
     AcceptGates "accept_gates",
@@ -223,10 +226,16 @@ transitions! {
     PassDeadline "pass_deadline",
     ExtendLeases "extend_leases",
     AdoptEdit "adopt_edit",
+    SetAsideEdit "set_aside_edit",
+    RefuseEdit "refuse_edit",
     RestoreRevision "restore_revision",
     RecordViolation "record_violation",
     ArchiveTasks "archive_tasks",
     CompleteGoal "complete_goal",
+    AddGoal "add_goal",
+    StartGoal "start_goal",
+    EditGoal "edit_goal",
+    AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
 }

@@ -15,6 +15,8 @@ logged! {
         pub branch: String,
         pub reason: String,
         pub owner: Process,
+        /// The checkout of that branch, whose files move along.
+        pub checkout: Option<String>,
     }
 }
 
@@ -45,8 +47,13 @@ impl Verb for BeginMove {
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
-        let work =
-            MoveWork { branch: self.branch.clone(), reason: self.reason.clone(), step: None, gates: None };
+        let work = MoveWork {
+            branch: self.branch.clone(),
+            reason: self.reason.clone(),
+            checkout: self.checkout.clone(),
+            step: None,
+            gates: None,
+        };
         let work = match self.kind {
             MoveKind::Advance => Work::Advance(work),
             MoveKind::Deliver => Work::Deliver(work),
@@ -152,6 +159,41 @@ impl Verb for FinishMove {
             _ => Vec::new(),
         };
         Moved { branch: step.branch, old: step.old, new: step.new, gates }
+    }
+}
+
+logged! {
+    /// Integration was pushed to a remote for a pull or merge request.
+    pub struct RecordRequest {
+        pub remote: String,
+        /// The branch there.
+        pub branch: String,
+        /// The branch that it is to come to.
+        pub base: String,
+        pub commit: CommitId,
+        /// Where the request is; none if a person opens it.
+        pub url: Option<String>,
+    }
+}
+
+outcome!(Requested { remote: String, branch: String, base: String, commit: CommitId, url: Option<String> });
+
+impl Verb for RecordRequest {
+    const OPERATION: Option<Operation> = None;
+    type Outcome = Requested;
+
+    fn check(&self, _: &Board, call: &Call) -> Result<(), Refusal> {
+        human_only(call, "deliver integration to another branch")
+    }
+
+    fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
+        let Self { remote, branch, base, commit, url } = self.clone();
+        let outcome = Requested { remote, branch, base, commit, url };
+        let Self { remote, branch, base, commit, url } = self.clone();
+        let time = call.now.wall;
+        board.rest.integration.request =
+            Some(crate::board::state::MergeRequest { remote, branch, base, commit, url, time });
+        outcome
     }
 }
 

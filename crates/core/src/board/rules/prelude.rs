@@ -6,9 +6,9 @@ pub use crate::board::prelude::*;
 pub use crate::board::verb::{AnyOutcome, Begun, Cancelled, Needs, Recorded, TaskStatus, Verb};
 pub use crate::board::{
     agent::*, assumptions::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*,
-    disagreement::*, ending::*, expectation::*, gates::*, grants::*, graph::*, history::*, intent::*,
-    invariants::*, lease::*, marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*, review::*,
-    review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
+    disagreement::*, ending::*, expectation::*, gates::*, goals::*, grants::*, graph::*, history::*,
+    intent::*, invariants::*, lease::*, marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*,
+    review::*, review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
 };
 pub use crate::board::{assumptions, checklist, convergence, disagreement, rights};
 

@@ -112,6 +112,8 @@ logged! {
         pub feedback: Feedback,
         /// What all rounds together may take.
         pub max_seconds: Option<u64>,
+        /// As of a rejection.
+        pub line_ranges: bool,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
     }
@@ -152,6 +154,7 @@ impl Verb for RejectByRedTeam {
             taken,
             drift: &[],
             max_seconds: self.max_seconds,
+            line_ranges: self.line_ranges,
             edition: self.edition,
         };
         send_back(board, &self.task, call, &rejection)

@@ -22,6 +22,8 @@ logged! {
         pub max_seconds: Option<u64>,
         /// What an approval would rest on, if the project accepts work in which only small issues are left.
         pub acceptance: Option<Acceptance>,
+        /// The coder is told all lines of an issue; in older records only the first.
+        pub line_ranges: bool,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
     }
@@ -146,6 +148,7 @@ impl Verb for Reject {
             taken,
             drift: &self.drift,
             max_seconds: self.max_seconds,
+            line_ranges: self.line_ranges,
             edition: self.edition,
         };
         let config = board.config().clone();
@@ -198,7 +201,7 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
     head.review_cycles_total += 1;
     body.consecutive_rejections += 1;
     body.rejection_reason = Some(feedback.summary.clone());
-    body.rejection_feedback = Some(feedback_text(body, feedback));
+    body.rejection_feedback = Some(feedback_text(body, feedback, rejection.line_ranges));
     body.review_result = None;
     head.status = Status::Rejected;
     head.reserved_until = Some(Deadline::after(call.now, config.lease_seconds));
@@ -322,7 +325,7 @@ fn limit_reached(
 }
 
 /// The rejection as instructions for the coder.
-fn feedback_text(body: &Body, feedback: &Feedback) -> String {
+fn feedback_text(body: &Body, feedback: &Feedback, line_ranges: bool) -> String {
     let mut lines = vec![feedback.summary.trim().to_owned()];
     for issue in body.issues.iter().filter(|issue| issue.is_open()) {
         let must = if issue.severity.blocks() { "must fix" } else { "optional" };
@@ -341,7 +344,7 @@ fn feedback_text(body: &Body, feedback: &Feedback) -> String {
             must,
             issue.severity.as_str(),
             issue.file,
-            issue.line,
+            if line_ranges { issue.lines() } else { issue.line.to_string() },
             issue.issue.trim()
         );
         if issue.last_words() != issue.issue {

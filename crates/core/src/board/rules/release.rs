@@ -76,6 +76,8 @@ logged! {
         pub next_action: String,
         /// Whose turn it is then; the same role's without it.
         pub to_role: Option<Role>,
+        /// What git and the board say about the work.
+        pub package: Option<HandoffPackage>,
         #[serde(default, skip_serializing_if = "Edition::is_first")]
         pub edition: Edition,
     }
@@ -144,6 +146,7 @@ impl Verb for HandOff {
             epoch,
             summary: self.summary.clone(),
             next_action: self.next_action.clone(),
+            package: self.package.clone(),
         });
         outcome
     }

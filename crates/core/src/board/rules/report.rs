@@ -14,7 +14,11 @@ pub fn room_for(kind: &str, count: usize) -> Result<(), Refusal> {
 }
 
 /// Bytes that the unprocessed notes of a board may have together.
-const MOST_NOTE_BYTES: usize = 4 * 1024 * 1024;
+pub const MOST_NOTE_BYTES: usize = 4 * 1024 * 1024;
+
+pub fn note_bytes(board: &Board) -> usize {
+    board.rest.human_notes.iter().map(|note| note.text.len()).sum()
+}
 
 logged! {
     pub struct AddNote {
@@ -30,7 +34,7 @@ impl Verb for AddNote {
     fn check(&self, board: &Board, _: &Call) -> Result<(), Refusal> {
         text_given("the note", &self.text)?;
         room_for("notes", board.rest.human_notes.len())?;
-        let bytes: usize = board.rest.human_notes.iter().map(|note| note.text.len()).sum();
+        let bytes = note_bytes(board);
         if bytes + self.text.len() > MOST_NOTE_BYTES {
             let more = self.text.len();
             return Err(refusal!(
@@ -51,6 +55,7 @@ impl Verb for AddNote {
             task_id: self.task.clone(),
             text: self.text.clone(),
             processed_by: None,
+            typed: None,
         });
         Recorded { id }
     }
@@ -148,12 +153,29 @@ logged! {
         pub spec: String,
         pub change: String,
         pub affects: Vec<TaskId>,
+        /// Its text now: pinned anew with the DRAFT and IDLE tasks that go by it.
+        pub pin: Option<PinnedSpec>,
     }
+}
+
+outcome!(SpecChanged {
+    id: String,
+    /// Tasks that go by the new text.
+    #[serde(default)]
+    pinned: Vec<TaskId>,
+    /// Tasks that are under way and go by the text they had.
+    #[serde(default)]
+    under_way: Vec<TaskId>,
+});
+
+/// The file of a reference to a spec, without its section.
+pub fn spec_file(spec_ref: &str) -> &str {
+    spec_ref.split('#').next().unwrap_or_default()
 }
 
 impl Verb for ChangeSpec {
     const OPERATION: Option<Operation> = Some(Operation::Plan);
-    type Outcome = Recorded;
+    type Outcome = SpecChanged;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
         plans(board, call, "announce changes of specs")?;
@@ -165,16 +187,30 @@ impl Verb for ChangeSpec {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let id = next_id("spec-change", board.rest.spec_changes.iter().map(|change| change.id.as_str()));
+        let mut affects = self.affects.clone();
+        let (mut pinned, mut under_way) = (Vec::new(), Vec::new());
+        if let Some(pin) = &self.pin {
+            let named = spec_file(&self.spec);
+            let goes_by =
+                |_: &Board, task: &Task| task.body().spec_ref.as_deref().map(spec_file) == Some(named);
+            (pinned, under_way) = super::goal::pin_anew(board, call, pin, goes_by);
+            let more = pinned.iter().chain(&under_way).filter(|id| !self.affects.contains(id));
+            affects.extend(more.cloned());
+        }
         board.rest.spec_changes.push(SpecChange {
             id: id.clone(),
             time: call.now.wall,
             by: call.by.id(),
             spec: self.spec.clone(),
             change: self.change.clone(),
-            affects: self.affects.clone(),
+            affects,
             processed_by: None,
         });
-        Recorded { id }
+        SpecChanged { id, pinned, under_way }
+    }
+
+    fn needs(&self, _: &Board) -> Needs {
+        if self.pin.is_some() { Needs::Everything } else { Needs::Nothing }
     }
 }
 

@@ -13,6 +13,7 @@ pub struct Rejection<'a> {
     pub taken: Taken,
     pub drift: &'a [Drift],
     pub max_seconds: Option<u64>,
+    pub line_ranges: bool,
     /// By which rules it was given.
     pub edition: Edition,
 }

@@ -642,11 +642,18 @@ fn time_is_a_limit_of_work_and_review_and_not_of_waiting() {
 fn the_rounds_end_in_one_of_four_ways_and_go_on_when_it_is_taken_up_again() {
     let ending = |bench: &Bench| bench.task("t").body().review_result.as_ref().map(|result| result.ending);
     let mut bench = scene();
-    // Before anything was handed in there is nothing to end.
+    // Before anybody worked on it there is nothing to end.
+    let mut unclaimed = bench.clone();
+    unclaimed.ok("planner-1", unclaimed.block("t"));
+    assert_eq!(ending(&unclaimed), None);
     bench.claim("coder-1", "t");
+    bench.tick(30);
     bench.ok("coder-1", bench.block("t"));
-    assert_eq!(ending(&bench), None);
+    assert_eq!(ending(&bench), Some(Ending::ProducerBlocked));
+    let result = bench.task("t").body().review_result.clone().expect("a result");
+    assert_eq!((result.rounds, result.verdict, result.work_seconds), (0, None, 30));
     bench.ok("planner-1", bench.unblock("t"));
+    assert_eq!(ending(&bench), None);
 
     hand_in(&mut bench, 1);
     let mut discussed = bench.clone();

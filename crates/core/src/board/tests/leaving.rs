@@ -79,6 +79,8 @@ fn whoever_waited_for_a_superseded_task_waits_for_its_replacements() {
         existing: Vec::new(),
         reason: "it was two things".to_owned(),
         specs_found: vec![id("left"), id("right")],
+        pins: Vec::new(),
+        strict: true,
     };
     bench.ok("planner-1", rescope);
     assert_eq!(bench.status("first"), Status::Superseded);
@@ -117,6 +119,8 @@ fn what_a_rescope_needs() {
         into,
         existing: existing.iter().map(|name| id(name)).collect(),
         reason: reason.to_owned(),
+        pins: Vec::new(),
+        strict: true,
     };
     let waiting = |on: &str| {
         let mut new = new_task("new", "new/");

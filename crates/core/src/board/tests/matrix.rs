@@ -54,7 +54,8 @@ pub(super) fn in_state(status: Status) -> Bench {
     draft.finalize = false;
     bench.ok("planner-1", draft);
     if status != Status::Draft {
-        bench.ok("planner-1", Finalize { tasks: vec![id("t")], specs_found: vec![id("t")] });
+        bench
+            .ok("planner-1", Finalize { tasks: vec![id("t")], specs_found: vec![id("t")], pins: Vec::new() });
     }
     match status {
         Status::Draft | Status::Idle => {}
@@ -94,7 +95,7 @@ pub(super) fn transition(bench: &Bench, verb: &str) -> Transition {
     let t = || id("t");
     match verb {
         "edit" => other_title(bench, "t").into(),
-        "finalize" => Finalize { tasks: vec![t()], specs_found: vec![t()] }.into(),
+        "finalize" => Finalize { tasks: vec![t()], specs_found: vec![t()], pins: Vec::new() }.into(),
         "claim" => bench.begin("t").into(),
         "checkpoint" => bench.checkpoint("t").into(),
         "renew" => Renew { task: t(), epoch: None }.into(),
@@ -328,8 +329,12 @@ fn what_belongs_to_planners_and_people() {
         number += 1;
         let name = format!("n{number}");
         let add = plan_of(vec![new_task(&name, &format!("{name}/"))]);
-        let change =
-            ChangeSpec { spec: "specs/vision.md".to_owned(), change: "more".to_owned(), affects: Vec::new() };
+        let change = ChangeSpec {
+            spec: "specs/vision.md".to_owned(),
+            change: "more".to_owned(),
+            affects: Vec::new(),
+            pin: None,
+        };
         if matches!(by, "planner-1" | "human") {
             bench.ok(by, add);
             bench.ok(by, change);
@@ -364,6 +369,7 @@ fn what_belongs_to_people_alone() {
             branch: "integration".to_owned(),
             reason: "upstream".to_owned(),
             owner: process(1),
+            checkout: None,
         }
         .into(),
         AdoptEdit { goal_description: Some("another goal".to_owned()), ..AdoptEdit::default() }.into(),

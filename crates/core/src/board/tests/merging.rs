@@ -167,6 +167,7 @@ fn other_moves_are_recorded_before_they_are_made() {
         branch: "integration".to_owned(),
         reason: reason.to_owned(),
         owner: process(1),
+        checkout: None,
     };
     assert_eq!(bench.refused("human", begin("")), Code::Incomplete);
     let intent = bench.ok("human", begin("upstream"))["intent"].as_u64().expect("a number");

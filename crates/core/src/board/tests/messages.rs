@@ -77,6 +77,20 @@ fn the_registry_says_who_may_write_to_whom() {
 }
 
 #[test]
+fn coder_asks_reviewer_for_a_review() {
+    let mut bench = Bench::new();
+    let kind = MessageKind::SubmitForReview;
+    bench.ok("coder-1", send("reviewer-1", kind));
+    bench.ok("coder-1", send("role:code_reviewer", kind));
+    assert_eq!(bench.refused("coder-1", send("red-1", kind)), Code::Role);
+    // What the registry says about words in general does not keep work from its review.
+    let grants = &mut bench.board.rest.agents.get_mut(&agent("coder-1")).expect("it").grants;
+    grants.may_message = Some(vec![Role::planner()]);
+    bench.ok("coder-1", send("reviewer-1", kind));
+    assert_eq!(bench.refused("coder-1", send("reviewer-1", MessageKind::ProvideInput)), Code::Role);
+}
+
+#[test]
 fn some_things_are_only_for_some_to_say() {
     use MessageKind::*;
     let everybody = ["human", "planner-1", "coder-1", "reviewer-1", "red-1", "overseer-1"];
@@ -366,7 +380,8 @@ fn what_liza_does_by_itself_is_not_said_by_a_person() {
             cooldown_seconds: 60,
             max_nudges: 3,
             answer_seconds: None,
-            decided_after: None
+            decided_after: None,
+            all_work: true,
         })),
         (agent("overseer"), agent("liza"))
     );

@@ -7,8 +7,13 @@ use crate::board::rules::*;
 use crate::board::task::Status;
 use crate::board::testing::*;
 
-const BOUNDS: Bounds =
-    Bounds { cooldown_seconds: 60, max_nudges: 2, answer_seconds: Some(300), decided_after: None };
+const BOUNDS: Bounds = Bounds {
+    cooldown_seconds: 60,
+    max_nudges: 2,
+    answer_seconds: Some(300),
+    decided_after: None,
+    all_work: true,
+};
 
 /// About coder-1 at `t`, as a watcher does it.
 fn about(bench: &Bench, action: Action, behaviour: Behaviour) -> Intervene {
@@ -182,4 +187,31 @@ fn decision_that_missed_an_answer_is_refused() {
     bench.ok("human", no);
     assert_eq!(bench.refused("human", halt.clone()), Code::Limit);
     bench.ok("human", Intervene { bounds: bounds(2), ..halt });
+}
+
+#[test]
+fn most_nudges_count_for_all_work_of_an_agent() {
+    let mut bench = Bench::with_tasks(&["t", "u"]);
+    bench.claim("coder-1", "t");
+    let mut nudge = |behaviour| {
+        let one = about(&bench, Action::Nudge, behaviour);
+        bench.ok("human", one);
+        bench.tick(100);
+    };
+    nudge(Behaviour::InfiniteLoop);
+    nudge(Behaviour::Stagnation);
+    bench.ok("coder-1", bench.release("t"));
+    bench.claim("coder-1", "u");
+    let elsewhere = |bounds: Bounds| Intervene {
+        task: Some(id("u")),
+        epoch: Some(bench.task("u").epoch),
+        bounds: Some(bounds),
+        ..about(&bench, Action::Nudge, Behaviour::Oscillation)
+    };
+    let (all, here) = (elsewhere(BOUNDS), elsewhere(Bounds { all_work: false, ..BOUNDS }));
+    let refusal = bench.refusal("human", all);
+    assert_eq!(refusal.code, Code::Limit);
+    assert!(refusal.message.contains("was nudged 2 times"), "{}", refusal.message);
+    // What was put on record before counts as it counted then.
+    bench.ok("human", here);
 }

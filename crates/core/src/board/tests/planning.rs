@@ -18,7 +18,7 @@ fn drafts(tasks: Vec<NewTask>) -> AddTasks {
 
 fn finalize(names: &[&str]) -> Finalize {
     let tasks: Vec<_> = names.iter().map(|name| id(name)).collect();
-    Finalize { specs_found: tasks.clone(), tasks }
+    Finalize { specs_found: tasks.clone(), tasks, pins: Vec::new() }
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn everything_a_draft_lacks_is_named_at_once() {
     for part in ["done_when", "spec_ref", "scope"] {
         assert!(refusal.message.contains(part), "{}", refusal.message);
     }
-    let no_file = Finalize { tasks: vec![id("u")], specs_found: Vec::new() };
+    let no_file = Finalize { tasks: vec![id("u")], specs_found: Vec::new(), pins: Vec::new() };
     assert!(bench.refusal("planner-1", no_file).message.contains("specs/vision.md"));
     assert_eq!(bench.refused("planner-1", finalize(&["u", "t"])), Code::Incomplete);
     assert_eq!(bench.status("u"), Status::Draft);

@@ -59,6 +59,7 @@ fn records_are_numbered_and_marked_once() {
         spec: "specs/vision.md".to_owned(),
         change: "now with colours".to_owned(),
         affects: vec![id("t")],
+        pin: None,
     };
     assert_eq!(bench.ok("planner-1", change)["id"], "spec-change-1");
 

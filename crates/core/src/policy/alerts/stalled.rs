@@ -240,8 +240,9 @@ impl<'s, 'a> View<'s, 'a> {
     /// A goal that nobody has cut into tasks.
     fn planning(&self, report: &mut Report) -> Option<(String, Judged)> {
         let (board, role) = (self.s.board, Role::planner());
-        let began = board.rest.sprint.timeline.started;
-        if !board.tasks.is_empty() || board.rest.archived > 0 || !self.is_long(began, report) {
+        let goal = &board.rest.goal;
+        let began = goal.started.unwrap_or(board.rest.sprint.timeline.started);
+        if !goal.is_open() || board.is_planned() || !self.is_long(began, report) {
             return None;
         }
         let planners = self.active(&role);

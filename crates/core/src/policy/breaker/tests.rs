@@ -63,6 +63,8 @@ impl Desk {
                 existing: Vec::new(),
                 reason: format!("{task} was cut too large"),
                 specs_found: vec![id(into)],
+                pins: Vec::new(),
+                strict: true,
             },
         );
         self.bench.tick(10);

@@ -91,6 +91,7 @@ fn check_fields(gate: &Gate) -> Result<(), String> {
     only_for(gate.expect.is_some(), "expect", &[TraceHash])?;
     only_for(gate.at_most.is_some(), "at_most", &[Diag])?;
     only_for(gate.at_least.is_some(), "at_least", &[Coverage])?;
+    only_for(gate.of.is_some(), "of", &[Coverage])?;
     match &gate.report {
         Some(report) => check_inside(report).map_err(|why| format!("report `{report}`: {why}"))?,
         None if matches!(adapter, Junit | Coverage) => {
@@ -211,6 +212,7 @@ mod tests {
             ("expect", json!("a1b2c3d4"), vec!["trace-hash"]),
             ("at_most", json!(3), vec!["diag"]),
             ("at_least", json!(75.5), vec!["coverage"]),
+            ("of", json!("changed"), vec!["coverage"]),
         ];
         for kind in AdapterKind::ALL.iter().copied() {
             for (field, value, used_by) in &fields {

@@ -1,6 +1,7 @@
 //! What the whole goal has come to: the results of all its tasks as one.
 
 use super::{Amount, Counts, counts, journey::journey, journey::merged_at};
+use crate::board::gates::{Counted, GateOutcome};
 use crate::board::state::GoalStatus;
 use crate::policy::prelude::*;
 
@@ -15,6 +16,7 @@ pub struct GoalRollUp {
     /// Of merged tasks; which of them were there before is said by whoever can look.
     pub files: Vec<String>,
     pub tests: TestCounts,
+    pub lint: LintCounts,
     pub iterations: u64,
     pub review_cycles: u64,
     pub review: ReviewState,
@@ -31,6 +33,15 @@ pub struct TestCounts {
     pub total: Option<u64>,
     pub passed: Option<u64>,
     pub failing: Option<u64>,
+}
+
+/// What linters and checkers said about the tree that was merged last.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct LintCounts {
+    /// Gates that count findings, and gates that are called after a linter.
+    pub gates: Vec<String>,
+    /// Findings, where a gate counts them; a red one that does not counts as one.
+    pub errors: Option<u64>,
 }
 
 /// How far the work has come with its reviewers.
@@ -53,7 +64,7 @@ pub fn goal_roll_up(board: &Board, all: &[&Task]) -> GoalRollUp {
     let merged: Vec<&Task> = all.iter().copied().filter(|task| task.status == Status::Merged).collect();
     let mut spent = Amount::default();
     all.iter().for_each(|task| spent.add(&task.body().spent));
-    spent.add(&board.rest.spent_planning);
+    spent.add(&board.rest.spent_planning.since(&goal.planning_before));
     let review = review_state(all);
     let open = tasks.in_progress + tasks.blocked + tasks.waiting;
     GoalRollUp {
@@ -64,6 +75,7 @@ pub fn goal_roll_up(board: &Board, all: &[&Task]) -> GoalRollUp {
         tasks,
         files: unique(merged.iter().flat_map(|task| files(task))),
         tests: tests(&merged),
+        lint: lint(&merged),
         iterations: all.iter().map(|task| journey(task, None).claims).fold(0, u64::saturating_add),
         review_cycles: all.iter().map(|task| u64::from(task.review_cycles_total)).sum(),
         review,
@@ -85,12 +97,35 @@ fn files(task: &Task) -> &[String] {
     }
 }
 
+/// What the gates said about the tree that was merged last.
+fn last_results<'t>(merged: &[&'t Task]) -> &'t [GateOutcome] {
+    let last = merged.iter().max_by_key(|task| merged_at(task).map_or(i64::MIN, |Wall(at)| at));
+    last.and_then(|task| task.body().gates.as_ref()).map(|gates| &gates.results[..]).unwrap_or_default()
+}
+
+/// Whether a gate looks for findings in the text of the code, by what it counts or by its name.
+fn is_lint(gate: &GateOutcome) -> bool {
+    let name = gate.name.to_ascii_lowercase();
+    gate.counted == Some(Counted::Findings)
+        || ["lint", "clippy", "ruff", "flake8"].iter().any(|word| name.contains(word))
+}
+
+fn lint(merged: &[&Task]) -> LintCounts {
+    let gates: Vec<&GateOutcome> = last_results(merged).iter().filter(|gate| is_lint(gate)).collect();
+    let errors = |gate: &&GateOutcome| match (gate.counted, gate.total) {
+        (Some(Counted::Findings), Some(total)) => total,
+        _ => u64::from(gate.status == GateStatus::Fail),
+    };
+    LintCounts {
+        errors: (!gates.is_empty()).then(|| gates.iter().map(errors).fold(0, u64::saturating_add)),
+        gates: gates.iter().map(|gate| gate.name.clone()).collect(),
+    }
+}
+
 fn tests(merged: &[&Task]) -> TestCounts {
     let submissions = merged.iter().filter_map(|task| task.body().submission.as_ref());
-    let last = merged.iter().max_by_key(|task| merged_at(task).map_or(i64::MIN, |Wall(at)| at));
-    let results = last.and_then(|task| task.body().gates.as_ref()).map(|gates| &gates.results[..]);
-    let counted: Vec<(u64, u64)> =
-        results.unwrap_or_default().iter().filter_map(|gate| Some((gate.total?, gate.passed?))).collect();
+    let tests = last_results(merged).iter().filter(|gate| gate.counted.is_none());
+    let counted: Vec<(u64, u64)> = tests.filter_map(|gate| Some((gate.total?, gate.passed?))).collect();
     let sum = |part: fn(&(u64, u64)) -> u64| {
         (!counted.is_empty()).then(|| counted.iter().map(part).fold(0, u64::saturating_add))
     };
@@ -140,4 +175,39 @@ fn error(task: &Task) -> Option<String> {
         _ => return None,
     };
     Some(format!("{}: {why}", task.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::gates::{GateReport, Moment};
+    use crate::board::testing::{Bench, commit, id};
+
+    #[test]
+    fn lint_errors_are_counted_apart_from_tests() {
+        let mut bench = Bench::with_tasks(&["t"]);
+        bench.approved("coder-1", "t");
+        bench.merge("t");
+        let gate = |name: &str, status, counted, total, passed| GateOutcome {
+            counted,
+            total: Some(total),
+            passed,
+            ..GateOutcome::new(name, status)
+        };
+        let results = vec![
+            gate("test", GateStatus::Pass, None, 179, Some(179)),
+            gate("coverage", GateStatus::Pass, Some(Counted::Lines), 1000, Some(900)),
+            gate("diag", GateStatus::Pass, Some(Counted::Findings), 3, None),
+            GateOutcome::new("clippy", GateStatus::Fail),
+        ];
+        let (_, body) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
+        body.gates = Some(GateReport { results, ..GateReport::empty(Moment::Merge, commit(1), commit(2)) });
+        let all: Vec<&Task> = bench.board.tasks.iter().collect();
+        let goal = goal_roll_up(&bench.board, &all);
+        assert_eq!((goal.tests.total, goal.tests.passed), (Some(179), Some(179)), "lines are no tests");
+        assert_eq!(
+            goal.lint,
+            LintCounts { gates: vec!["diag".to_owned(), "clippy".to_owned()], errors: Some(4) }
+        );
+    }
 }

@@ -3,6 +3,7 @@
 use std::{fmt::Display, ops::RangeInclusive};
 
 use crate::policy::prelude::*;
+use crate::policy::settings::whole;
 
 settings! {
     pub struct OverseerConfig {
@@ -10,26 +11,37 @@ settings! {
         /// How often agents are looked at.
         pub check_interval_seconds: f64 = 10.0,
         /// How many looks are remembered for each agent.
+        #[serde(deserialize_with = "whole")]
         pub snapshot_history_size: usize = 20,
         /// What a session may use where its role has no limit of its own; 0 means no limit.
+        #[serde(deserialize_with = "whole")]
         pub max_tokens: u64 = 150_000,
         /// Below so many tokens nobody is warned by `max_tokens`.
+        #[serde(deserialize_with = "whole")]
         pub token_warning_threshold: u64 = 100_000,
         /// How long a session may last where its role has no limit of its own; 0 means no limit.
+        #[serde(deserialize_with = "whole")]
         pub timeout_seconds: u64 = 1800,
+        #[serde(deserialize_with = "whole")]
         pub nudge_cooldown_seconds: u64 = 60,
-        /// For one agent on one task; after that a person is asked.
+        /// For one agent, at whatever it works; after that a person is asked.
+        #[serde(deserialize_with = "whole")]
         pub max_nudges_per_agent: u32 = 5,
         /// Without it, what would halt an agent is put before a person.
         pub halt_on_critical: bool = true,
         /// Seconds a person has to answer a question about an agent. An agent that still behaves that way afterwards is halted;
         /// without `halt_on_critical` the question is asked again.
+        #[serde(deserialize_with = "whole")]
         pub answer_seconds: u64 = 300,
         /// So many looks in a row at the same thing are a loop.
+        #[serde(deserialize_with = "whole")]
         pub loop_detection_window: usize = 5,
+        #[serde(deserialize_with = "whole")]
         pub stagnation_token_threshold: u64 = 10_000,
+        #[serde(deserialize_with = "whole")]
         pub failure_increase_threshold: u64 = 5,
         /// After so long without any sign an agent that holds work is suspected to be stuck. It is not touched for that.
+        #[serde(deserialize_with = "whole")]
         pub suspect_after_seconds: u64 = 900,
     }
 }
@@ -103,6 +115,20 @@ mod tests {
         assert_eq!(config.answer_seconds, 300);
         assert_eq!((config.loop_detection_window, config.stagnation_token_threshold), (5, 10_000));
         assert_eq!((config.failure_increase_threshold, config.patience_seconds()), (5, 50));
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_document_writes_them() {
+        let read = |text: &str| serde_json::from_str::<OverseerConfig>(text);
+        let config = read(
+            r#"{"check_interval_seconds": 10.0, "nudge_cooldown_seconds": 60.0, "max_nudges_per_agent": 5.0,
+            "max_tokens": 150000, "loop_detection_window": 5.0}"#,
+        );
+        assert_eq!(config.expect("settings"), OverseerConfig::default());
+        for wrong in ["60.5", "-1", "-1.0", "1e300", "true", r#""60""#] {
+            assert!(read(&format!(r#"{{"nudge_cooldown_seconds": {wrong}}}"#)).is_err(), "{wrong}");
+        }
+        assert!(read(r#"{"max_nudges_per_agent": 5000000000.0}"#).is_err());
     }
 
     #[test]

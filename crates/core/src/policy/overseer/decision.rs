@@ -23,15 +23,17 @@ pub struct Decision {
     pub question: Option<String>,
 }
 
-/// At most one decision. `past` is what was done about this incarnation of the agent on this task so far.
+/// At most one decision. `past` is what was done about this incarnation of the agent on this task so far,
+/// `nudged_elsewhere` how often it was nudged at other work: the most nudges are counted for the agent.
 pub fn decide(
     detections: &[Detection],
     past: &[&Intervention],
+    nudged_elsewhere: usize,
     now: Wall,
     config: &OverseerConfig,
 ) -> Option<Decision> {
     let began = detections.first()?.session_began;
-    let account = Account::of(past, began, now, config);
+    let account = Account::of(past, nudged_elsewhere, began, now, config);
     if account.is_being_halted() {
         return None;
     }
@@ -75,6 +77,7 @@ fn nudged(times: usize) -> String {
 
 struct Account<'p> {
     past: &'p [&'p Intervention],
+    nudged_elsewhere: usize,
     /// Since it was last halted and the session began: what came before was another session's.
     session: &'p [&'p Intervention],
     /// When the session began.
@@ -84,12 +87,18 @@ struct Account<'p> {
 }
 
 impl<'p> Account<'p> {
-    fn of(past: &'p [&'p Intervention], began: Wall, now: Wall, config: &'p OverseerConfig) -> Self {
+    fn of(
+        past: &'p [&'p Intervention],
+        nudged_elsewhere: usize,
+        began: Wall,
+        now: Wall,
+        config: &'p OverseerConfig,
+    ) -> Self {
         let halted = past.iter().rposition(|one| one.action == Action::Halt);
         let since = &past[halted.map_or(0, |at| at + 1)..];
         // By their order, once the session has any: a clock that was set back makes nothing an earlier session's.
         let first = since.iter().position(|one| one.time >= began).unwrap_or(since.len());
-        Self { past, session: &since[first..], began, now, config }
+        Self { past, nudged_elsewhere, session: &since[first..], began, now, config }
     }
 
     /// Whether this is less than so long ago. A clock that was put back makes nothing young again.
@@ -108,7 +117,7 @@ impl<'p> Account<'p> {
     }
 
     fn nudges(&self) -> usize {
-        self.past.iter().filter(|one| one.action == Action::Nudge).count()
+        self.nudged_elsewhere + self.past.iter().filter(|one| one.action == Action::Nudge).count()
     }
 
     fn answer(&self, detection: &Detection) -> Option<Action> {

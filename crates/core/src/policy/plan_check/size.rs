@@ -77,11 +77,11 @@ fn timebox(task: &NewTask) -> Option<Finding> {
     let (id, minutes) = (&task.id, task.timebox_minutes?);
     let slice = Slice::of(&task.role, &task.tags);
     let band = slice.band();
-    if exceeds_hard_cap(&task.role, &task.tags, Some(minutes)) {
+    if exceeds_hard_cap(&task.role, Some(minutes)) {
         let message = format!(
             "{id} is given {minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}, so that a stall is noticed"
         );
-        let hint = "cut it into smaller tasks, or tag what brings the parts together with `merge`";
+        let hint = "split it into smaller tasks; what brings the parts together is for `role: supervisor` with the tag `merge`";
         return Some(Finding::of(Severity::Error, "timebox_over_cap", id, message, hint));
     }
     // A probe only runs commands: it may be as short as it is.

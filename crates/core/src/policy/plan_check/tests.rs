@@ -136,9 +136,19 @@ fn timeboxes_have_bands_and_a_coder_a_cap() {
         |tag: &str, minutes| NewTask { tags: vec![tag.to_owned()], ..timed("a", "a/", &[], minutes) };
     finds(&[tagged("probe", 1)], &[(Advice, "timebox_band")]);
     finds(&[tagged("probe", 6)], &[]);
-    finds(&[tagged("merge", 20)], &[]);
-    finds(&[tagged("merge", 26)], &[(Advice, "timebox_band")]);
     finds(&[tagged("planning", 11)], &[(Advice, "timebox_band")]);
+    let merge =
+        |minutes| NewTask { role: Role::new("supervisor").expect("a role"), ..tagged("merge", minutes) };
+    finds(&[merge(20)], &[]);
+    finds(&[merge(26)], &[(Advice, "timebox_band")]);
+}
+
+#[test]
+fn tags_lift_no_cap_of_a_coder() {
+    for tag in ["merge", "probe", "planning", "vm"] {
+        let tagged = NewTask { tags: vec![tag.to_owned()], ..timed("a", "a/", &[], 13) };
+        finds(&[tagged], &[(Error, "timebox_over_cap")]);
+    }
 }
 
 #[test]

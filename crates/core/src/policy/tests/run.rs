@@ -140,6 +140,7 @@ fn the_planner_is_woken_once_for_each_occasion() {
     bench.add(&["a"]);
     bench.claim("coder-1", "a");
     let block = |epoch| Block {
+        from_first_claim: true,
         task: id("a"),
         epoch: Some(epoch),
         reason: "two ways to read it".to_owned(),
@@ -160,6 +161,7 @@ fn a_standstill_is_explained() {
     bench.ok("human", plan_of(vec![depends]));
     bench.claim("coder-1", "a");
     let ask = Block {
+        from_first_claim: true,
         task: id("a"),
         epoch: Some(1),
         reason: "unclear".to_owned(),
@@ -269,6 +271,7 @@ fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
     let state = decide(&bench, &team).state;
     assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
     let block = Block {
+        from_first_claim: true,
         task: id("a"),
         epoch: Some(1),
         reason: "two ways to read it".to_owned(),
@@ -428,6 +431,7 @@ fn one_ends(bench: &mut Bench, chance: &mut Chance, who: &str, task: &str) {
                     summary: "half of it".to_owned(),
                     next_action: "the rest".to_owned(),
                     to_role: None,
+                    package: None,
                     edition: Default::default(),
                 },
             )),

@@ -41,8 +41,36 @@ pub fn check(bundle: &Bundle) -> Vec<Problem> {
         of_patch(patch, &mut problems);
     }
     among(bundle, &mut problems);
+    undeclared(bundle, &mut problems);
     problems.truncate(MOST_PROBLEMS);
     problems
+}
+
+/// Whether a file lies in a module: below that path, or below a directory of that name.
+pub fn is_in_module(file: &str, module: &str) -> bool {
+    let module = module.trim_end_matches('/');
+    let below =
+        |path: &str| path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    below(file) || (!module.contains('/') && file.split('/').rev().skip(1).any(|part| part == module))
+}
+
+/// Files that lie in none of the modules it declares. A list as long as a list may be was cut.
+fn undeclared(bundle: &Bundle, problems: &mut Vec<Problem>) {
+    let declared = &bundle.metadata.touched_modules;
+    if declared.is_empty() || declared.len() >= MOST_ITEMS {
+        return;
+    }
+    for file in
+        bundle.patches.iter().flat_map(|patch| std::iter::once(&patch.file).chain(&patch.renamed_from))
+    {
+        if !declared.iter().any(|module| is_in_module(file, module)) {
+            let what = format!(
+                "it lies in none of the declared touched_modules ({})",
+                clipped(&declared.join(", "), 200)
+            );
+            problems.push(Problem::of(Kind::Module, file, what));
+        }
+    }
 }
 
 /// Who, why and what to look at.

@@ -17,7 +17,7 @@ pub enum Standing {
 }
 
 /// Titles of tasks are short; the rest is their description.
-const LONGEST_TITLE: usize = 100;
+pub(super) const LONGEST_TITLE: usize = 100;
 
 record! {
     /// A work graph as somebody plans it.
@@ -40,6 +40,8 @@ record! {
         pub config: GraphConfig,
         /// Of a graph that liza wrote; not looked at.
         pub revision: Option<u64>,
+        /// The same.
+        pub index: Option<String>,
     }
 }
 
@@ -156,19 +158,7 @@ impl PlannedGraph {
         for (at, node) in self.nodes.iter().enumerate() {
             let place = format!("nodes[{at}]");
             let mut task = node.task(&place, standing, &mut remarks)?;
-            task.spec_ref =
-                task.spec_ref.or_else(|| self.defaults.spec_ref.clone()).or_else(|| self.spec_ref.clone());
-            if task.done_when.is_empty() {
-                task.done_when = self.defaults.done_when.clone();
-            }
-            // What every node may change belongs to none: one without a path of its own would own it.
-            if task.owns.is_empty() {
-                task.owns.clone_from(&task.scope.inside);
-            }
-            if !task.owns.is_empty() {
-                extend(&mut task.scope.inside, &self.defaults.scope.inside);
-            }
-            extend(&mut task.scope.outside, &self.defaults.scope.outside);
+            complete(&mut task, &self.defaults, self.spec_ref.as_ref());
             tasks.push(task);
         }
         for (at, edge) in self.edges.iter().enumerate() {
@@ -298,8 +288,25 @@ impl PlannedNode {
     }
 }
 
+/// Gives a task what holds for all of the plan and it does not say itself.
+pub(super) fn complete(task: &mut NewTask, defaults: &Defaults, spec_ref: Option<&String>) {
+    let spec = task.spec_ref.take().or_else(|| defaults.spec_ref.clone());
+    task.spec_ref = spec.or_else(|| spec_ref.cloned());
+    if task.done_when.is_empty() {
+        task.done_when = defaults.done_when.clone();
+    }
+    // What every node may change belongs to none: one without a path of its own would own it.
+    if task.owns.is_empty() {
+        task.owns.clone_from(&task.scope.inside);
+    }
+    if !task.owns.is_empty() {
+        extend(&mut task.scope.inside, &defaults.scope.inside);
+    }
+    extend(&mut task.scope.outside, &defaults.scope.outside);
+}
+
 /// The patterns an output stands for: none if it names an artifact.
-fn paths_of(
+pub(super) fn paths_of(
     output: &str,
     standing: &dyn Fn(&str) -> Option<Standing>,
 ) -> Result<Vec<PathPattern>, PathError> {
@@ -324,11 +331,11 @@ fn paths_of(
     }
 }
 
-fn is_document(path: &PathPattern) -> bool {
+pub(super) fn is_document(path: &PathPattern) -> bool {
     [".md", ".rst", ".adoc", ".txt"].iter().any(|ending| path.as_str().ends_with(ending))
 }
 
-fn extend(all: &mut Vec<PathPattern>, more: &[PathPattern]) {
+pub(super) fn extend(all: &mut Vec<PathPattern>, more: &[PathPattern]) {
     for path in more {
         if !all.contains(path) {
             all.push(path.clone());
@@ -336,7 +343,7 @@ fn extend(all: &mut Vec<PathPattern>, more: &[PathPattern]) {
     }
 }
 
-fn wrong(place: &str, message: String) -> ForeignError {
+pub(super) fn wrong(place: &str, message: String) -> ForeignError {
     ForeignError { line: None, path: Some(place.to_owned()), message }
 }
 
@@ -452,6 +459,13 @@ mod tests {
         let none: Vec<String> = Vec::new();
         let of = |dir: &str| (vec![dir.to_owned()], vec![dir.to_owned(), "tests/".to_owned()]);
         assert_eq!(seen, [(none.clone(), none), of("b/"), of("c/")]);
+    }
+
+    #[test]
+    fn bare_list_of_nodes_is_a_graph() {
+        let planned = read(r#"[{"id":"WN-001","description":"d","outputs":["x/"]}]"#).expect("a graph");
+        assert!(planned.as_graph && planned.tasks[0].title == "d");
+        assert!(read(r#"[{"id":"t","title":"T","description":"d"}]"#).is_ok_and(|planned| !planned.as_graph));
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl Reader<'_> {
             task_id: None,
             text,
             processed_by: None,
+            typed: None,
         };
         if let Some(text) = as_text(&value) {
             return Some(bare(text));
@@ -209,6 +210,7 @@ impl Reader<'_> {
             epoch: 1,
             summary,
             next_action: fields.text_of(&["next_action", "next"]).unwrap_or_default(),
+            package: None,
         };
         self.extras.leave(place, fields);
         Some(handoff)

@@ -41,13 +41,11 @@ fn goal(mut fields: Fields, now: &Stamp, extras: &mut Extras) -> Goal {
         });
         extras.leave(&place, entry);
     }
-    let goal = Goal {
-        id: fields.text("id").unwrap_or_else(|| "goal-1".to_owned()),
-        description: fields.text("description").unwrap_or_default(),
-        spec_ref: fields.text("spec_ref").unwrap_or_else(|| "specs/vision.md".to_owned()),
-        status: status.unwrap_or(GoalStatus::InProgress),
-        alignment_history,
-    };
+    let id = fields.text("id").unwrap_or_else(|| "goal-1".to_owned());
+    let description = fields.text("description").unwrap_or_default();
+    let spec_ref = fields.text("spec_ref").unwrap_or_else(|| "specs/vision.md".to_owned());
+    let status = status.unwrap_or(GoalStatus::InProgress);
+    let goal = Goal { status, alignment_history, ..Goal::new(&id, &description, &spec_ref) };
     extras.leave("goal", fields);
     goal
 }

@@ -164,6 +164,7 @@ impl Settling<'_> {
                     base_commit: base,
                     handout: None,
                     began: None,
+                    prepared: Vec::new(),
                 }];
             }
             (head, _, _) => {

@@ -22,10 +22,15 @@ pub(super) struct Large {
 impl Large {
     /// The pathspec that leaves it out.
     pub fn excluded(&self) -> OsString {
-        let mut spec = OsString::from(":(top,exclude,literal)");
-        spec.push(&self.path);
-        spec
+        excluded(&self.path)
     }
+}
+
+/// The pathspec that leaves a path out, and what is below.
+pub(super) fn excluded(path: &OsStr) -> OsString {
+    let mut spec = OsString::from(":(top,exclude,literal)");
+    spec.push(path);
+    spec
 }
 
 pub(super) fn too_large(large: &Large) -> String {
@@ -37,10 +42,27 @@ pub(super) fn too_large(large: &Large) -> String {
 }
 
 impl Scratch<'_> {
+    /// Those of some paths that git does not ignore: it takes a pathspec that names an ignored one for a mistake.
+    pub(super) fn not_ignored(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let listed: Vec<u8> = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+        let git = self.git("check-ignore").args(["-z", "--stdin"]).stdin(listed);
+        let output = git.output()?;
+        // 1: none is.
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return Err(failed("check-ignore", &output));
+        }
+        let ignored: BTreeSet<String> = records(&output.stdout).map(lossy).collect();
+        Ok(paths.iter().filter(|path| !ignored.contains(*path)).cloned().collect())
+    }
+
     /// Changed and new files that are too large to be read.
-    pub(super) fn large_files(&self) -> Result<Vec<Large>, GitError> {
+    pub(super) fn large_files(&self, but: &[String]) -> Result<Vec<Large>, GitError> {
         let git = self.git("ls-files").args(["-z", "--others", "--modified", "--exclude-standard"]);
-        let listed = git.run()?;
+        let but = but.iter().map(|path| excluded(path.trim_end_matches('/').as_ref()));
+        let listed = git.args(["--", "."]).args(but).run()?;
         let files = records(&listed).filter_map(|path| {
             use std::os::unix::fs::MetadataExt;
             let path = OsStr::from_bytes(path);

@@ -18,28 +18,28 @@ fn every_kind_of_work_changes_the_fingerprint() {
     fixture.write(".gitignore", "ignored/\n*.log\n");
     fixture.commit("ignore");
     let path = linked(&fixture);
-    let clean = fingerprint(&path).unwrap();
+    let clean = fingerprint(&path, &[]).unwrap();
     assert_eq!(clean.tree, fixture.id("t1^{tree}"));
-    assert_eq!(fingerprint(&path).unwrap(), clean, "reading changes nothing");
+    assert_eq!(fingerprint(&path, &[]).unwrap(), clean, "reading changes nothing");
 
     write_in(&path, "ignored/x", "x");
     write_in(&path, "a.log", "x");
-    assert_eq!(fingerprint(&path).unwrap(), clean, "ignored files are no work");
+    assert_eq!(fingerprint(&path, &[]).unwrap(), clean, "ignored files are no work");
 
     write_in(&path, "new näme", "x");
-    let untracked = fingerprint(&path).unwrap();
+    let untracked = fingerprint(&path, &[]).unwrap();
     assert_ne!(untracked, clean);
     Fixture::git_in(&path, &["add", "new näme"]);
-    assert_eq!(fingerprint(&path).unwrap(), untracked, "staging alone is no work");
+    assert_eq!(fingerprint(&path, &[]).unwrap(), untracked, "staging alone is no work");
     write_in(&path, "base.txt", "BASE\n");
-    let unstaged = fingerprint(&path).unwrap();
+    let unstaged = fingerprint(&path, &[]).unwrap();
     assert_ne!(unstaged.tree, untracked.tree);
     make_executable(&path.join("base.txt"));
-    assert_ne!(fingerprint(&path).unwrap().tree, unstaged.tree);
+    assert_ne!(fingerprint(&path, &[]).unwrap().tree, unstaged.tree);
     fs::remove_file(path.join("base.txt")).unwrap();
-    assert_ne!(fingerprint(&path).unwrap().tree, unstaged.tree);
+    assert_ne!(fingerprint(&path, &[]).unwrap().tree, unstaged.tree);
     commit_in(&path, "all");
-    assert_ne!(fingerprint(&path).unwrap().head, clean.head);
+    assert_ne!(fingerprint(&path, &[]).unwrap().head, clean.head);
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn a_change_in_the_same_instant_and_of_the_same_size_is_seen() {
     for round in 0..5 {
         write_in(&path, "racy", format!("a{round}"));
         Fixture::git_in(&path, &["add", "racy"]);
-        let before = fingerprint(&path).unwrap();
+        let before = fingerprint(&path, &[]).unwrap();
         write_in(&path, "racy", format!("b{round}"));
-        assert_ne!(fingerprint(&path).unwrap().tree, before.tree);
+        assert_ne!(fingerprint(&path, &[]).unwrap().tree, before.tree);
     }
 }
 
@@ -67,7 +67,7 @@ fn reading_leaves_index_objects_and_locks_alone() {
     // A lock somebody else holds neither stops us nor is taken from him.
     let lock = index.with_extension("lock");
     fs::write(&lock, "").unwrap();
-    fingerprint(&path).unwrap();
+    fingerprint(&path, &[]).unwrap();
     status(&path, Filters::Run).unwrap();
     assert!(lock.exists());
     assert_eq!(fs::read(&index).unwrap(), bytes);
@@ -78,9 +78,9 @@ fn reading_leaves_index_objects_and_locks_alone() {
 fn without_an_index_the_files_are_read() {
     let fixture = Fixture::new();
     let path = linked(&fixture);
-    let before = fingerprint(&path).unwrap();
+    let before = fingerprint(&path, &[]).unwrap();
     fs::remove_file(git_dir(&path).unwrap().join("index")).unwrap();
-    assert_eq!(fingerprint(&path).unwrap(), before);
+    assert_eq!(fingerprint(&path, &[]).unwrap(), before);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_merge_in_progress_is_part_of_it() {
     commit_in(&path, "mine");
     assert_eq!(merge_head(&path).unwrap(), None);
     super::super::merge_in_worktree(&fixture.repo(), &path, &other, "sync").unwrap();
-    let print = fingerprint(&path).unwrap();
+    let print = fingerprint(&path, &[]).unwrap();
     assert_eq!(print.merge_head, Some(other));
     assert_eq!(kinds(&path), [("base.txt".to_owned(), DirtyKind::Conflicted)]);
 }
@@ -133,21 +133,21 @@ fn a_snapshot_saves_everything_and_touches_nothing() {
     write_in(&path, "base.txt", "changed\n");
     let (head_before, before) = (head(&path).unwrap(), status(&path, Filters::Run).unwrap());
     let who = Identity::fallback().at(1_700_000_000);
-    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap();
+    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[], &[]).unwrap();
     assert_eq!(saved.left_out, "");
     assert_eq!(fixture.git(&["show", &format!("{}:new", saved.commit)]), "unsaved");
     assert_eq!(fixture.id(&format!("{}^", saved.commit)), head_before);
     assert_eq!(head(&path).unwrap(), head_before);
     assert_eq!(status(&path, Filters::Run).unwrap(), before);
-    assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap(), saved, "again is the same");
+    assert_eq!(snapshot(&fixture.repo(), &path, "wip", &who, &[], &[]).unwrap(), saved, "again is the same");
 
     // A nested repository without a commit cannot be added; the rest is saved all the same.
     fs::create_dir(path.join("nested")).unwrap();
     Fixture::git_in(&path.join("nested"), &["init", "-q"]);
-    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[]).unwrap();
+    let saved = snapshot(&fixture.repo(), &path, "wip", &who, &[], &[]).unwrap();
     assert!(saved.left_out.contains("nested"), "{saved:?}");
     assert_eq!(fixture.git(&["show", &format!("{}:new", saved.commit)]), "unsaved");
-    assert!(matches!(fingerprint(&path), Err(GitError::Failed { .. })));
+    assert!(matches!(fingerprint(&path, &[]), Err(GitError::Failed { .. })));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_repository_path_with_a_colon_works() {
     let odd = fixture.outside("a:b \"c");
     fs::rename(&fixture.root, &odd).unwrap();
     write_in(&odd, "new", "x");
-    fingerprint(&odd).unwrap();
+    fingerprint(&odd, &[]).unwrap();
     fs::rename(&odd, &fixture.root).unwrap();
 }
 
@@ -169,12 +169,12 @@ fn a_submodule_that_moved_or_is_dirty_counts() {
     fixture.commit("sub");
     fixture.git(&["config", "submodule.sub.ignore", "all"]);
     assert!(kinds(&fixture.root).is_empty());
-    let clean = fingerprint(&fixture.root).unwrap();
+    let clean = fingerprint(&fixture.root, &[]).unwrap();
     write_in(&fixture.root, "sub/new", "x");
     assert_eq!(kinds(&fixture.root), [("sub".to_owned(), DirtyKind::Submodule)]);
     commit_in(&fixture.root.join("sub"), "moved");
     assert_eq!(kinds(&fixture.root), [("sub".to_owned(), DirtyKind::Submodule)]);
-    assert_ne!(fingerprint(&fixture.root).unwrap().tree, clean.tree);
+    assert_ne!(fingerprint(&fixture.root, &[]).unwrap().tree, clean.tree);
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn reads_run_nothing_that_was_configured() {
     let text = diff_text(&repo, &from, &to).unwrap();
     assert!(text.contains("-base\n+changed\n"), "{text}");
     assert_eq!(content::status(&fixture.root, content::Filters::Run).unwrap().len(), 1);
-    content::fingerprint(&fixture.root).unwrap();
+    content::fingerprint(&fixture.root, &[]).unwrap();
     super::super::merge_tree(&repo, &from, &to).unwrap();
     super::super::identity(&repo.root).unwrap();
     super::super::checkouts::list(&repo).unwrap();

@@ -157,7 +157,7 @@ impl Machine {
         let marked = |mark| crate::host::gate_mark(&self.home) == Some(mark);
         Descent {
             gate: ancestry.mark.is_some_and(marked) || self.is_of_gate(&ancestry, shows_nothing),
-            unseen: self.unseen_agent(),
+            unseen: self.unseen_agent(&ancestry.processes),
             orphan: self.is_orphan(&ancestry.processes),
             hidden: self.has_hidden_locks().then_some(Hidden::Locks),
             mark: ancestry.mark,
@@ -216,14 +216,14 @@ impl Machine {
                 || is_held(&self.runner_lock(agent)))
     }
 
-    /// An agent whose runner is at work and might be an ancestor of this process, but cannot be seen from here: it is in
-    /// another pid namespace, or says so.
-    fn unseen_agent(&self) -> Option<AgentId> {
+    /// An agent whose runner is at work and is, or might be, an ancestor of this process: it is in another pid namespace, or says
+    /// so. Where the board knows the runner, that decides; a board from which an agent was taken makes nobody a person.
+    fn unseen_agent(&self, ancestors: &[Process]) -> Option<AgentId> {
         let here = crate::host::this_process();
         self.noted_locks(RUNNER).find_map(|(name, path, runner)| {
             let hidden = runner.boot != here.boot || runner.namespace != here.namespace;
             let agent = AgentId::new(name.strip_suffix(".lock")?).ok()?;
-            (hidden && is_held(&path)).then_some(agent)
+            (ancestors.contains(&runner) || (hidden && is_held(&path))).then_some(agent)
         })
     }
 

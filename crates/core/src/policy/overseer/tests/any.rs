@@ -127,8 +127,8 @@ proptest! {
         prop_assert_eq!(&said, &liveness(history, &signals, &config));
         prop_assert!(said.grade != Grade::Dead || runner == Some(false));
         let past: Vec<&Intervention> = past.iter().collect();
-        let decision = decide(&found, &past, Wall(now), &config);
-        prop_assert_eq!(&decision, &decide(&found, &past, Wall(now), &config));
+        let decision = decide(&found, &past, 0, Wall(now), &config);
+        prop_assert_eq!(&decision, &decide(&found, &past, 0, Wall(now), &config));
         if let Some(decision) = decision {
             let decided = decision.detection.behaviour;
             prop_assert!(found.iter().any(|one| one.behaviour == decided));

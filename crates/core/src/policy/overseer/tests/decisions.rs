@@ -30,7 +30,7 @@ fn answer(
 ) -> Option<Decision> {
     let past: Vec<Intervention> =
         past.iter().map(|(action, behaviour, at)| done(*action, *behaviour, BEGAN + at)).collect();
-    decide(detections, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + now), config)
+    decide(detections, &past.iter().collect::<Vec<_>>(), 0, Wall(BEGAN + now), config)
 }
 
 fn action(detections: &[Detection], past: &[(Action, Behaviour, i64)], now: i64) -> Option<Action> {
@@ -122,7 +122,7 @@ fn a_limit_of_the_role_is_told_twice_and_never_halts() {
         second.severity = Gravity::Critical;
         let past = [done(Action::Nudge, behaviour, BEGAN), second];
         let past: Vec<&Intervention> = past.iter().collect();
-        assert_eq!(decide(std::slice::from_ref(&near), &past, Wall(BEGAN + 500), &settings()), None);
+        assert_eq!(decide(std::slice::from_ref(&near), &past, 0, Wall(BEGAN + 500), &settings()), None);
         let many: Vec<_> = (0..5).map(|n| (Action::Nudge, Stagnation, 60 * n)).collect();
         assert_eq!(action(&[near], &many, 900), None, "nobody is asked about what ends by itself");
     }

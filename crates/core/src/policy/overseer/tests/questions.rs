@@ -229,7 +229,8 @@ fn only_a_person_can_answer() {
     let answer = |one: Intervention| {
         let past = [done(Action::Nudge, LOOPED, BEGAN), done(Action::Escalate, LOOPED, BEGAN + 60), one];
         let found = detect(&film(40, waits), &settings());
-        decide(&found, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + 400), &settings()).map(|one| one.action)
+        decide(&found, &past.iter().collect::<Vec<_>>(), 0, Wall(BEGAN + 400), &settings())
+            .map(|one| one.action)
     };
     assert_eq!(answer(said_no(BEGAN + 70)), None);
     let overseer = AgentId::new("overseer-1").expect("an id");
@@ -243,7 +244,7 @@ fn halt_follows_at_answer_seconds_not_before() {
     let at = |asked: i64, now: i64, config: &OverseerConfig| {
         let past = [done(Action::Nudge, LOOPED, BEGAN), done(Action::Escalate, LOOPED, BEGAN + asked)];
         let found = detect(&film(12, waits), config);
-        let decision = decide(&found, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + now), config);
+        let decision = decide(&found, &past.iter().collect::<Vec<_>>(), 0, Wall(BEGAN + now), config);
         decision.map(|one| (one.action, one.detection.evidence.concat()))
     };
     let config = settings();
@@ -265,7 +266,8 @@ fn clock_set_back_neither_hastens_nor_loses_the_halt() {
     let action = |asked: i64, now: i64| {
         let past = [done(Action::Nudge, LOOPED, BEGAN), done(Action::Escalate, LOOPED, BEGAN + asked)];
         let found = detect(&film(12, waits), &settings());
-        decide(&found, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + now), &settings()).map(|one| one.action)
+        decide(&found, &past.iter().collect::<Vec<_>>(), 0, Wall(BEGAN + now), &settings())
+            .map(|one| one.action)
     };
     assert_eq!(action(1000, 999), None, "a second back");
     assert_eq!(action(1000, 700), None);
@@ -309,7 +311,7 @@ fn question_says_who_when_and_what_to_type() {
     let found = detect(&film(12, waits), &settings());
     let past = [done(Action::Nudge, LOOPED, BEGAN)];
     let ask = |config: &OverseerConfig| {
-        let decision = decide(&found, &past.iter().collect::<Vec<_>>(), Wall(BEGAN + 100), config);
+        let decision = decide(&found, &past.iter().collect::<Vec<_>>(), 0, Wall(BEGAN + 100), config);
         decision.expect("a question").question.expect("a question")
     };
     let due = Wall(BEGAN + 400).to_string();

@@ -26,7 +26,7 @@ pub fn overseen_by(
         let now = one.time;
         ring.push(one, config);
         let found = detect(ring.session(), config);
-        if let Some(decision) = decide(&found, &past.iter().collect::<Vec<_>>(), now, config) {
+        if let Some(decision) = decide(&found, &past.iter().collect::<Vec<_>>(), 0, now, config) {
             let behaviour = decision.detection.behaviour;
             past.push(Intervention {
                 severity: decision.detection.severity,

@@ -1,0 +1,20 @@
+//! EXPERIMENTS: ideas in, scored changes out. Pure: how ideas are split, what an agent's answer means, what a result is
+//! worth, and how all of it is reported. What touches disk, git and processes is in `flow::experiment` and
+//! `supervise::experiment`.
+
+mod answers;
+pub mod artifacts;
+mod chart;
+mod html;
+mod ideas;
+pub mod prompts;
+mod report;
+mod score;
+mod summary;
+
+pub use answers::{Verdict, missing_sections, verdict};
+pub use html::page;
+pub use ideas::{Idea, LARGEST_IDEA, MOST_IDEAS, slug, split, unique};
+pub use report::{Format, Report, Row, report};
+pub use score::{Score, compared, picked};
+pub use summary::{Ended, Outcome, ReviewEnd, Summary, Used};

@@ -1,0 +1,123 @@
+//! What became of a run: `summary.json`, replaced after every step.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Score, Verdict};
+use crate::board::{CommitId, Wall};
+use crate::text::words;
+
+words! {
+    /// How far a run has come, or how it ended.
+    pub enum Outcome {
+        /// It is under way, or the process that worked on it is gone.
+        Running = "running",
+        Scored = "scored",
+        Rejected = "rejected",
+        TestsFailed = "tests_failed",
+        SweepFailed = "sweep_failed",
+        NoResults = "no_results",
+        PlanFailed = "plan_failed",
+        CoderFailed = "coder_failed",
+        NoChange = "no_change",
+        Error = "error",
+        Interrupted = "interrupted",
+    }
+}
+
+impl Outcome {
+    /// Whether the run went through to an end of its own: not stopped from outside, and not broken by the machine.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Running | Self::Interrupted)
+    }
+
+    /// Whether the idea could be judged at all.
+    pub fn is_judged(self) -> bool {
+        self.is_final() && self != Self::Error
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub run_id: String,
+    /// The idea's id.
+    pub idea: String,
+    pub title: String,
+    pub status: Outcome,
+    /// The step it is at, or ended at.
+    pub phase: String,
+    pub started: Wall,
+    /// Within that second, so that runs have an order.
+    #[serde(default)]
+    pub started_nanos: u32,
+    #[serde(default)]
+    pub ended: Option<Wall>,
+    pub base_commit: CommitId,
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// How many rounds of the coder there were.
+    pub rounds: u32,
+    #[serde(default)]
+    pub review: Option<ReviewEnd>,
+    #[serde(default)]
+    pub tests: Option<Ended>,
+    #[serde(default)]
+    pub sweep: Option<Ended>,
+    #[serde(default)]
+    pub score: Option<Score>,
+    pub tokens: u64,
+    #[serde(default)]
+    pub cost: Option<f64>,
+    /// Where the change is kept.
+    #[serde(default, rename = "ref")]
+    pub kept_as: Option<String>,
+    #[serde(default)]
+    pub error: Option<String>,
+    /// Remarks that change nothing: a setting that was ignored, files a reviewer changed and that were put back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+    /// What each phase took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Used>,
+    /// The provider and model of each agent, as configured: who took part counts as an implementer when it is adopted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewEnd {
+    pub verdict: Verdict,
+    pub round: u32,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// None where it was stopped or could not be started.
+    pub exit_code: Option<i32>,
+    pub seconds: f64,
+}
+
+/// What one phase took, all rounds together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Used {
+    pub phase: String,
+    pub seconds: f64,
+    pub tokens: u64,
+}
+
+impl Summary {
+    /// Adds what a step took.
+    pub fn use_up(&mut self, phase: &str, seconds: f64, tokens: u64, cost: Option<f64>) {
+        self.tokens += tokens;
+        if let Some(cost) = cost {
+            self.cost = Some(self.cost.unwrap_or(0.0) + cost);
+        }
+        match self.phases.iter_mut().find(|used| used.phase == phase) {
+            Some(used) => {
+                used.seconds += seconds;
+                used.tokens += tokens;
+            }
+            None => self.phases.push(Used { phase: phase.to_owned(), seconds, tokens }),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Views of the board for other programs: files that are made of it and never read back as truth.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
+
+use super::error::{IoContext, StoreError};
+use super::files::{make_private_dir, replace_disposable_by};
+use super::handle::Store;
+use crate::wire::graph_file::{FileHead, Piece};
+
+/// Whoever writes them holds this for a moment; whoever waits longer leaves them as they are.
+const PATIENCE: Duration = Duration::from_millis(500);
+const AGAIN: Duration = Duration::from_millis(2);
+/// The first line of a graph of some ten thousand tasks.
+const LONGEST_HEAD: usize = 4 << 20;
+const LARGEST_TABLE: u64 = 16 << 20;
+
+/// The right to write the views: while it is held no older board takes the place of a newer one.
+pub struct ViewLock {
+    _file: File,
+}
+
+impl Store {
+    /// None, if others hold it for longer than is waited here.
+    pub fn lock_views(&self) -> Result<Option<ViewLock>, StoreError> {
+        let path = self.layout().lock_table().with_file_name("views.lock");
+        let open = || OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = match open() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                path.parent().map_or(Ok(()), make_private_dir)?;
+                open()
+            }
+            other => other,
+        };
+        let file = file.doing("open", &path)?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(ViewLock { _file: file })),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(AGAIN),
+                Err(fs::TryLockError::WouldBlock) => return Ok(None),
+                Err(fs::TryLockError::Error(error)) => return Err(error).doing("lock", &path),
+            }
+        }
+    }
+
+    /// The first line of the graph's file, and the file; nothing where there is none that liza wrote.
+    pub fn graph_head(&self, id: &str, _: &ViewLock) -> Option<(FileHead, File)> {
+        let mut file = File::open(self.layout().graph(id)).ok()?;
+        let mut line = Vec::new();
+        let mut part = [0_u8; 8192];
+        while line.len() < LONGEST_HEAD {
+            let count = file.read(&mut part).ok().filter(|count| *count > 0)?;
+            match memchr::memchr(b'\n', &part[..count]) {
+                Some(end) => {
+                    line.extend_from_slice(&part[..=end]);
+                    return Some((FileHead::read(String::from_utf8(line).ok()?)?, file));
+                }
+                None => line.extend_from_slice(&part[..count]),
+            }
+        }
+        None
+    }
+
+    /// The work graph as a file.
+    pub fn write_graph(&self, id: &str, text: &str, _: &ViewLock) -> Result<(), StoreError> {
+        let path = self.layout().graph(id);
+        path.parent().map_or(Ok(()), make_private_dir)?;
+        replace_disposable_by(&path, |mut new| new.write_all(text.as_bytes()))
+    }
+
+    /// The graph's file made of parts of itself and new text.
+    pub fn patch_graph(
+        &self,
+        id: &str,
+        old: &File,
+        pieces: &[Piece],
+        _: &ViewLock,
+    ) -> Result<(), StoreError> {
+        let path = self.layout().graph(id);
+        replace_disposable_by(&path, |new| {
+            pieces.iter().try_for_each(|piece| match piece {
+                Piece::New(text) => (&*new).write_all(text.as_bytes()),
+                Piece::Kept { from, length } => copy_range(old, *from as u64, *length as u64, new),
+            })
+        })
+    }
+
+    /// A graph that goes by another name now.
+    pub fn remove_graph(&self, id: &str, _: &ViewLock) {
+        let _ = fs::remove_file(self.layout().graph(id));
+    }
+
+    /// The table of locks as it was written last.
+    pub fn lock_table(&self, _: &ViewLock) -> Option<Vec<u8>> {
+        let file = File::open(self.layout().lock_table()).ok()?;
+        let mut bytes = Vec::with_capacity(4096);
+        file.take(LARGEST_TABLE).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    pub fn write_lock_table(&self, text: &str, _: &ViewLock) -> Result<(), StoreError> {
+        replace_disposable_by(&self.layout().lock_table(), |mut new| new.write_all(text.as_bytes()))
+    }
+}
+
+/// Inside of the kernel where that is possible.
+fn copy_range(old: &File, from: u64, length: u64, new: &File) -> std::io::Result<()> {
+    let (mut at, end) = (from, from + length);
+    #[cfg(target_os = "linux")]
+    while at < end {
+        let left = usize::try_from(end - at).unwrap_or(usize::MAX);
+        match rustix::fs::copy_file_range(old, Some(&mut at), new, None, left) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => break,
+        }
+    }
+    let mut buffer = vec![0_u8; usize::try_from((end - at).min(1 << 16)).unwrap_or(1 << 16)];
+    while at < end {
+        let left = buffer.len().min(usize::try_from(end - at).unwrap_or(usize::MAX));
+        let count = std::os::unix::fs::FileExt::read_at(old, &mut buffer[..left], at)?;
+        if count == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        (&*new).write_all(&buffer[..count])?;
+        at += count as u64;
+    }
+    Ok(())
+}

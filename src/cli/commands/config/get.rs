@@ -1,0 +1,32 @@
+use crate::cli::prelude::*;
+use crate::flow::settings;
+use crate::wire::yaml_edit::flow;
+
+/// Print a setting: what liza.yaml says, else the default
+///
+/// A key is words with dots between; an element of a list goes by its name or number: gates.test.command, team.0.count.
+///
+/// Example: liza config get gating.keep
+#[derive(Args)]
+pub struct GetArgs {
+    /// The setting, such as provider or run.window
+    #[arg(value_hint = ValueHint::Other)]
+    pub key: String,
+}
+
+impl OnBoard for GetArgs {
+    const ACCESS: Access = Access::Reads;
+
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let setting = settings::get(&session.ctx, &self.key)?;
+        let text = match &setting.value {
+            Value::Null => {
+                session.ctx.narrate(format!("{} is not set", shown_line(&self.key)));
+                String::new()
+            }
+            Value::String(text) => shown_line(text).into_owned(),
+            other => flow(other),
+        };
+        Ok(Answer::new(setting, text))
+    }
+}

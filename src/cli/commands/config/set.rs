@@ -1,0 +1,37 @@
+use crate::cli::prelude::*;
+use crate::flow::settings;
+use crate::wire::yaml_edit::flow;
+
+/// Change a setting of liza.yaml (people only)
+///
+/// Comments, order and all other lines stay as they are. What does not fit is refused, and the file stays as it was. A gate that
+/// you set in this way is accepted, as `liza gate accept` does. `null` takes a value back.
+///
+/// Example: liza config set provider codex
+///
+/// Example: liza config set gates.lint.command "cargo clippy"
+#[derive(Args)]
+pub struct SetArgs {
+    /// The setting, such as provider, run.window or gates.test.timeout
+    #[arg(value_hint = ValueHint::Other)]
+    pub key: String,
+    /// Its value: a word, a number, or YAML such as "[target/, build/]"
+    #[arg(allow_hyphen_values = true, value_hint = ValueHint::Other)]
+    pub value: String,
+}
+
+impl OnBoard for SetArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        session.people_only("change liza.yaml")?;
+        let value = session.input.text(&self.value)?;
+        let changed = settings::set(&session.ctx, &self.key, &value)?;
+        let mut text = format!("{}: {}", shown_line(&self.key), flow(&changed.value));
+        if !changed.before.is_null() {
+            text.push_str(&format!(" (was {})", clipped(&flow(&changed.before), 200)));
+        }
+        if !changed.accepted.is_empty() {
+            text.push_str(&format!("\naccepted: {}", commas(&changed.accepted)));
+        }
+        Ok(Answer::new(changed, text))
+    }
+}

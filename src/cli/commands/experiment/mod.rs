@@ -1,0 +1,40 @@
+mod adopt;
+mod list;
+mod prune;
+mod report;
+mod run;
+mod show;
+
+use crate::cli::prelude::*;
+use crate::flow::experiment::Lab;
+
+crate::cli::session::commands! {
+    /// Try ideas in worktrees, score each change against a baseline
+    ///
+    /// Each idea is planned, carried out, reviewed, tested, swept and scored by the agents and commands under `experiment:` in
+    /// liza.yaml. No board is needed.
+    ///
+    /// Example: liza experiment list
+    pub enum ExperimentCommand {
+        Run(run::RunArgs),
+        List(list::ListArgs),
+        Show(show::ShowArgs),
+        Report(report::ReportArgs),
+        Prune(prune::PruneArgs),
+        Adopt(adopt::AdoptArgs),
+    }
+}
+
+/// The repository and its settings, with or without a board. What a gate started, and agents, may only look.
+fn open(call: &Invocation, changes: bool) -> Result<(Context, Lab), Failure> {
+    let ctx = call.context()?;
+    if changes {
+        ctx.acts_for_somebody()?;
+        if !ctx.is_human() {
+            return Err(Failure::new(Code::HumanOnly, "only a person may run or prune experiments")
+                .hint("say what you need with `liza note`"));
+        }
+    }
+    let lab = Lab::open(&ctx)?;
+    Ok((ctx, lab))
+}

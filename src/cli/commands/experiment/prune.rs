@@ -1,0 +1,50 @@
+use super::open;
+use crate::cli::prelude::*;
+use crate::flow::experiment::prune;
+
+/// Remove worktrees of ended runs; artifacts and changes stay
+///
+/// What a worktree holds is first kept under refs/liza/experiments.
+///
+/// Example: liza experiment prune --dry-run
+#[derive(Args)]
+pub struct PruneArgs {
+    /// Only runs that ended so long ago, such as 12h or 7d
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = span)]
+    pub older_than: Duration,
+    /// Show what would be removed
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => Some(1),
+        "m" | "min" => Some(60),
+        "h" => Some(3600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let seconds = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| count.checked_mul(unit));
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| "a span is a number and s, min, h or d, such as 12h".to_owned())
+}
+
+impl Execute for PruneArgs {
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
+        let (_, lab) = open(call, true)?;
+        let pruned = prune(&lab, self.older_than, self.dry_run)?;
+        let verb = if self.dry_run { "would remove" } else { "removed" };
+        let text = match pruned.len() {
+            0 => "no worktree of an ended run to remove".to_owned(),
+            count => format!(
+                "{verb} {} ({}); their changes stay under refs/liza/experiments",
+                plural(count, "worktree"),
+                commas(&pruned)
+            ),
+        };
+        Ok(Answer::new(json!({ "pruned": pruned }), text))
+    }
+}

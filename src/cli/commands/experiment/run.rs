@@ -1,0 +1,127 @@
+use super::open;
+use crate::cli::prelude::*;
+use crate::experiment::{Idea, report};
+use crate::flow::experiment::{Lab, Options, Progress, Series, choose, gather, run};
+
+/// Try ideas: plan, edit, review, test, sweep and score each
+///
+/// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Ideas that
+/// came to an end before are left out, unless --only names them. Exit 0 when every idea ran to an end, whatever its verdict.
+///
+/// Example: liza experiment run ideas/ --dry-run
+#[derive(Args)]
+pub struct RunArgs {
+    /// A file or directory of ideas (default: `experiment.ideas_file` of liza.yaml)
+    #[arg(value_name = "IDEAS", value_hint = ValueHint::AnyPath)]
+    pub ideas: Option<PathBuf>,
+    /// Only the idea of this id, also if it was tried before; repeat
+    #[arg(long, value_name = "ID")]
+    pub only: Vec<String>,
+    /// How many at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub parallel: u32,
+    /// Keep the worktrees of finished runs
+    #[arg(long)]
+    pub keep_worktrees: bool,
+    /// Start from your checkout as it is now, instead of HEAD
+    #[arg(long)]
+    pub base_on_working_tree: bool,
+    /// Show which ideas would be tried, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// For the processes of --parallel: which of them this is
+    #[arg(long, hide = true, requires = "base")]
+    pub slot: Option<u32>,
+    /// For the processes of --parallel: where all of them start
+    #[arg(long, hide = true, requires = "slot")]
+    pub base: Option<CommitId>,
+}
+
+impl Execute for RunArgs {
+    fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
+        let (ctx, lab) = open(call, true)?;
+        let source = self.source(&lab)?;
+        let options = Options {
+            ideas: gather(&source)?,
+            only: self.only.clone(),
+            parallel: self.parallel,
+            keep_worktrees: self.keep_worktrees,
+            base_on_working_tree: self.base_on_working_tree,
+            given: self.slot.zip(self.base.clone()),
+            source,
+        };
+        if self.dry_run {
+            let (chosen, skipped) = choose(&lab, &options)?;
+            return Ok(planned(&chosen, &skipped));
+        }
+        let ui = call.ui;
+        let tell = |progress: Progress| {
+            if ui.json {
+                ui.stream(&to_json_line(&serde_json::to_value(&progress).unwrap_or_default()));
+            } else if !ui.quiet {
+                ui.stream(&format!(
+                    "{}  {}",
+                    pad_to(&shown_line(&progress.idea), 32),
+                    shown_line(&progress.what)
+                ));
+            }
+        };
+        ended(&lab, run(&ctx, &lab, &options, &tell)?)
+    }
+}
+
+impl RunArgs {
+    fn source(&self, lab: &Lab) -> Result<PathBuf, Failure> {
+        match (&self.ideas, &lab.config().ideas_file) {
+            (Some(path), _) => Ok(path.clone()),
+            (None, Some(name)) => Ok(lab.root().join(name)),
+            (None, None) => Err(Failure::usage("no ideas are named")
+                .hint("name a file or a directory: `liza experiment run IDEAS`, or set `experiment.ideas_file` in liza.yaml")),
+        }
+    }
+}
+
+fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
+    let mut text = String::new();
+    for idea in chosen {
+        text.line(format!("would try  {}  {}", pad_to(&idea.id, 32), clipped(&idea.title, 60)));
+    }
+    for id in skipped {
+        text.line(format!("done       {id}"));
+    }
+    let ids: Vec<&str> = chosen.iter().map(|idea| idea.id.as_str()).collect();
+    Answer::new(json!({ "ideas": ids, "skipped": skipped }), text)
+}
+
+fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
+    if series.signal.is_some() {
+        let failure = crate::flow::interruption::failure("while ideas were tried");
+        return Ok(Answer::new(&series, "").failed(failure));
+    }
+    if let Some(switch) = series.switch {
+        let left =
+            series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
+        return Err(Failure::new(
+            Code::Switched,
+            format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")),
+        )
+        .hint("`liza resume`, then run the same command again: it continues")
+        .with_data(&series, 0));
+    }
+    let text = if series.runs.is_empty() {
+        "Every idea was tried before; `--only ID` tries one again.\n".to_owned()
+    } else {
+        let config = &lab.config().score;
+        let board = report(series.runs.clone(), config.column.clone(), config.better);
+        format!("\n{}\nnext: liza experiment report --format html --out report.html\n", board.table())
+    };
+    let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
+    let failure = (!series.is_complete()).then(|| {
+        Failure::new(
+            ErrorCode::RefusedStuck,
+            format!("{} could not be tried to an end", plural(open, "idea")),
+        )
+        .hint("`liza experiment show IDEA` says why; the same command tries them again")
+    });
+    Ok(Answer::new(&series, text).failed_if(failure))
+}

@@ -1,0 +1,41 @@
+use crate::board::goals::GOAL_SPEC;
+use crate::board::state::GoalStatus;
+use crate::cli::prelude::*;
+
+#[derive(Args)]
+pub struct AddArgs {
+    /// What the team is to achieve, in a sentence
+    #[arg(value_hint = ValueHint::Other)]
+    pub text: Option<String>,
+    /// A file that says more about it; the text alone is enough
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    pub spec: Option<String>,
+}
+
+impl OnBoard for AddArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let goal = session.input.text(self.text.as_deref().unwrap_or_default())?;
+        if !goal.trim().contains(char::is_whitespace) {
+            return Err(Failure::usage(format!("`{}` is one word, no goal", shown_line(&goal))).hint(
+                "`liza goal list`, `show`, `edit` and `abandon` are commands; a goal is a sentence in quotes",
+            ));
+        }
+        if let Some(spec) = &self.spec
+            && !session.ctx.spec_found(spec)?
+        {
+            return Err(Failure::new(Code::Value, format!("the spec `{spec}` is not there"))
+                .hint("write it first, or leave --spec out: the goal's text is enough"));
+        }
+        let spec_ref = self.spec.clone().unwrap_or_else(|| GOAL_SPEC.to_owned());
+        session.commit(AddGoal { goal, spec_ref }, |added| match added.status {
+            GoalStatus::InProgress => {
+                format!("{} is the current goal\nnext: liza run", added.goal)
+            }
+            _ => format!(
+                "{} is queued behind {}; `liza run` goes on with it when they are complete",
+                added.goal,
+                plural(usize::try_from(added.ahead).unwrap_or(usize::MAX), "goal")
+            ),
+        })
+    }
+}

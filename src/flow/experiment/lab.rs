@@ -1,0 +1,174 @@
+//! What all runs of one call share: the repository, the settings, the places, and what children get.
+
+use crate::flow::prelude::*;
+use crate::git::{Identity, Repo, identity};
+use crate::host::place;
+use crate::policy::experiment::ExperimentConfig;
+use crate::provider::{Redactor, is_own};
+use crate::store::{Machine, Store, files};
+
+/// Values of fewer characters are too common to be taken out of text.
+const SHORTEST_SECRET: usize = 8;
+const LARGEST_ENV_FILE: u64 = 256 * 1024;
+const LARGEST_PROMPT_FILE: u64 = 256 * 1024;
+
+/// Shared by the threads of a call.
+pub struct Lab {
+    pub repo: Repo,
+    pub machine: Machine,
+    pub project: ProjectConfig,
+    pub has_board: bool,
+    /// Where worktrees and artifacts are, one directory a run each.
+    pub worktrees: PathBuf,
+    pub runs: PathBuf,
+    pub identity: Identity,
+    /// From the files of variables, without those that are set already.
+    pub variables: Vec<(OsString, OsString)>,
+    pub secrets: Vec<Secret>,
+}
+
+impl Lab {
+    /// Looks only: nothing is made.
+    pub fn open(ctx: &Context) -> Result<Self> {
+        let project = ctx.project_config()?;
+        if let Some(problem) = project.experiment.problem() {
+            return Err(failure!(Code::Value, "liza.yaml: {problem}")
+                .hint("`experiment:` in liza.yaml; docs/experiments.md explains the settings"));
+        }
+        let root = ctx.root();
+        let variables = variables(root, &project.experiment)?;
+        let long = variables.iter().filter(|(_, value)| value.len() >= SHORTEST_SECRET);
+        let secrets = long
+            .map(|(name, value)| Secret {
+                name: name.to_string_lossy().into_owned(),
+                value: value.as_encoded_bytes().to_vec(),
+            })
+            .collect();
+        Ok(Self {
+            repo: ctx.repo.clone(),
+            machine: ctx.machine.clone(),
+            has_board: ctx.store.exists(),
+            worktrees: root.join(&project.experiment.worktree_root),
+            runs: root.join(&project.experiment.experiments_root),
+            identity: identity(root)?,
+            variables,
+            secrets,
+            project,
+        })
+    }
+
+    pub fn config(&self) -> &ExperimentConfig {
+        &self.project.experiment
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.repo.root
+    }
+
+    /// Makes the directories, and keeps git from seeing those inside the repository.
+    pub fn prepare(&self) -> Result<()> {
+        for dir in [&self.worktrees, &self.runs] {
+            match dir.strip_prefix(self.root()) {
+                Ok(_) => place::make_directories(self.root(), dir)
+                    .map_err(|error| Failure::io("make", dir, &error))?,
+                Err(_) => files::make_private_dirs(dir)?,
+            }
+        }
+        self.exclude()
+    }
+
+    fn exclude(&self) -> Result<()> {
+        let path = self.repo.common_dir.join("info/exclude");
+        let mut text = match read_whole(&path, LARGEST_ENV_FILE) {
+            Ok((bytes, _)) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        };
+        let inside =
+            [&self.worktrees, &self.runs].into_iter().filter_map(|dir| dir.strip_prefix(self.root()).ok());
+        let lines = inside.map(|dir| format!("/{}/", dir.display()));
+        let missing: Vec<String> =
+            lines.filter(|line| !text.lines().any(|known| known.trim() == line.as_str())).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        for line in missing {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        let info = self.repo.common_dir.join("info");
+        fs::create_dir_all(&info).map_err(|error| Failure::io("make", &info, &error))?;
+        Ok(files::replace_shared(&path, text.as_bytes())?)
+    }
+
+    /// Text without the values that are to be kept secret.
+    pub fn redacted(&self, text: &str) -> String {
+        if self.secrets.is_empty() {
+            return text.to_owned();
+        }
+        let mut redactor = Redactor::of(&self.secrets);
+        let mut bytes = redactor.feed(text.as_bytes());
+        bytes.extend(redactor.finish());
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The variable whose value stands in these bytes, if one does.
+    pub fn leaked(&self, bytes: &[u8]) -> Option<&str> {
+        let found = self.secrets.iter().find(|secret| memchr::memmem::find(bytes, &secret.value).is_some());
+        found.map(|secret| secret.name.as_str())
+    }
+
+    /// What a command of the person's gets: the person's environment, less what is liza's and git's, and the variables.
+    pub fn command_environment(&self) -> Vec<(OsString, OsString)> {
+        let own = std::env::vars_os().filter(|(name, _)| !is_own(&name.to_string_lossy()));
+        own.chain(self.variables.iter().cloned()).collect()
+    }
+
+    /// The instructions of a role: the person's file, or the built-in text.
+    pub fn instructions(&self, file: Option<&String>, built_in: &str) -> Result<String> {
+        let Some(file) = file else { return Ok(built_in.to_owned()) };
+        let path = self.root().join(file);
+        let (bytes, _) =
+            read_whole(&path, LARGEST_PROMPT_FILE).map_err(|error| Failure::io("read", &path, &error))?;
+        String::from_utf8(bytes)
+            .map_err(|_| failure!(Code::Value, "the prompt {} is not UTF-8 text", path.display()))
+    }
+
+    /// The switch that stops everything, if one is set.
+    pub fn switch(&self) -> Option<SwitchKind> {
+        if !self.has_board {
+            return None;
+        }
+        let switches = Store::new(self.machine.home()).switches().ok()?;
+        switches.global().map(|switch| switch.kind)
+    }
+}
+
+/// The variables of all files, the first that names one counts. A file that is not there says nothing.
+fn variables(root: &Path, config: &ExperimentConfig) -> Result<Vec<(OsString, OsString)>> {
+    let mut found: Vec<(OsString, OsString)> = Vec::new();
+    for name in &config.env_files {
+        let path = root.join(name);
+        let bytes = match read_whole(&path, LARGEST_ENV_FILE) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Failure::io("read", &path, &error)),
+        };
+        for entry in dotenvy::from_read_iter(bytes.as_slice()) {
+            // The error would show the line, and with it a value.
+            let (key, value) = entry.map_err(|_| {
+                failure!(Code::Value, "{} has a line that is not NAME=VALUE", path.display())
+                    .hint("every line of it is empty, a comment that begins with #, or NAME=VALUE")
+            })?;
+            let (key, value) = (OsString::from(key), OsString::from(value));
+            let known = std::env::var_os(&key).is_some() || found.iter().any(|(name, _)| *name == key);
+            if !known && !is_own(&key.to_string_lossy()) {
+                found.push((key, value));
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,360 @@
+//! One run: an idea through all phases, with a summary after each.
+
+use super::agent::{self, Call};
+use super::command::{self, Asked};
+use super::series::Progress;
+use super::{Lab, results, worktree};
+use crate::experiment::{
+    Idea, Outcome, ReviewEnd, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
+};
+use crate::flow::interruption;
+use crate::flow::prelude::*;
+use crate::host::place::Temporary;
+use crate::policy::experiment::CODEX_MCP;
+use crate::store::files::{replace, replace_disposable};
+
+/// The most that a reviewer is shown of a diff.
+const LARGEST_SHOWN_DIFF: usize = 512 * 1024;
+
+pub struct Run<'a> {
+    pub lab: &'a Lab,
+    pub idea: &'a Idea,
+    pub slot: u32,
+    pub keep_worktree: bool,
+    pub base: CommitId,
+    pub dir: PathBuf,
+    pub worktree: PathBuf,
+    pub repo_files: &'a [prompts::RepoFile],
+    pub tell: &'a dyn Fn(Progress),
+    pub summary: Summary,
+}
+
+/// Why a run is over.
+enum Over {
+    As(Outcome, Option<String>),
+    Failed(Failure),
+}
+
+impl From<Failure> for Over {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+type Step<T = ()> = std::result::Result<T, Over>;
+
+fn over<T>(outcome: Outcome, why: impl Into<String>) -> Step<T> {
+    Err(Over::As(outcome, Some(why.into())))
+}
+
+impl Run<'_> {
+    /// Takes the idea as far as it goes. The summary is written whatever happens, as far as the disk lets it.
+    pub fn carry_out(mut self) -> Summary {
+        let (outcome, why) = match self.phases() {
+            Ok(()) => (Outcome::Scored, None),
+            Err(Over::As(outcome, why)) => (outcome, why),
+            Err(Over::Failed(failure)) => (Outcome::Error, Some(failure.message)),
+        };
+        self.summary.status = outcome;
+        self.summary.error = why.map(|why| self.lab.redacted(&why));
+        self.summary.ended = Some(host::now().wall);
+        if let Err(failure) = self.clean_up() {
+            self.summary.remarks.push(failure.message);
+        }
+        if let Err(failure) = self.write_summary() {
+            self.summary.status = Outcome::Error;
+            self.summary.error = Some(failure.message);
+        }
+        self.summary
+    }
+
+    fn phases(&mut self) -> Step {
+        replace_disposable(&self.dir.join(artifacts::IDEA), self.lab.redacted(&self.idea.text).as_bytes())
+            .map_err(Failure::from)?;
+        self.enter("worktree")?;
+        worktree::make(self.lab, &self.worktree, &self.base, &self.summary.run_id)?;
+        crash::point("experiment.worktree");
+        let plan = self.plan()?;
+        self.edit_and_review(&plan)?;
+        self.test()?;
+        self.sweep()
+    }
+
+    /// Says and records where the run is now. A signal or a switch ends it here.
+    fn enter(&mut self, phase: &str) -> Step {
+        if interruption::signal().is_some() {
+            return over(Outcome::Interrupted, "interrupted by a signal");
+        }
+        if let Some(kind) = self.lab.switch() {
+            return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
+        }
+        phase.clone_into(&mut self.summary.phase);
+        self.write_summary()?;
+        self.say(phase);
+        crash::point("experiment.phase");
+        Ok(())
+    }
+
+    fn say(&self, what: impl Into<String>) {
+        let (run_id, idea) = (self.summary.run_id.clone(), self.idea.id.clone());
+        (self.tell)(Progress { run_id, idea, what: what.into() });
+    }
+
+    fn write_summary(&self) -> Result<()> {
+        let value = serde_json::to_value(&self.summary).unwrap_or_default();
+        Ok(replace(&self.dir.join(artifacts::SUMMARY), format!("{}\n", to_json_pretty(&value)).as_bytes())?)
+    }
+
+    /// One call of an agent; its use is counted.
+    fn ask(&mut self, step: &str, round: u32, prompt: &str, names: (String, String)) -> Step<agent::Answer> {
+        let call = Call {
+            step,
+            round,
+            prompt,
+            prompt_name: names.0,
+            answer_name: names.1,
+            worktree: &self.worktree,
+            run_dir: &self.dir,
+        };
+        let answer = agent::call(self.lab, &call)?;
+        self.summary.use_up(step, answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
+        if answer.interrupted {
+            return over(Outcome::Interrupted, "interrupted by a signal");
+        }
+        Ok(answer)
+    }
+
+    fn plan(&mut self) -> Step<String> {
+        self.enter("planner")?;
+        let text = self.lab.instructions(self.lab.config().prompts.planner.as_ref(), prompts::PLANNER)?;
+        let first = prompts::planner(&text, self.idea, self.repo_files);
+        let names = || (artifacts::PLANNER_PROMPT.to_owned(), artifacts::PLAN.to_owned());
+        let mut answer = self.ask("planner", 1, &first, names())?;
+        self.leave_untouched("planner", &self.base.clone())?;
+        if answer.failed.is_none() && !missing_sections(&answer.text).is_empty() {
+            let again = prompts::planner_again(&first, &missing_sections(&answer.text));
+            answer = self.ask("planner", 2, &again, names())?;
+            self.leave_untouched("planner", &self.base.clone())?;
+        }
+        if let Some(why) = answer.failed {
+            return over(Outcome::PlanFailed, why);
+        }
+        let missing = missing_sections(&answer.text);
+        if !missing.is_empty() {
+            return over(Outcome::PlanFailed, format!("the plan has no section {}", missing.join(" and ")));
+        }
+        self.summary.plan = Some(answer.text.clone());
+        Ok(answer.text)
+    }
+
+    /// An agent that was only to look has changed files: they are put back, and that is said.
+    fn leave_untouched(&mut self, who: &str, commit: &CommitId) -> Step {
+        let tree = self.tree_of(commit)?;
+        if worktree::put_back(&self.worktree, commit, &tree)? {
+            self.summary.remarks.push(format!("the {who} changed files of the worktree; they were put back"));
+        }
+        Ok(())
+    }
+
+    fn tree_of(&self, commit: &CommitId) -> Result<CommitId> {
+        Ok(crate::git::Query::open(&self.lab.repo)?.tree_of(commit)?)
+    }
+
+    fn edit_and_review(&mut self, plan: &str) -> Step {
+        let config = self.lab.config();
+        let files = &config.prompts;
+        let coder = self.lab.instructions(files.coder.as_ref(), prompts::CODER)?;
+        let fix = self.lab.instructions(files.coder_fix.as_ref(), prompts::CODER_FIX)?;
+        let reviewer = self.lab.instructions(files.reviewer.as_ref(), prompts::REVIEWER)?;
+        if config.agents.coder.provider.as_deref() == Some(CODEX_MCP) && config.agents.coder.model.is_some() {
+            self.summary.remarks.push("experiment.agents.coder.model is not used with codex_mcp".to_owned());
+        }
+        let mut prompt = prompts::coder(&coder, self.idea, plan);
+        let mut before: Option<Vec<u8>> = None;
+        for round in 1..=config.max_review_rounds.saturating_add(1) {
+            self.enter(&format!("coder, round {round}"))?;
+            self.summary.rounds = round;
+            let names = (artifacts::coder_prompt(round), artifacts::coder_output(round));
+            let answer = self.ask("coder", round, &prompt, names)?;
+            let (commit, diff) = self.snapshot(round)?;
+            if let Some(why) = answer.failed {
+                return over(Outcome::CoderFailed, why);
+            }
+            if diff.is_empty() {
+                return over(Outcome::NoChange, "the coder changed nothing");
+            }
+            if before.as_ref() == Some(&diff) {
+                return over(
+                    Outcome::Rejected,
+                    format!("the coder changed nothing after the review of round {}", round - 1),
+                );
+            }
+            let (verdict, review) = self.review(round, &reviewer, plan, &diff, &commit)?;
+            self.summary.review = Some(ReviewEnd { verdict, round });
+            self.write_summary()?;
+            self.say(format!("round {round}: {}", verdict.as_str()));
+            if verdict == Verdict::Approve {
+                return Ok(());
+            }
+            let feedback = prompts::feedback(&fix, &review);
+            if round <= config.max_review_rounds {
+                let path = self.dir.join(artifacts::coder_fix_prompt(round + 1));
+                replace_disposable(&path, self.lab.redacted(&feedback).as_bytes()).map_err(Failure::from)?;
+            }
+            prompt = prompts::coder_fix(&feedback, self.idea, plan);
+            before = Some(diff);
+        }
+        over(Outcome::Rejected, format!("rejected in {}", plural(self.summary.rounds as usize, "round")))
+    }
+
+    /// Everything that is there now: kept under the run's ref, and as a diff against the base.
+    fn snapshot(&mut self, round: u32) -> Step<(CommitId, Vec<u8>)> {
+        let run_id = self.summary.run_id.clone();
+        let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
+        let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
+        self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
+        if let Some(left_out) = left_out {
+            self.summary.remarks.push(format!("not in the diff of round {round}: {left_out}"));
+        }
+        let diff = worktree::diff(self.lab, &self.base, &commit)?;
+        if let Some(name) = self.lab.leaked(&diff) {
+            return over(
+                Outcome::Error,
+                format!("the change contains the value of the variable {name}; its diff is not written"),
+            );
+        }
+        replace_disposable(&self.dir.join(artifacts::diff(round)), &diff).map_err(Failure::from)?;
+        Ok((commit, diff))
+    }
+
+    fn review(
+        &mut self,
+        round: u32,
+        text: &str,
+        plan: &str,
+        diff: &[u8],
+        commit: &CommitId,
+    ) -> Step<(Verdict, String)> {
+        self.enter(&format!("reviewer, round {round}"))?;
+        let shown = String::from_utf8_lossy(&diff[..diff.len().min(LARGEST_SHOWN_DIFF)]);
+        let rest = diff.len().saturating_sub(LARGEST_SHOWN_DIFF);
+        let shown = if rest > 0 {
+            format!("{shown}\n[{rest} bytes more; the whole change is in the current directory]")
+        } else {
+            shown.into_owned()
+        };
+        let first = prompts::reviewer(text, self.idea, plan, &shown);
+        let names = || (artifacts::reviewer_prompt(round), artifacts::review(round));
+        let mut answer = self.ask("reviewer", round, &first, names())?;
+        self.leave_untouched("reviewer", commit)?;
+        if answer.failed.is_none() && verdict(&answer.text).is_none() {
+            answer = self.ask("reviewer", round, &prompts::reviewer_again(&first), names())?;
+            self.leave_untouched("reviewer", commit)?;
+        }
+        if let Some(why) = answer.failed {
+            return over(Outcome::Error, why);
+        }
+        // Silence is no approval.
+        let verdict = verdict(&answer.text).unwrap_or(Verdict::Reject);
+        Ok((verdict, answer.text))
+    }
+
+    fn command(
+        &mut self,
+        phase: &str,
+        command: &crate::policy::gate::GateCommand,
+        cwd: Option<&str>,
+        seconds: u64,
+        log: &str,
+    ) -> Step<command::Said> {
+        let temporary = Temporary::new(&self.lab.runs, ".tmp-")
+            .map_err(|error| Failure::io("make", &self.lab.runs, &error))?;
+        let asked = Asked {
+            command,
+            worktree: &self.worktree,
+            cwd,
+            timeout: Duration::from_secs(seconds),
+            log: &self.dir.join(log),
+            temporary: temporary.path(),
+            run_id: &self.summary.run_id,
+            slot: self.slot,
+        };
+        let said = command::run(self.lab, &asked);
+        self.summary.use_up(phase, said.ended.seconds, 0, None);
+        if said.interrupted {
+            return over(Outcome::Interrupted, "interrupted by a signal");
+        }
+        Ok(said)
+    }
+
+    fn test(&mut self) -> Step {
+        let config = self.lab.config().clone();
+        let Some(command) = &config.test_command else { return Ok(()) };
+        self.enter("tests")?;
+        let said = self.command(
+            "tests",
+            command,
+            config.test_cwd.as_deref(),
+            config.test_timeout,
+            artifacts::TESTS_LOG,
+        )?;
+        self.summary.tests = Some(said.ended);
+        match said.problem {
+            Some(why) => over(Outcome::TestsFailed, format!("the tests failed: {why}")),
+            None => Ok(()),
+        }
+    }
+
+    fn sweep(&mut self) -> Step {
+        let config = self.lab.config().clone();
+        let Some(command) = &config.sweep_command else {
+            return over(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
+        };
+        self.enter("sweep")?;
+        let before = config.results_csv.as_deref().map(|results| results::before(&self.worktree, results));
+        let said = self.command(
+            "sweep",
+            command,
+            config.sweep_cwd.as_deref(),
+            config.sweep_timeout,
+            artifacts::SWEEP_LOG,
+        )?;
+        self.summary.sweep = Some(said.ended);
+        if let Some(why) = said.problem {
+            return over(Outcome::SweepFailed, format!("the sweep failed: {why}"));
+        }
+        let (Some(results), Some(before)) = (&config.results_csv, before) else {
+            return over(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
+        };
+        let bytes = match results::copied(&self.worktree, results, &before, &self.dir) {
+            Ok(bytes) => bytes,
+            Err(why) => return over(Outcome::NoResults, why),
+        };
+        match results::scored(self.lab, &bytes) {
+            Ok((score, remark)) => {
+                self.summary.score = Some(score);
+                self.summary.remarks.extend(remark);
+                Ok(())
+            }
+            Err(why) => over(Outcome::NoResults, format!("`{results}`: {why}")),
+        }
+    }
+
+    /// The worktree goes once its work is kept; one that is to stay can be removed by git.
+    fn clean_up(&mut self) -> Result<()> {
+        if self.worktree.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        // Not interrupted work alone: whatever is there is kept before it goes.
+        let run_id = self.summary.run_id.clone();
+        if self.summary.kept_as.is_none() {
+            let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
+            worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
+            self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
+        }
+        if self.keep_worktree {
+            return worktree::unlock(self.lab, &self.worktree);
+        }
+        worktree::remove(self.lab, &self.worktree)
+    }
+}

@@ -1,0 +1,51 @@
+//! The results of a sweep: only a file that the sweep itself wrote counts.
+
+use super::Lab;
+use crate::experiment::{Score, artifacts, compared, picked};
+use crate::flow::prelude::*;
+use crate::git::private::leads_inside;
+use crate::store::files::{FileIdentity, write_new};
+
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// What was there before the sweep.
+pub struct Before(Option<FileIdentity>);
+
+pub fn before(worktree: &Path, results: &str) -> Before {
+    Before(FileIdentity::at(&worktree.join(results)).ok())
+}
+
+/// Copies what the sweep wrote into the run's directory, or says why there is nothing to copy.
+pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -> Result<Vec<u8>, String> {
+    let path = worktree.join(results);
+    let Ok(now) = FileIdentity::at(&path) else { return Err(format!("the sweep wrote no `{results}`")) };
+    if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
+        return Err(format!("`{results}` was there before the sweep, and the sweep did not write it anew"));
+    }
+    if !leads_inside(worktree, Path::new(results)) {
+        return Err(format!("`{results}` leads out of the worktree"));
+    }
+    let (bytes, _) =
+        read_whole(&path, LARGEST).map_err(|error| format!("`{results}` cannot be read: {error}"))?;
+    let copy = run_dir.join(artifacts::RESULTS);
+    write_new(&copy, &bytes).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
+    Ok(bytes)
+}
+
+/// The score of these results, and a remark where the baseline cannot be compared with.
+pub fn scored(lab: &Lab, results: &[u8]) -> Result<(Score, Option<String>), String> {
+    let config = &lab.config().score;
+    let value = picked(results, config)?;
+    let Some(name) = &lab.config().baseline_csv else {
+        return Ok((compared(value, None, config.better), None));
+    };
+    let path = lab.root().join(name);
+    let baseline = match read_whole(&path, LARGEST) {
+        Ok((bytes, _)) => picked(&bytes, config).map_err(|why| format!("the baseline `{name}`: {why}")),
+        Err(error) => Err(format!("the baseline `{name}` cannot be read: {error}")),
+    };
+    match baseline {
+        Ok(baseline) => Ok((compared(value, Some(baseline), config.better), None)),
+        Err(why) => Ok((compared(value, None, config.better), Some(why))),
+    }
+}

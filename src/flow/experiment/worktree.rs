@@ -1,0 +1,109 @@
+//! The worktree of a run: made from the base, looked at as a whole, and removed once its work is kept under a ref.
+
+use super::Lab;
+use crate::flow::prelude::*;
+use crate::git::content::{self, snapshot};
+use crate::host::place::Place;
+
+pub use crate::flow::accounts::EXPERIMENT_REFS as REFS;
+
+/// Holds off others who make or remove worktrees: the board's own lock, or that of all experiments where there is no board.
+fn locked<T>(lab: &Lab, act: impl FnOnce() -> Result<T>) -> Result<T> {
+    if lab.has_board {
+        let _lock = lab.machine.lock_worktrees()?;
+        return act();
+    }
+    let dir = fs::File::open(&lab.runs).map_err(|error| Failure::io("open", &lab.runs, &error))?;
+    dir.lock().map_err(|error| Failure::io("lock", &lab.runs, &error))?;
+    act()
+}
+
+fn worktrees<'a>(lab: &'a Lab, trash: &'a Path) -> Worktrees<'a> {
+    Worktrees::new(&lab.repo, &lab.worktrees, trash)
+}
+
+/// The commit that runs start from: HEAD, or everything in the person's checkout as it is now.
+pub fn base(lab: &Lab, head: &CommitId, of_working_tree: bool) -> Result<CommitId> {
+    if !of_working_tree {
+        return Ok(head.clone());
+    }
+    let who = lab.identity.at(host::now().wall.0);
+    let taken =
+        snapshot(&lab.repo, lab.root(), "The working tree that experiments start from\n", &who, &[], &[])?;
+    Ok(taken.commit)
+}
+
+pub fn make(lab: &Lab, path: &Path, base: &CommitId, run_id: &str) -> Result<()> {
+    let trash = lab.runs.join(".trash");
+    locked(lab, || Ok(worktrees(lab, &trash).add_detached(path, base, &format!("experiment {run_id}"))?))?;
+    crash::point("experiment.worktree_registered");
+    worktrees(lab, &trash)
+        .check_out(path, base, || host::progress::narrate("writing the files of a worktree"))?;
+    Ok(())
+}
+
+/// Everything that is there now as a commit, kept under the run's ref.
+pub fn keep(lab: &Lab, path: &Path, run_id: &str, message: &str) -> Result<(CommitId, Option<String>)> {
+    let who = lab.identity.at(host::now().wall.0);
+    let taken = snapshot(&lab.repo, path, message, &who, &[], &[])?;
+    refs::pin(&lab.repo, &format!("{REFS}{run_id}"), &taken.commit)?;
+    Ok((taken.commit, Some(taken.left_out).filter(|text| !text.is_empty())))
+}
+
+/// What a commit changes, as one patch that gives its tree when it is applied to the base.
+pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
+    let git = Git::reading(lab.root(), "diff-tree").args([
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-color",
+    ]);
+    let git =
+        git.args(["--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"]).end_of_options();
+    Ok(git.args([base.as_str(), commit.as_str()]).run()?)
+}
+
+/// Puts the files back to what this commit has, if somebody who was only to look has changed them. True if that was so.
+pub fn put_back(path: &Path, commit: &CommitId, tree: &CommitId) -> Result<bool> {
+    if content::fingerprint(path, &[])?.tree == *tree {
+        return Ok(false);
+    }
+    Git::acting(path, "checkout")
+        .args(["--quiet", "--force", "--detach"])
+        .end_of_options()
+        .arg(commit.as_str())
+        .run()?;
+    Git::acting(path, "clean").args(["--quiet", "-ffd"]).run()?;
+    Ok(true)
+}
+
+/// Lets the person's own git remove it.
+pub fn unlock(lab: &Lab, path: &Path) -> Result<()> {
+    locked(lab, || {
+        let locked = checkouts::recorded_at(&lab.repo, path)?.iter().any(|record| record.locked.is_some());
+        if locked {
+            Git::acting(lab.root(), "worktree").arg("unlock").end_of_options().arg(path).run()?;
+        }
+        Ok(())
+    })
+}
+
+/// Deletes a worktree whose work is kept, with git's record of it.
+pub fn remove(lab: &Lab, path: &Path) -> Result<()> {
+    locked(lab, || {
+        let records = checkouts::recorded_at(&lab.repo, path)?;
+        let delete = |base: &Path, path: &Path| match Place::at(base, path).and_then(|place| place.delete()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Failure::io("delete", path, &error))
+            }
+            _ => Ok(()),
+        };
+        delete(&lab.worktrees, path)?;
+        crash::point("experiment.worktree_deleted");
+        for record in records {
+            delete(&lab.repo.common_dir, &record.admin_dir)?;
+        }
+        Ok(())
+    })
+}

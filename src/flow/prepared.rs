@@ -1,0 +1,60 @@
+//! What liza put into a worktree before it was handed out: on record, and no work of an agent's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::failure::Failure;
+use crate::board::{Board, TaskId};
+
+/// How what is prepared is called among the definitions that a person accepts.
+pub const NAME: &str = "worktrees";
+/// The file in git's directory of a checkout for reading that says what was prepared there.
+const RECORD: &str = "liza-prepared";
+
+/// Whether a path is, or lies below, one that was prepared.
+pub fn is_prepared(prepared: &[String], path: &str) -> bool {
+    prepared.iter().any(|known| match known.strip_suffix('/') {
+        Some(dir) => path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+        None => path == known,
+    })
+}
+
+/// What was prepared in the present worktree of a task; its body must be loaded.
+pub fn prepared_for<'b>(board: &'b Board, task: &TaskId) -> &'b [String] {
+    let attempt = board.task(task).and_then(|task| task.body().attempt());
+    attempt.map_or(&[], |attempt| &attempt.prepared)
+}
+
+/// Notes what was prepared in a checkout for reading.
+pub fn note(checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
+    let file = git_dir(checkout).join(RECORD);
+    let text: String = prepared.iter().map(|path| format!("{path}\n")).collect();
+    fs::write(&file, text).map_err(|error| Failure::io("write", &file, &error))
+}
+
+/// What was prepared in a checkout for reading.
+pub fn noted(checkout: &Path) -> Vec<String> {
+    let text = fs::read_to_string(git_dir(checkout).join(RECORD)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Git's own directory of a linked worktree.
+fn git_dir(checkout: &Path) -> PathBuf {
+    let text = fs::read_to_string(checkout.join(".git")).unwrap_or_default();
+    text.trim().strip_prefix("gitdir: ").map_or_else(|| checkout.join(".git"), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prepared_directories_hold_what_is_below() {
+        let prepared = ["web/node_modules/".to_owned(), ".env".to_owned()];
+        for (path, expected) in
+            [("web/node_modules/x", true), ("web/node_modules_x", false), (".env", true), (".env/x", false)]
+        {
+            assert_eq!(is_prepared(&prepared, path), expected, "{path}");
+        }
+    }
+}

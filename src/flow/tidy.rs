@@ -1,0 +1,97 @@
+//! Worktrees that have served go at once: the checkout of a review with its verdict, that of a merged task once newer ones are
+//! merged. What is in them is in integration, or was read only; anything else stays for `liza gc` to name.
+
+use super::merged::{finish_deletions, newest_merged, standing};
+use super::prelude::*;
+use super::prepared::is_prepared;
+use super::worktrees::{self, PruneOptions};
+use crate::git::reviewed;
+use crate::policy::worktrees::KeepMerged;
+
+/// The checkout of a review of `commit` goes when nobody reads there any more. A follow-up to a command that is done: trouble is told only.
+pub fn after_review(ctx: &Context, board: &Board, task: &TaskId, commit: Option<&CommitId>) {
+    let path = ctx.machine.worktrees().join(".review").join(task.as_str());
+    let is_read = board.task(task).is_some_and(|task| task.judged_by().is_some());
+    if is_read || path.symlink_metadata().is_err() || is_stood_in(ctx, &path) {
+        return;
+    }
+    tell(ctx, delete_reading_place(ctx, &path, commit));
+}
+
+fn delete_reading_place(ctx: &Context, path: &Path, commit: Option<&CommitId>) -> Result<()> {
+    let _one_at_a_time = ctx.machine.lock_worktrees()?;
+    // Made anew this moment, for the next reviewer.
+    if ctx.machine.is_checkout_locked(path) {
+        return Ok(());
+    }
+    let record = checkouts::list(&ctx.repo)?.into_iter().find(|record| record.path.as_deref() == Some(path));
+    let Some(record) = record.filter(|record| ctx.worktrees().is_ours(record)) else { return Ok(()) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prepared = super::prepared::noted(path);
+    let query = ctx.query()?;
+    let submitted = match commit {
+        Some(commit) => vec![commit.clone()],
+        None => {
+            let all = refs::list(&ctx.repo, &format!("refs/liza/submitted/{name}"))?;
+            all.into_iter().map(|(_, at)| at).collect()
+        }
+    };
+    let is_submitted = |head: CommitId| submitted.contains(&head);
+    let is_only_read = checkouts::check_sound(&ctx.repo, path).is_ok()
+        && content::head(path).is_ok_and(is_submitted)
+        && submodules::only_here(&ctx.repo, &record.admin_dir, path).is_none()
+        && (reviewed::holds_only_commit(query, path)
+            || content::status(path, Filters::Run)
+                .is_ok_and(|dirty| dirty.iter().all(|found| is_prepared(&prepared, &found.path))));
+    match is_only_read {
+        true => ctx.worktrees().delete(path).map(|_| ())?,
+        // What a reviewer wrote there is kept for a while.
+        false => {
+            if let Ok(head) = content::head(path)
+                && !is_submitted(head.clone())
+            {
+                refs::keep(&ctx.repo, &format!("refs/liza/wip/{name}/head-{}", head.short()), &head)?;
+            }
+            worktrees::remove(ctx, path).map(|_| ())?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether this process, or one it descends from, stands in a directory.
+fn is_stood_in(ctx: &Context, path: &Path) -> bool {
+    let inside = |cwd: PathBuf| cwd.starts_with(path);
+    let above: Vec<u32> = match &ctx.credentials {
+        Credentials::Descendant { of, .. } => of.ancestors.iter().map(|process| process.pid).collect(),
+        _ => Vec::new(),
+    };
+    std::env::current_dir().map_or(true, inside)
+        || above.into_iter().any(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(inside))
+}
+
+/// Worktrees of merged tasks go, except the newest. Trouble is told only.
+pub fn after_merge(ctx: &Context, board: &Board, task: &TaskId, commit: &CommitId) {
+    after_review(ctx, board, task, Some(commit));
+    tell(ctx, delete_older(ctx, board));
+}
+
+fn delete_older(ctx: &Context, board: &Board) -> Result<()> {
+    let KeepMerged::Newest(keep) = ctx.project_config()?.worktrees.keep_merged else { return Ok(()) };
+    let (standing, going) = standing(ctx, board);
+    if going {
+        let _one_at_a_time = ctx.machine.lock_worktrees()?;
+        finish_deletions(ctx)?;
+    }
+    if standing.len() <= keep {
+        return Ok(());
+    }
+    let newest = newest_merged(ctx, &ctx.read(&Needs::Tasks(standing.clone()))?.board)?;
+    let older: Vec<TaskId> = standing.into_iter().filter(|id| !newest.contains(id)).collect();
+    worktrees::prune(ctx, PruneOptions::default(), Some(&older)).map(|_| ())
+}
+
+fn tell(ctx: &Context, done: Result<()>) {
+    if let Err(failure) = done {
+        ctx.narrate(format!("worktrees that are not needed any more stay for now: {}", failure.message));
+    }
+}
