@@ -186,7 +186,7 @@ mod tests {
         }
         let lines = agent_lines(&rows, 120, false);
         assert!(
-            lines[0].contains("a-task-with-a")
+            lines[0].contains("a-task-with-")
                 && lines[0].contains("name-2")
                 && lines[0].contains("cargo test"),
             "{}",
