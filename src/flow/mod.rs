@@ -47,6 +47,7 @@ pub mod outside;
 pub mod oversight;
 mod page;
 mod prelude;
+mod programs;
 pub mod propose;
 pub mod recover;
 pub mod report;
