@@ -56,6 +56,7 @@ mod page;
 mod prelude;
 pub mod prepare;
 pub mod prepared;
+mod programs;
 pub mod propose;
 pub mod recover;
 pub mod report;

@@ -1,9 +1,9 @@
 //! What `liza init` chooses for a project: the agent CLI, the team and the gates; and the `liza.yaml` that says so.
 
 use super::config_file::read_config;
-use super::doctor::find_program;
 use super::gates::{Question, judge, seconds};
 use super::prelude::*;
+use super::programs::find;
 use super::propose::{self, Kind, Proposed, Way};
 use super::settings;
 
@@ -53,8 +53,7 @@ pub fn installed(root: &Path) -> Vec<String> {
         return Vec::new();
     }
     let catalog = Catalog::new(&ProjectConfig::default());
-    let is_here =
-        |name: &&&str| catalog.entry(name).is_ok_and(|entry| find_program(entry.program(), root).is_some());
+    let is_here = |name: &&&str| catalog.entry(name).is_ok_and(|entry| find(entry.program(), root).is_some());
     PREFERRED.iter().filter(is_here).map(|name| (*name).to_owned()).collect()
 }
 

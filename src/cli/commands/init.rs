@@ -23,8 +23,8 @@ pub struct InitArgs {
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
     /// The command that tests the project (default: by the files found in its root)
-    #[arg(long, value_name = "CMD", conflicts_with = "no_gate", value_hint = ValueHint::CommandString)]
-    pub gate: Option<String>,
+    #[arg(long = "gate", value_name = "CMD", conflicts_with = "no_gate", value_hint = ValueHint::CommandString)]
+    pub gate_command: Option<String>,
     /// Write no gate, and run nothing
     #[arg(long)]
     pub no_gate: bool,
@@ -54,7 +54,7 @@ impl OnBoard for InitArgs {
             allow_network_fs: self.allow_network_fs,
             wanted: Wanted {
                 provider: self.provider.clone(),
-                gate: self.gate.as_ref().map(|gate| session.input.text(gate)).transpose()?,
+                gate: self.gate_command.as_ref().map(|gate| session.input.text(gate)).transpose()?,
                 no_gate: self.no_gate,
             },
         };

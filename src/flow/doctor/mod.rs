@@ -28,7 +28,6 @@ use crate::store::Snapshot;
 use crate::store::refound::LogDamage;
 
 pub use finding::Finding;
-pub(super) use providers::find as find_program;
 pub use providers::{Listed, listing};
 
 /// What an examination looks at.

@@ -1,9 +1,8 @@
 //! The commands by which agents are played: whether those in use are there, and still know their options.
 
-use std::ffi::OsStr;
-
 use super::{Finding, Scene};
 use crate::flow::prelude::*;
+use crate::flow::programs::find;
 use crate::flow::shell;
 use crate::policy::provider::ProviderEntry;
 use crate::provider::{environment, help};
@@ -112,16 +111,4 @@ fn probe(name: &str, entry: &ProviderEntry, program: &Path) -> Option<Finding> {
             ),
         )
     })
-}
-
-/// As the system looks for a program.
-pub fn find(program: &str, root: &Path) -> Option<PathBuf> {
-    let runs = |path: &Path| {
-        fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return Some(root.join(program)).filter(|path| runs(path));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(OsStr::new(&path)).map(|dir| dir.join(program)).find(|path| runs(path))
 }

@@ -124,6 +124,7 @@ parses_itself!(
     CommitId,
     CommitPrefix,
     GateName,
+    GoalId,
     MessageId,
     RecordId,
     Revision,
@@ -223,6 +224,13 @@ name_type!(
 name_type!(
     /// The id of what waits for the planner, such as `note-1`.
     RecordId,
+    check_record,
+    "."
+);
+
+name_type!(
+    /// The id of a goal, such as `goal-1`.
+    GoalId,
     check_record,
     "."
 );

@@ -18,6 +18,7 @@ pub mod expectation;
 pub(crate) mod fields;
 pub mod gate_ledger;
 pub mod gates;
+mod goal_queue;
 pub mod goals;
 pub mod grants;
 pub mod graph;
@@ -64,7 +65,7 @@ pub use call::{Actor, Call, Credentials, Descent, Hidden, Mark, Switch, SwitchKi
 pub use config::Config;
 pub use edition::Edition;
 pub use ids::{
-    AgentId, CommitId, CommitPrefix, GateName, GraphId, IdError, MessageId, RecordId, Revision, Role,
+    AgentId, CommitId, CommitPrefix, GateName, GoalId, GraphId, IdError, MessageId, RecordId, Revision, Role,
     SprintId, TaskId, TripId,
 };
 pub use invariants::{Violation, violations};

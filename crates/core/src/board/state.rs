@@ -7,7 +7,7 @@ use super::breaker::Breaker;
 use super::config::Config;
 use super::expectation::Expectation;
 use super::gate_ledger::GateLedger;
-pub use super::goals::Goal;
+pub use super::goals::{Alignment, Goal, GoalStatus};
 use super::intent::Intent;
 use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
@@ -134,23 +134,7 @@ pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum GoalStatus {
-    InProgress,
-    Complete,
-    Abandoned,
-    /// It waits for the goals before it.
-    Queued,
-}
-
 record! {
-    pub struct Alignment {
-        pub time: Wall,
-        pub event: String,
-        pub summary: String,
-    }
-
     pub struct Sprint {
         pub id: String,
         pub status: SprintStatus,

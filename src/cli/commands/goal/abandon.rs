@@ -1,4 +1,5 @@
 use super::find;
+use crate::board::GoalId;
 use crate::cli::prelude::*;
 
 /// Give a goal up, and its tasks that are not finished (people only)
@@ -10,7 +11,7 @@ use crate::cli::prelude::*;
 pub struct AbandonArgs {
     /// The goal
     #[arg(value_hint = ValueHint::Other)]
-    pub id: String,
+    pub id: GoalId,
     /// Why
     #[arg(long)]
     pub reason: String,

@@ -1,4 +1,5 @@
 use super::find;
+use crate::board::GoalId;
 use crate::cli::prelude::*;
 use crate::flow::specs;
 
@@ -11,7 +12,7 @@ use crate::flow::specs;
 pub struct EditArgs {
     /// The goal
     #[arg(value_hint = ValueHint::Other)]
-    pub id: String,
+    pub id: GoalId,
     /// Its new text
     #[arg(required_unless_present = "spec", value_hint = ValueHint::Other)]
     pub text: Option<String>,

@@ -4,6 +4,7 @@ mod edit;
 mod list;
 mod show;
 
+use crate::board::GoalId;
 use crate::board::goals::Goal;
 use crate::board::state::GoalStatus;
 use crate::cli::prelude::*;
@@ -55,11 +56,11 @@ pub(super) fn word(status: GoalStatus) -> &'static str {
 }
 
 /// The goal of this id; the current one without an id.
-fn find<'b>(board: &'b Board, id: Option<&str>) -> Result<&'b Goal, Failure> {
+fn find<'b>(board: &'b Board, id: Option<&GoalId>) -> Result<&'b Goal, Failure> {
     let Some(id) = id else { return Ok(&board.rest.goal) };
-    board.goal(id).ok_or_else(|| {
+    board.goal(id.as_str()).ok_or_else(|| {
         let known = commas(board.all_goals().map(|goal| goal.id.as_str()));
-        Failure::new(Code::UnknownRecord, format!("there is no goal `{}`", shown_line(id)))
+        Failure::new(Code::UnknownRecord, format!("there is no goal `{}`", id))
             .hint(format!("known: {known}"))
     })
 }

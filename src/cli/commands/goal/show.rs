@@ -1,4 +1,5 @@
 use super::{find, word};
+use crate::board::GoalId;
 use crate::cli::prelude::*;
 
 /// Show a goal: its text, its spec and its tasks
@@ -8,7 +9,7 @@ use crate::cli::prelude::*;
 pub struct ShowArgs {
     /// The goal (default: the current one)
     #[arg(value_hint = ValueHint::Other)]
-    pub id: Option<String>,
+    pub id: Option<GoalId>,
 }
 
 impl OnBoard for ShowArgs {
@@ -16,7 +17,7 @@ impl OnBoard for ShowArgs {
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let board = session.ctx.read(&Needs::Nothing)?.board;
-        let goal = find(&board, self.id.as_deref())?;
+        let goal = find(&board, self.id.as_ref())?;
         let tasks: Vec<&Task> = board.tasks.iter().filter(|task| board.goal_of(task) == goal.id).collect();
         let mut data = serde_json::to_value(goal).unwrap_or_default();
         data["current"] = json!(goal.id == board.rest.goal.id);
