@@ -363,7 +363,7 @@ const SPEAK_OF_PEOPLE: [&str; 10] = [
 ];
 
 /// Where something below /proc is read.
-const READ_PROC: [&str; 10] = [
+const READ_PROC: [&str; 11] = [
     "crates/core/src/board/origin.rs",
     "crates/machine/src/git/locks.rs",
     "crates/machine/src/git/query.rs",
@@ -374,6 +374,7 @@ const READ_PROC: [&str; 10] = [
     "crates/machine/src/store/lock.rs",
     "src/flow/briefing.rs",
     "src/flow/doctor/locks.rs",
+    "src/flow/tidy.rs",
 ];
 
 /// Where a process puts its own number into a name or a message.
