@@ -378,12 +378,13 @@ const READ_PROC: [&str; 11] = [
 ];
 
 /// Where a process puts its own number into a name or a message.
-const NAME_THEMSELVES: [&str; 6] = [
+const NAME_THEMSELVES: [&str; 7] = [
     "crates/machine/src/git/scratch.rs",
     "crates/machine/src/store/files.rs",
     "crates/machine/src/store/lock.rs",
     "crates/machine/src/store/log_file.rs",
     "src/flow/gates/by_runner.rs",
+    "src/flow/views.rs",
     "src/supervise/team.rs",
 ];
 
