@@ -349,9 +349,10 @@ fn nothing_goes_around_the_git_door() {
 
 /// Where a person is named as the actor: `identify` says who is one, a verb asks it, and these write what a person's command was
 /// identified for.
-const SPEAK_OF_PEOPLE: [&str; 9] = [
+const SPEAK_OF_PEOPLE: [&str; 10] = [
     "crates/core/src/board/call.rs",
     "crates/core/src/board/rules/agents.rs",
+    "crates/core/src/policy/run.rs",
     "crates/machine/src/store/commit.rs",
     "crates/machine/src/store/edits.rs",
     "crates/machine/src/store/pending.rs",
@@ -362,7 +363,7 @@ const SPEAK_OF_PEOPLE: [&str; 9] = [
 ];
 
 /// Where something below /proc is read.
-const READ_PROC: [&str; 10] = [
+const READ_PROC: [&str; 11] = [
     "crates/core/src/board/origin.rs",
     "crates/machine/src/git/locks.rs",
     "crates/machine/src/git/query.rs",
@@ -373,15 +374,17 @@ const READ_PROC: [&str; 10] = [
     "crates/machine/src/store/lock.rs",
     "src/flow/briefing.rs",
     "src/flow/doctor/locks.rs",
+    "src/flow/tidy.rs",
 ];
 
 /// Where a process puts its own number into a name or a message.
-const NAME_THEMSELVES: [&str; 6] = [
+const NAME_THEMSELVES: [&str; 7] = [
     "crates/machine/src/git/scratch.rs",
     "crates/machine/src/store/files.rs",
     "crates/machine/src/store/lock.rs",
     "crates/machine/src/store/log_file.rs",
     "src/flow/gates/by_runner.rs",
+    "src/flow/views.rs",
     "src/supervise/team.rs",
 ];
 
@@ -457,7 +460,7 @@ const RENAMES_FILES: [&str; 15] = [
 ];
 
 /// Outside of the rooms whose business files are (`store`, `git`, `host`), these make or remove single files of liza's own.
-const MAKE_FILES: [&str; 18] = [
+const MAKE_FILES: [&str; 22] = [
     "src/cli/commands/hooks/run.rs",
     "src/cli/commands/man.rs",
     "src/cli/commands/redteam.rs",
@@ -466,6 +469,8 @@ const MAKE_FILES: [&str; 18] = [
     "src/flow/briefing/sources.rs",
     "src/flow/capture.rs",
     "src/flow/doctor/rights.rs",
+    "src/flow/experiment/lab.rs",
+    "src/flow/experiment/trace.rs",
     "src/flow/gates/ask.rs",
     "src/flow/gates/by_runner.rs",
     "src/flow/gates/mod.rs",
@@ -473,6 +478,8 @@ const MAKE_FILES: [&str; 18] = [
     "src/flow/hooks/install.rs",
     "src/flow/init.rs",
     "src/flow/oversight/mod.rs",
+    "src/flow/prepare.rs",
+    "src/flow/prepared.rs",
     "src/flow/uninstall.rs",
     "src/supervise/output.rs",
     "src/supervise/team/flight.rs",

@@ -347,6 +347,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     world.git(&[&made[..], &["-b", "ghost", ".worktrees/ghost"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/ghost")).expect("removed");
     mended(&world, "worktree.stale_record");
+    world.git(&[&made[..], &["--detach", ".worktrees/.review/merged", "main"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/.review/merged")).expect("removed");
     mended(&world, "worktree.stale_record");
     assert!(world.git(&["branch", "--list", "ghost"]).contains("ghost"), "branches stay");

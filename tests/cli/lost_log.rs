@@ -276,7 +276,7 @@ fn board_and_log_damaged_together_are_not_glossed_over() {
     std::fs::write(world.path(".liza/state.yaml"), &edited).expect("written");
     world.human(&["note", "x"]).exits(6);
     assert_eq!(world.state(), edited);
-    let seen = finding(&world, &["doctor"], "board.edited");
+    let seen = finding(&world, &["doctor"], "board.broken");
     assert!(seen["remedy"].as_str().unwrap().contains("both damaged"), "{seen}");
     // Either of the two put back is enough.
     write_log(&world, &log);

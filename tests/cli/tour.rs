@@ -77,7 +77,8 @@ fn commands_that_readme_and_docs_name_exist() {
     let spans = prose.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("liza "));
     let mut seen = 0;
     for span in spans {
-        let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let is_letter = |letter: char| letter.is_ascii_lowercase() || letter == '-';
+        let is_word = |word: &&str| !word.starts_with('-') && word.chars().all(is_letter);
         let mut help: Vec<&str> = span.split_whitespace().take_while(is_word).collect();
         help.push("--help");
         let said = world.human(&help).ok().stdout;

@@ -46,7 +46,7 @@ impl Kept {
         let (bytes, _) = read_whole(&self.dir.join(artifacts::CODEX_TRANSCRIPT), 64 * 1024 * 1024).ok()?;
         let events =
             bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        events.filter_map(|event| event.get("rollout_path")?.as_str().map(str::to_owned)).last()
+        events.filter_map(|event| event.get("rollout_path")?.as_str().map(str::to_owned)).next_back()
     }
 }
 

@@ -243,7 +243,14 @@ fn staged_against(top: &Path, asked: &Asked, against: &str) -> Result<Vec<String
 /// environment of what they run, and git's children never get the token from liza. A hook is an early word, not the
 /// judge; but whoever says another name, or shows a token that is not valid, is told.
 fn who(ctx: &Context, board: &Board, asked: &Asked, task: &TaskId) -> Result<Actor> {
-    // Whoever runs under a runner is its agent, with or without a name.
+    // What runs below a runner is its agent, with or without a name. A hook is always started by git, for which no agent may
+    // change the board; here nothing is changed.
+    if let Credentials::Descendant { of, .. } = &ctx.credentials
+        && !of.gate
+        && let Some((id, agent)) = board.runs_under(&of.ancestors)
+    {
+        return Ok(Actor::Agent { id: id.clone(), incarnation: agent.incarnation });
+    }
     if let actor @ Actor::Agent { .. } = board.identify(&ctx.credentials)? {
         return Ok(actor);
     }

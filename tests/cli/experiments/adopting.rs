@@ -23,7 +23,7 @@ fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
     let message = bench.world.git(&["log", "-1", "--format=%B", &commit]);
     assert!(message.contains(&format!("Liza-Experiment: {run_id}")), "{message}");
     // Who adopted it is its implementer.
-    bench.world.tier0(&coder, &["review", "claim", "better"], "tier0.self_review");
+    bench.world.tier0(&coder, &["review", "claim", "better"], "tier0.self_approval");
     bench.world.approve(&reviewer, "better", &commit);
     bench.world.json(&reviewer, &["merge", "better"]).ok();
     assert_eq!(bench.world.git(&["show", "integration:param"]), "12");

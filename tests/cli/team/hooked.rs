@@ -68,3 +68,31 @@ fn hook_run_by_the_reviewers_own_git_approves_nothing() {
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW");
     assert!(!world.state().contains("evil"));
 }
+
+#[test]
+fn agents_commit_where_hooks_are_installed() {
+    let world = scripted(EVERY_ROLE);
+    world.human(&["hooks", "install"]).ok();
+    add(&world, "t1");
+    agent_run(&world, &["--role", "coder", "--once"]).ok();
+    assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", out(&world, "said"));
+    agent_run(&world, &["--role", "code_reviewer", "--once"]).ok();
+    assert_eq!(world.row("t1")["status"], "MERGED");
+    world.sound();
+}
+
+#[test]
+fn hooks_hold_an_agent_to_its_scope() {
+    let script = r#"
+liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" --validate "cat t1.txt" --expect hello \
+  --file t1.txt --file tests/test_t1.sh
+echo x > elsewhere.txt; git add -A
+git commit -qm x > $OUT/said 2>&1 && touch $OUT/committed
+"#;
+    let world = scripted(script);
+    world.human(&["hooks", "install"]).ok();
+    add(&world, "t1");
+    agent_run(&world, &["--role", "coder", "--once"]);
+    let said = out(&world, "said");
+    assert!(said.contains("elsewhere.txt") && !world.home().join("out/committed").exists(), "{said}");
+}

@@ -17,6 +17,8 @@ pub struct FinalizeArgs {
 
 impl OnBoard for FinalizeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        // What a person typed into the file may complete a draft.
+        session.ctx.settle_edits()?;
         let snapshot = session.ctx.read(&Needs::Everything)?;
         let tasks: Vec<TaskId> = if self.all {
             let drafts = snapshot.board.tasks.iter().filter(|task| task.status == Status::Draft);

@@ -36,7 +36,7 @@ fn second_goal_starts_when_the_first_is_reached() {
     assert_eq!((board.rest.goal.id.as_str(), board.rest.goals[0].status), ("goal-2", GoalStatus::Complete));
     assert!(!board.is_planned() && board.has_former_goals());
     assert_eq!(bench.refused("human", CompleteGoal {}), Code::Transition);
-    bench.ok("human", plan_of(vec![new_task("u", "src/u.rs")]));
+    bench.ok("human", plan_of(vec![new_task("u", "u/")]));
     assert_eq!((bench.task("t").goal.as_deref(), bench.task("u").goal.as_deref()), (None, Some("goal-2")));
     merge(&mut bench, "u");
     bench.ok("human", CompleteGoal {});
@@ -58,7 +58,7 @@ fn queued_goals_start_in_order() {
     let abandon = |goal: &str| AbandonGoal { goal: goal.to_owned(), reason: "not needed".to_owned() };
     bench.ok("human", abandon("goal-1"));
     assert_eq!(bench.status("t"), Status::Abandoned);
-    assert_eq!(bench.refused("human", plan_of(vec![new_task("u", "src/u.rs")])), Code::Transition);
+    assert_eq!(bench.refused("human", plan_of(vec![new_task("u", "u/")])), Code::Transition);
     assert_eq!(bench.ok("human", StartGoal {})["goal"], "goal-2");
     bench.ok("human", abandon("goal-3"));
     assert_eq!(bench.refused("human", abandon("goal-3")), Code::Transition);
@@ -70,7 +70,7 @@ fn queued_goals_start_in_order() {
 #[test]
 fn single_jobs_neither_plan_nor_complete_a_goal() {
     let mut bench = Bench::new();
-    let single = AddTasks { single: true, ..plan_of(vec![new_task("job", "src/j.rs")]) };
+    let single = AddTasks { single: true, ..plan_of(vec![new_task("job", "job/")]) };
     bench.ok("human", single);
     assert!(!bench.board.is_planned() && bench.board.is_of_current_goal(bench.task("job")));
     merge(&mut bench, "job");
