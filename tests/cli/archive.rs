@@ -349,7 +349,10 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
     assert_eq!(data["archived"].as_array().unwrap().len(), many);
     let after = world.state().len();
     assert!(after < small + 300, "{small} bytes before, {after} after");
-    assert_eq!(std::fs::read_dir(world.path(".liza/archive")).unwrap().count(), many);
+    // Beside the tasks there may be the index, which is made from them at any time.
+    let files = std::fs::read_dir(world.path(".liza/archive")).unwrap().flatten();
+    let tasks = files.filter(|file| file.path().extension().is_some_and(|kind| kind == "yaml"));
+    assert_eq!(tasks.count(), many);
     for id in ["f0", &format!("f{}", many / 2), &format!("f{}", many - 1)] {
         assert_eq!(world.show(id)["archived"], true);
         world.refused(&HUMAN, &["task", "add", "--id", id, "--title", "t"], 1, "refused.id_taken");
