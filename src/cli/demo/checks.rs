@@ -7,7 +7,7 @@ use crate::board::history::{Event, HistoryEntry};
 use crate::board::review::IssueStatus;
 use crate::board::state::GoalStatus;
 use crate::cli::prelude::*;
-use crate::supervise::Kind;
+use crate::wire::log::Record;
 
 /// One of the things shown.
 #[derive(Debug, Clone, Serialize)]
@@ -59,6 +59,19 @@ impl<'b> Played<'b> {
         first.map_or("", |commit| commit.as_str())
     }
 
+    /// Whether the log has the merge of this task before the first claim of `later`. What the run told is no witness:
+    /// its lines come from several processes.
+    fn merged_before(&self, log: &[Record], later: &str) -> bool {
+        let merge = self.0.body().merge.as_ref().map(|merge| &merge.commit);
+        let merged = log.iter().find(
+            |record| matches!(&record.what, Transition::FinishMerge(done) if Some(&done.merge_commit) == merge),
+        );
+        let claimed = log.iter().find(
+            |record| matches!(&record.what, Transition::BeginClaim(begun) if begun.task.as_str() == later),
+        );
+        merged.zip(claimed).is_some_and(|(merged, claimed)| merged.revision < claimed.revision)
+    }
+
     fn merge(&self) -> &'b str {
         self.0.body().merge.as_ref().map_or("", |merge| merge.commit.short())
     }
@@ -84,7 +97,7 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
                 .map_err(|_| Failure::new(ErrorCode::BugDemo, "the tests could not be run"))??,
             Err(_) => test()?,
         };
-        checks.push(gate(stage, story, &board, &history)?);
+        checks.push(gate(stage, &board, &history)?);
         checks.push(goal(stage, story, &board, history.first())?);
         Ok(checks)
     })
@@ -93,9 +106,9 @@ pub fn judge(stage: &Stage, story: &Story) -> Result<Vec<Check>, Failure> {
 /// What the board and the log tell.
 fn seen(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failure> {
     Ok(vec![
-        decomposition(stage, story, board)?,
+        decomposition(stage, board)?,
         parallel(story),
-        ownership(story),
+        ownership(stage, story, board)?,
         rejection(board)?,
         own_approval(stage, board)?,
         takeover(stage, story, board)?,
@@ -104,18 +117,22 @@ fn seen(stage: &Stage, story: &Story, board: &Board) -> Result<Vec<Check>, Failu
     ])
 }
 
-fn decomposition(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
+fn decomposition(stage: &Stage, board: &Board) -> Result<Check, Failure> {
     let tasks = board.tasks.len();
     let readme = Played::of(board, "readme")?.0;
     let needed = &readme.depends_on;
     let by_planner = readme.body().created_by.as_str() == "planner-1";
-    let in_order = story.in_order("words", "count")
-        && story.in_order("words", "top")
-        && !needed.is_empty()
-        && needed.iter().all(|task| story.in_order(task.as_str(), "readme"));
+    let log = stage.log(board)?;
+    let in_order = |earlier: &str, later: &str| -> Result<bool, Failure> {
+        Ok(Played::of(board, earlier)?.merged_before(&log, later))
+    };
+    let mut all_in_order = in_order("words", "count")? && in_order("words", "top")? && !needed.is_empty();
+    for task in needed {
+        all_in_order = all_in_order && in_order(task.as_str(), "readme")?;
+    }
     Ok(Check {
         name: "decomposition",
-        shown: by_planner && in_order && tasks == stage.cast.tasks as usize,
+        shown: by_planner && all_in_order && tasks == stage.cast.tasks as usize,
         what: "the goal cut into tasks with dependencies",
         found: format!("{tasks} tasks by planner-1; readme began after all {} it depends on", needed.len()),
         place: "liza graph".to_owned(),
@@ -133,15 +150,16 @@ fn parallel(story: &Story) -> Check {
     }
 }
 
-fn ownership(story: &Story) -> Check {
+fn ownership(stage: &Stage, story: &Story, board: &Board) -> Result<Check, Failure> {
     let waited = story.waited_for.as_deref() == Some("usage");
-    Check {
+    let in_order = Played::of(board, "usage")?.merged_before(&stage.log(board)?, "version");
+    Ok(Check {
         name: "ownership",
-        shown: waited && story.in_order("usage", "version"),
+        shown: waited && in_order,
         what: "an ownership wait",
         found: "version waited while usage had `wordtool`, and began when that was merged".to_owned(),
         place: "liza task show version".to_owned(),
-    }
+    })
 }
 
 fn rejection(board: &Board) -> Result<Check, Failure> {
@@ -243,7 +261,7 @@ fn pause(story: &Story, board: &Board) -> Result<Check, Failure> {
     })
 }
 
-fn gate(stage: &Stage, story: &Story, board: &Board, history: &[Tested]) -> Result<Check, Failure> {
+fn gate(stage: &Stage, board: &Board, history: &[Tested]) -> Result<Check, Failure> {
     let (first, second) = (Played::of(board, "separator")?, Played::of(board, "join")?);
     let reason = second.detail(Event::IntegrationFailed);
     let mended = second.was_claimed_from(Status::IntegrationFailed);
@@ -260,7 +278,6 @@ fn gate(stage: &Stage, story: &Story, board: &Board, history: &[Tested]) -> Resu
     Ok(Check {
         name: "gate",
         shown: reason.starts_with("Gate `tests` is red on the merged tree")
-            && story.first(Kind::Merged, "separator") < story.first(Kind::MergeFailed, "join")
             && red_together
             && prompted
             && mended

@@ -68,19 +68,6 @@ impl Story {
         }
         most
     }
-
-    /// When this was told of this task for the first time.
-    pub fn first(&self, kind: Kind, task: &str) -> Option<usize> {
-        self.events.iter().position(|event| event.event == kind && event.task.as_deref() == Some(task))
-    }
-
-    /// Whether `earlier` was merged before `later` was begun.
-    pub fn in_order(&self, earlier: &str, later: &str) -> bool {
-        match (self.first(Kind::Merged, earlier), self.first(Kind::Claimed, later)) {
-            (Some(merged), Some(claimed)) => merged < claimed,
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -112,20 +99,5 @@ mod tests {
             ..Story::default()
         };
         assert_eq!(at_once.coders_at_once(), ["coder-1", "coder-2"]);
-    }
-
-    #[test]
-    fn a_task_follows_another_only_if_that_was_merged_before() {
-        let story = Story {
-            events: vec![
-                event("code-reviewer-1", Kind::Merged, "a"),
-                event("coder-2", Kind::Claimed, "b"),
-                event("code-reviewer-1", Kind::Merged, "c"),
-            ],
-            ..Story::default()
-        };
-        assert!(story.in_order("a", "b"));
-        assert!(!story.in_order("c", "b"));
-        assert!(!story.in_order("a", "c"));
     }
 }
