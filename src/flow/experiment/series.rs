@@ -11,7 +11,7 @@ use crate::experiment::{Idea, Outcome, Summary};
 use crate::flow::interruption::{self, Interruption};
 use crate::flow::prelude::*;
 use crate::host::{Program, Streams};
-use crate::store::files::{file_clock, make_private_dir};
+use crate::store::files::make_private_dir;
 
 /// How often signals and switches are looked for.
 const TICK: Duration = Duration::from_millis(50);
@@ -129,6 +129,20 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     Ok(series)
 }
 
+/// The last line of a process that was started: the usual answer of a command.
+#[derive(Deserialize)]
+struct ChildAnswer {
+    #[serde(rename = "liza")]
+    _version: u32,
+    #[serde(default)]
+    data: Option<ChildData>,
+}
+
+#[derive(Deserialize)]
+struct ChildData {
+    runs: Vec<Summary>,
+}
+
 /// What a process that was started says.
 enum Heard {
     Progress(Progress),
@@ -201,8 +215,8 @@ fn start(
         let mut run = None;
         for line in BufReader::new(out).lines().map_while(std::result::Result::ok) {
             let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
-            if value.get("liza").is_some() {
-                run = value["data"]["runs"].get(0).and_then(|run| serde_json::from_value(run.clone()).ok());
+            if let Ok(answer) = serde_json::from_value::<ChildAnswer>(value.clone()) {
+                run = answer.data.and_then(|data| data.runs.into_iter().next()).map(Box::new);
             } else if let Ok(progress) = serde_json::from_value(value) {
                 let _ = sender.send(Heard::Progress(progress));
             }
@@ -228,7 +242,8 @@ fn one(
     repo_files: &[RepoFile],
     tell: &dyn Fn(Progress),
 ) -> Summary {
-    let started = host::now().wall;
+    let (now, started_nanos) = host::now_exactly();
+    let started = now.wall;
     let mut summary = Summary {
         run_id: run_id(started, &idea.id),
         idea: idea.id.clone(),
@@ -236,7 +251,7 @@ fn one(
         status: Outcome::Running,
         phase: "start".to_owned(),
         started,
-        started_nanos: u32::try_from(file_clock().1).unwrap_or_default(),
+        started_nanos,
         ended: None,
         base_commit: base.clone(),
         plan: None,

@@ -6,9 +6,15 @@ use crate::board::{Stamp, Wall};
 
 /// This moment. In debug builds tests may shift it; a release binary must not let anybody expire leases.
 pub fn now() -> Stamp {
-    let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let wall = Wall(i64::try_from(wall).unwrap_or(i64::MAX));
-    shifted(Stamp { wall, monotonic: monotonic(), boot: boot_id().to_owned() })
+    now_exactly().0
+}
+
+/// This moment and the nanoseconds of its second, both of one reading of the clock.
+pub fn now_exactly() -> (Stamp, u32) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let wall = Wall(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    let stamp = shifted(Stamp { wall, monotonic: monotonic(), boot: boot_id().to_owned() });
+    (stamp, since.subsec_nanos())
 }
 
 /// How many seconds the zone of this machine is ahead of UTC, as the program `date` says; 0 where it cannot be asked.

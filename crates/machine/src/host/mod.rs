@@ -14,7 +14,7 @@ pub mod progress;
 mod random;
 mod spawn;
 
-pub use clock::{ahead_of_utc, now, waiting_time};
+pub use clock::{ahead_of_utc, now, now_exactly, waiting_time};
 pub use filesystem::{is_mounted_over, network_file_system, room, unwritten};
 pub use mark::{gate_mark, mark_as_agent, mark_as_gate};
 pub use parallel::{for_each, start_thread};
