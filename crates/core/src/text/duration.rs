@@ -20,6 +20,19 @@ pub fn ago(seconds: i64) -> String {
     }
 }
 
+/// The seconds of a span as people write it: `30s`, `90m`, `90min`, `8h`, `2d`.
+pub fn span(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 fn two_units((large, large_unit): (i64, &str), (small, small_unit): (i64, &str)) -> String {
     match small {
         0 => format!("{large} {large_unit}"),
@@ -30,6 +43,15 @@ fn two_units((large, large_unit): (i64, &str), (small, small_unit): (i64, &str))
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn written_spans_have_a_number_and_a_unit() {
+        let read: Vec<Option<u64>> = ["90m", "2min", "8h", "2d", "30s"].map(span).to_vec();
+        assert_eq!(read, [Some(5400), Some(120), Some(28_800), Some(172_800), Some(30)]);
+        for text in ["", "8", "h", "-1h", "1.5h", "99999999999999999999d", "18446744073709551615d", "1w"] {
+            assert_eq!(span(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn spans_are_said_in_at_most_two_units() {

@@ -18,7 +18,7 @@ pub mod wrap;
 
 pub use bytes::bytes;
 pub use columns::side_by_side;
-pub use duration::ago;
+pub use duration::{ago, span};
 pub use markdown::{fence, md_inline};
 pub use nearest::nearest;
 pub use path::serialize_path;

@@ -18,15 +18,7 @@ pub struct PruneArgs {
 }
 
 fn span(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "s" => Some(1),
-        "m" | "min" => Some(60),
-        "h" => Some(3600),
-        "d" => Some(86_400),
-        _ => None,
-    };
-    let seconds = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| count.checked_mul(unit));
+    let seconds = crate::text::span(text);
     seconds
         .map(Duration::from_secs)
         .ok_or_else(|| "a span is a number and s, min, h or d, such as 12h".to_owned())

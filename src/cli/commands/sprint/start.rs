@@ -51,16 +51,7 @@ fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
     if let Some(at) = Wall::parse(text) {
         return Ok(at);
     }
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "s" => Some(1),
-        "m" | "min" => Some(60),
-        "h" => Some(3600),
-        "d" => Some(86_400),
-        _ => None,
-    };
-    let span = unit.zip(digits.parse::<u64>().ok()).and_then(|(unit, count)| count.checked_mul(unit));
-    match span {
+    match crate::text::span(text) {
         Some(seconds) => Ok(now.plus_seconds(seconds)),
         None => Err(Failure::usage(format!(
             "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a span such as 90m, 8h or 2d"
