@@ -1,8 +1,6 @@
 //! A commit of a person is brought into integration.
 
-use super::branches::{
-    after_the_move, moved_all_the_same, no_private_paths, no_unnamed_repositories, not_checked_out,
-};
+use super::branches::{failed_move, no_private_paths, no_unnamed_repositories, not_checked_out};
 use super::gates::{Question, judge};
 use super::prelude::*;
 
@@ -152,12 +150,5 @@ fn carry_out(ctx: &Context, begin: BeginMove, step: impl Fn(i64) -> Result<RefMo
         ctx.sync()?;
         Ok(ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?.done())
     })();
-    moved.map_err(|failure| {
-        if let Some(step) = moved_all_the_same(ctx, id) {
-            return after_the_move(&step, failure);
-        }
-        let reason = failure.message.clone();
-        let _ = ctx.commit_as_liza(CancelMove { intent: id, owner, reason });
-        failure
-    })
+    moved.map_err(|failure| failed_move(ctx, id, owner, failure))
 }

@@ -20,6 +20,16 @@ pub fn moved_all_the_same(ctx: &Context, intent: u64) -> Option<RefMove> {
     contains(ctx, &step.branch, &step.new).unwrap_or(true).then_some(step)
 }
 
+/// What is answered when the move of a branch failed: one that moved all the same stays on record, any other is cancelled.
+pub fn failed_move(ctx: &Context, intent: u64, owner: Process, failure: Failure) -> Failure {
+    if let Some(step) = moved_all_the_same(ctx, intent) {
+        return after_the_move(&step, failure);
+    }
+    let reason = failure.message.clone();
+    let _ = ctx.commit_as_liza(CancelMove { intent, owner, reason });
+    failure
+}
+
 /// A branch that has moved is never called back: its intent stays open, and the next command puts it on record.
 pub fn after_the_move(step: &RefMove, failure: Failure) -> Failure {
     let at = format!("`{}` is at {}", step.branch, step.new.short());

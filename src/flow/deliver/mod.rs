@@ -12,7 +12,7 @@
 mod plan;
 mod request;
 
-use super::branches::{after_the_move, moved_all_the_same};
+use super::branches::failed_move;
 use super::prelude::*;
 use crate::board::intent::MoveWork;
 use crate::git::checkouts::standing_on;
@@ -82,14 +82,7 @@ fn carry_out(ctx: &Context, plan: &Plan, head: &CommitId) -> Result<(Moved, u64)
         ctx.sync()?;
         Ok(ctx.commit_step(FinishMove { intent: id, owner: owner.clone() })?.done())
     })();
-    moved.map_err(|failure| {
-        if let Some(step) = moved_all_the_same(ctx, id) {
-            return after_the_move(&step, failure);
-        }
-        let reason = failure.message.clone();
-        let _ = ctx.commit_as_liza(CancelMove { intent: id, owner, reason });
-        failure
-    })
+    moved.map_err(|failure| failed_move(ctx, id, owner, failure))
 }
 
 /// Writes the files of the checkout; what git began and could not end is taken back.
@@ -166,7 +159,7 @@ pub fn told_planner(ctx: &Context, failure: Failure) -> Failure {
         snapshot.board.rest.human_notes.iter().any(|note| note.text == text && note.processed_by.is_none())
     });
     if !known && let Err(why) = ctx.commit_step(AddNote { text, task: None }) {
-        ctx.narrate(format!("the planner could not be told: {}", why.message));
+        ctx.narrate(format!("the planner could not be notified: {}", why.message));
     }
     failure
 }
