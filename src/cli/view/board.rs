@@ -29,10 +29,10 @@ const LEAST_TITLE: usize = 12;
 /// How much of the goal is merged, as a bar. What was given up does not count.
 pub fn goal_bar(board: &Board, columns: Option<usize>) -> String {
     let given_up = |task: &&Task| matches!(task.status, Status::Abandoned | Status::Superseded);
-    let archived = usize::try_from(board.rest.archived).unwrap_or(usize::MAX);
-    let merged =
-        board.tasks.iter().filter(|task| task.status == Status::Merged).count().saturating_add(archived);
-    let all = board.tasks.iter().filter(|task| !given_up(task)).count().saturating_add(archived);
+    let archived = usize::try_from(board.archived_of_goal()).unwrap_or(usize::MAX);
+    let of_goal = || board.tasks.iter().filter(|task| board.is_of_current_goal(task));
+    let merged = of_goal().filter(|task| task.status == Status::Merged).count().saturating_add(archived);
+    let all = of_goal().filter(|task| !given_up(task)).count().saturating_add(archived);
     if all == 0 {
         return String::new();
     }
