@@ -487,6 +487,8 @@ impl Runner {
         set("SPECS_LOCATION", self.ctx.store.specs_location().into());
         set("BLACKBOARD", self.ctx.store.blackboard().into());
         set("PROJECT_ROOT", self.ctx.root().into());
+        // A worktree that lost its `.git` file must not lead the agent's git to the person's checkout above it.
+        set("GIT_CEILING_DIRECTORIES", self.ctx.machine.worktrees().into());
         match assignment {
             Assignment::Task { task, epoch } => {
                 set("LIZA_TASK", task.as_str().into());

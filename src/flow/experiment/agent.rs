@@ -232,6 +232,8 @@ fn agent_environment(
         set(&format!("GIT_{who}_EMAIL"), lab.identity.email.clone().into());
     }
     set("LIZA_EXPERIMENT_STEP", call.step.into());
+    // A worktree that lost its `.git` file must not lead the agent's git to the person's checkout above it.
+    set("GIT_CEILING_DIRECTORIES", lab.worktrees.clone().into());
     env
 }
 
