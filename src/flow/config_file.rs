@@ -39,7 +39,7 @@ impl Context {
 /// Reads and checks the text of a `liza.yaml`.
 pub fn read_config(bytes: &[u8]) -> Result<ProjectConfig> {
     let wrong = |why: String| {
-        failure!(ErrorCode::UsageConfig, "liza.yaml: {why}").hint("mend liza.yaml; nothing was changed")
+        failure!(ErrorCode::UsageConfig, "liza.yaml: {why}").hint("fix liza.yaml; nothing was changed")
     };
     let mut config: ProjectConfig =
         read_foreign(bytes, Limits::of_bytes(LARGEST_CONFIG)).map_err(|error| wrong(error.to_string()))?;

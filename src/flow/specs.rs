@@ -176,7 +176,7 @@ pub fn tell_agents(ctx: &Context, spec: &str, said: &str, tasks: &[TaskId]) {
         let mut draft = Draft::new(Recipient::One(agent), MessageKind::ProvideClarification, subject, body);
         draft.task_id = Some(id.clone());
         if let Err(failure) = ctx.commit_step(SendMessage { message: draft }) {
-            ctx.narrate(format!("{id}: its agent could not be told: {}", failure.message));
+            ctx.narrate(format!("{id}: its agent could not be notified: {}", failure.message));
         }
     }
 }

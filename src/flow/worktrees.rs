@@ -302,7 +302,7 @@ fn over(
     if place.purpose == Purpose::Review {
         return Ok(match task.judged_by() {
             Some(_) if !archived => (Err(format!("{id} is under review")), false),
-            _ => (Ok(format!("nobody reviews {id} ({})", task.status)), true),
+            _ => (Ok(format!("no review of {id} is open ({})", task.status)), true),
         });
     }
     if archived {

@@ -232,7 +232,7 @@ fn review_show_names_gates_that_run_only_at_merge() {
 }
 
 #[test]
-fn coverage_of_changed_lines_is_judged_and_untested_functions_listed() {
+fn changed_lines_are_judged_and_untested_items_listed() {
     let world = World::bare_repo();
     world.write("src/old.sh", "old() { :; }\nold2() { :; }\n");
     world.commit_all("old");

@@ -27,7 +27,7 @@ fn team(settings: &str) -> Team {
 }
 
 #[test]
-fn prepared_worktrees_are_handed_out_and_their_files_are_no_work() {
+fn prepared_files_are_no_work_of_the_agent() {
     let team = team(SETTINGS);
     let (world, one, reviewer) = (&team.world, &team.one, &team.reviewer);
     world.task("t1", &["a.sh", "tests/test_t1.sh", "deps/", ".env"]);

@@ -26,7 +26,7 @@ impl OnBoard for SpecChangeArgs {
         let mut text = format!("recorded as {}", changed.id);
         for (tasks, what) in [
             (&changed.pinned, "now go by the new text"),
-            (&changed.under_way, "are under way and go by the text they had; their agents were told"),
+            (&changed.under_way, "are under way and keep the text they had; their agents got a message"),
         ] {
             if !tasks.is_empty() {
                 text.push_str(&format!("\n{what}: {}", commas(tasks)));

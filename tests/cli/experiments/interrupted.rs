@@ -6,7 +6,7 @@ use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, sweep};
 
 #[test]
-fn a_kill_in_any_phase_is_interrupted_and_the_next_call_continues() {
+fn killed_run_is_interrupted_and_continued() {
     let bench = Bench::new();
     bench.idea("a", "# Up\ndo: echo 12 > param; echo bad > note\nfix: rm note\n");
     let phases: Vec<String> = (1..=8).map(|nth| format!("experiment.phase:{nth}")).collect();

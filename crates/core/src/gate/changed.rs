@@ -127,7 +127,7 @@ fn within(ranges: &[(u64, u64)], line: u64) -> bool {
 /// Judges the new and changed lines alone. Lines that the report does not count, such as comments, count for nothing.
 pub fn judge(gate: &Gate, ran: &Ran<'_>, measured: &Measured) -> Said {
     let Some(changed) = ran.changed else {
-        return Said::could_not_run("which lines are new or changed cannot be told here");
+        return Said::could_not_run("liza cannot determine which lines are new or changed here");
     };
     let (mut found, mut covered) = (0_u64, 0_u64);
     let mut failing = Vec::new();

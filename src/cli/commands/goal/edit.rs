@@ -36,7 +36,7 @@ impl OnBoard for EditArgs {
         let mut words = format!("{} is edited", edited.goal);
         for (tasks, what) in [
             (&edited.pinned, "go by the new text"),
-            (&edited.under_way, "are under way and go by the text they had; their agents were told"),
+            (&edited.under_way, "are under way and keep the text they had; their agents got a message"),
         ] {
             if !tasks.is_empty() {
                 words.push_str(&format!("\n{}: {what}", commas(tasks)));
