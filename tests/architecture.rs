@@ -208,7 +208,7 @@ fn every_room_is_in_the_table() {
 }
 
 #[test]
-fn pure_rooms_have_no_door_to_the_world() {
+fn pure_rooms_use_no_disk_clock_or_environment() {
     for room in ["board", "gate", "policy", "prompt", "text", "wire"] {
         for path in sources(&room_dir(room)) {
             let text = read(&path);
@@ -309,7 +309,7 @@ const NAMES_GIT: [&str; 5] = [
 
 /// Settings that an agent made have no say in what liza does with git, because every way to git is one room.
 #[test]
-fn nothing_goes_around_the_git_door() {
+fn only_git_room_runs_git_and_libgit2() {
     for (place, line) in lines_outside(&["git"]) {
         let code = line.split("//").next().unwrap_or_default();
         assert!(!has_word(code, "git2"), "{place} uses libgit2: ask the room `git`");
@@ -390,7 +390,7 @@ const NAME_THEMSELVES: [&str; 7] = [
 
 /// Who calls is decided in `Board::identify`, from what `host` read and `Machine::descent` put together.
 #[test]
-fn nothing_goes_around_the_identity_door() {
+fn only_listed_files_decide_who_the_caller_is() {
     let naming = |wanted: &str| -> BTreeSet<String> {
         let lines = lines_outside(&[]).into_iter().filter(|(_, line)| line.contains(wanted));
         let files = lines
@@ -512,7 +512,7 @@ fn few_files_write_by_path() {
 }
 
 #[test]
-fn directory_trees_go_through_the_place_door() {
+fn only_host_place_changes_directory_trees() {
     let mut wrong = Vec::new();
     for path in all_sources() {
         let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
@@ -573,7 +573,7 @@ fn one_file_names_the_yaml_crate() {
 
 /// Every requirement has a row; every test a row names is there.
 #[test]
-fn the_coverage_table_tells_the_truth() {
+fn coverage_table_names_existing_tests() {
     let table = read(&root().join("specs/coverage.md"));
     let rows: BTreeMap<String, Vec<String>> = table
         .lines()

@@ -22,7 +22,7 @@ fn archive(world: &World, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_merged_task_leaves_the_board_and_is_still_found() {
+fn archived_task_leaves_the_board_and_is_found() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     world.merge_task(&coder, &reviewer, "t1", "a.sh", "echo a\n");
@@ -106,7 +106,7 @@ fn a_merged_task_leaves_the_board_and_is_still_found() {
 }
 
 #[test]
-fn who_may_archive_and_what_has_to_stay() {
+fn archive_refuses_coders_and_unfinished_tasks() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     let planner = world.register("planner", "planner-1");
@@ -132,7 +132,7 @@ fn who_may_archive_and_what_has_to_stay() {
 }
 
 #[test]
-fn without_a_name_only_the_old_ones_leave() {
+fn archive_without_id_takes_only_old_tasks() {
     let world = World::new();
     abandoned(&world, "a");
     let data = archive(&world, &[]);
@@ -147,7 +147,7 @@ fn without_a_name_only_the_old_ones_leave() {
 }
 
 #[test]
-fn dependencies_follow_replacements_through_the_archive() {
+fn dependencies_follow_archived_replacements() {
     let world = World::new();
     let (coder, reviewer) = team(&world);
     for id in ["s1", "s2", "dead"] {
@@ -185,7 +185,7 @@ fn dependencies_follow_replacements_through_the_archive() {
 }
 
 #[test]
-fn an_archive_file_that_cannot_be_read_frees_no_id_and_meets_no_dependency() {
+fn unreadable_archive_file_frees_no_id() {
     let world = World::new();
     let (coder, _) = team(&world);
     abandoned(&world, "a");
@@ -198,7 +198,7 @@ fn an_archive_file_that_cannot_be_read_frees_no_id_and_meets_no_dependency() {
 }
 
 #[test]
-fn records_dealt_with_leave_with_the_next_archive_and_the_log_keeps_them() {
+fn settled_records_are_archived_and_stay_in_log() {
     let world = World::new();
     let (coder, _) = team(&world);
     world.task("t1", &["a/"]);
@@ -241,7 +241,7 @@ fn records_dealt_with_leave_with_the_next_archive_and_the_log_keeps_them() {
 }
 
 #[test]
-fn a_death_between_file_and_commit_leaves_the_task_on_the_board() {
+fn killed_archive_leaves_task_on_board() {
     for point in ["archive.written", "archive.files", "commit.5:1", "commit.6:1"] {
         let world = World::new();
         abandoned(&world, "a");
@@ -311,7 +311,7 @@ pub fn finish_many(world: &World, prefix: &str, count: usize) {
 }
 
 #[test]
-fn a_crowded_board_sends_its_oldest_away_by_itself() {
+fn crowded_board_archives_oldest_tasks() {
     let world = World::new();
     finish_many(&world, "f", 200);
     world.task("one", &["one/"]);
@@ -336,7 +336,7 @@ fn a_crowded_board_sends_its_oldest_away_by_itself() {
 }
 
 #[test]
-fn a_board_with_many_archived_tasks_is_like_one_without() {
+fn archived_tasks_do_not_enlarge_the_board() {
     let many = sweep(60, 600);
     let world = World::new();
     let (coder, _) = team(&world);
@@ -372,7 +372,7 @@ fn a_board_with_many_archived_tasks_is_like_one_without() {
 }
 
 #[test]
-fn several_archive_at_once_and_nobody_trips() {
+fn concurrent_archive_commands_all_succeed() {
     let world = World::new();
     for number in 0..12 {
         abandoned(&world, &format!("t{number}"));

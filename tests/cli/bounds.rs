@@ -132,7 +132,7 @@ fn wait_for_merge_lock_names_holder() {
 
 /// Where the user may have no further thread, every command ends with an answer or an error.
 #[test]
-fn missing_threads_are_no_panic() {
+fn missing_threads_cause_no_panic() {
     let mut probe = Command::new("setpriv");
     probe.args(["--reuid=65534", "--clear-groups", "sh", "-c", "ulimit -u 1 && exec true"]);
     if !probe.finish().is_ok_and(|ran| ran.status.success()) {
@@ -156,7 +156,7 @@ fn missing_threads_are_no_panic() {
 }
 
 #[test]
-fn claim_killed_in_container_is_ended_by_next_command() {
+fn next_command_ends_claim_killed_in_container() {
     let mut probe = Command::new("unshare");
     probe.args(["--pid", "--fork", "--map-root-user", "--mount-proc", "true"]);
     if !probe.finish().is_ok_and(|ran| ran.status.success()) {

@@ -48,7 +48,7 @@ fn switch(world: &World) -> Value {
 }
 
 #[test]
-fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once() {
+fn outage_reported_by_three_agents_trips_once() {
     let (world, [one, two, three]) = team();
     outage(&world, &one, "t1", "PyPI is down");
     assert!(!look(&world).iter().any(|told| told.starts_with("breaker_open")));
@@ -130,7 +130,7 @@ fn an_outage_reported_by_three_agents_in_different_words_trips_one_breaker_once(
 }
 
 #[test]
-fn rejections_trip_the_breaker_though_nobody_admits_anything() {
+fn similar_rejections_trip_the_breaker() {
     let (world, [one, two, three]) = team();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     for (who, task, reason) in [
@@ -169,7 +169,7 @@ fn rejections_trip_the_breaker_though_nobody_admits_anything() {
 }
 
 #[test]
-fn what_was_sent_back_and_mended_trips_nothing() {
+fn rejections_fixed_later_trip_nothing() {
     let (world, [coder, _, _]) = team();
     let reviewer = world.register("code_reviewer", "reviewer-1");
     for task in ["t1", "t2", "t3"] {
@@ -194,7 +194,7 @@ fn what_was_sent_back_and_mended_trips_nothing() {
 }
 
 #[test]
-fn a_switch_holds_nothing_that_a_terminal_obeys() {
+fn switch_file_holds_no_control_characters() {
     let (world, [one, two, _]) = team();
     outage(&world, &one, "t1", "PyPI is \u{1b}[31mdown");
     outage(&world, &two, "t2", "PyPI \u{1b}[31mdown");
@@ -235,7 +235,7 @@ fn responses_are_chosen_in_liza_yaml() {
 }
 
 #[test]
-fn a_kill_between_trip_report_and_switch_is_completed_by_the_next_look() {
+fn next_check_completes_a_killed_trip() {
     for point in ["breaker.tripped", "breaker.reported", "breaker.switched"] {
         let (world, [one, two, _]) = team();
         outage(&world, &one, "t1", "PyPI is down");
@@ -291,7 +291,7 @@ fn crashes_of_two_agents_on_two_tasks_trip() {
 }
 
 #[test]
-fn a_run_trips_the_breaker_and_goes_on_when_a_person_says_so() {
+fn run_trips_breaker_and_resumes_on_request() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     let agents = ["one-1", "two-1"].map(|name| world.register("auditor", name));

@@ -109,7 +109,7 @@ fn a_feedback_object_answers_by_number_or_by_text() {
 }
 
 #[test]
-fn a_discussion_needs_no_answers_and_a_task_without_items_neither() {
+fn discussion_and_empty_checklist_need_no_answers() {
     let scene = scene();
     let Scene { world, reviewer, .. } = &scene;
     let args = scene.verdict("discuss", &["--reason", "the spec is silent", "--question", "which?"]);

@@ -91,7 +91,7 @@ fn claims_do_not_wait_for_each_others_files() {
 }
 
 #[test]
-fn two_claims_of_one_review_share_its_checkout() {
+fn two_claims_of_a_review_share_its_checkout() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "c"), world.register("code_reviewer", "r"));
     let commit = world.submitted(&coder, "t1", "a.sh", "echo a\n");

@@ -130,7 +130,7 @@ fn thirty_two_processes_lose_nothing() {
 }
 
 #[test]
-fn one_of_sixteen_wins_a_task_and_the_others_are_told_who() {
+fn losers_of_a_claim_race_see_the_winner() {
     let world = World::new();
     world.task("t1", &["a.txt"]);
     let agents: Vec<Who> =
@@ -474,7 +474,7 @@ fn a_killed_holder_frees_the_lock_at_once() {
 }
 
 #[test]
-fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
+fn deleted_lock_file_causes_no_double_commit() {
     let world = World::new();
     for point in ["commit.1", "commit.4", "commit.5", "commit.6-written"] {
         let holder = world.stopped_at(&HUMAN, point, &["note", "the first one"]);
@@ -492,7 +492,7 @@ fn a_lock_file_that_is_deleted_while_held_leads_to_no_double_commit() {
 }
 
 #[test]
-fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
+fn state_replaced_during_commit_is_kept() {
     let world = World::new();
     for point in ["commit.2", "commit.5", "commit.6-written"] {
         let before = world.state();
@@ -530,7 +530,7 @@ fn a_state_replaced_between_read_and_rename_is_not_overwritten() {
 }
 
 #[test]
-fn a_validation_command_inherits_no_lock_and_no_secret() {
+fn validation_inherits_no_lock_and_no_secret() {
     let world = World::new();
     world.task("t1", &["a.txt", "tests/"]);
     let coder = world.register("coder", "coder-1");
@@ -622,7 +622,7 @@ pub fn walk(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_merge_while_somebody_looks_is_not_taken_for_a_move_of_somebody_else() {
+fn merge_during_claim_is_not_a_foreign_move() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let other = world.register("coder", "coder-2");

@@ -107,7 +107,7 @@ fn shapes_of_the_contract_are_accepted_everywhere() {
 
 /// A limit that handoffs or expired leases reach blocks the task with reason and questions.
 #[test]
-fn limits_of_handoff_and_expiry_block_with_questions() {
+fn handoff_and_expiry_limits_block_the_task() {
     let (world, coder, _) = team();
     world.edit_state("  max_review_cycles: 5\n", "  max_review_cycles: 5\n  max_handoffs: 2\n");
     world.edit_state("  max_coder_iterations: 10\n", "  max_coder_iterations: 2\n");
@@ -189,7 +189,7 @@ fn validate_notices_what_only_liza_writes() {
 
 /// A person saves his own work whatever has become of the board, and is told why; an agent does not.
 #[test]
-fn main_checkout_hook_refuses_agents_on_a_broken_board() {
+fn main_hook_refuses_agents_on_broken_board() {
     let (world, _, _) = team();
     world.human(&["hooks", "install"]).ok();
     std::fs::write(world.path(".liza/state.yaml"), "garbage\n").unwrap();
@@ -230,7 +230,7 @@ fn reviewer_sees_what_changed_outside_the_worktree() {
 
 /// "A CHECKPOINT made by `touch` gets its summary from the next liza command if no run or watcher lives."
 #[test]
-fn touched_checkpoint_gets_its_summary_from_the_next_command() {
+fn next_command_writes_summary_of_touched_checkpoint() {
     let (world, _, _) = team();
     world.task("t1", &["a/"]);
     let reports = || std::fs::read_dir(world.path(".liza/reports")).map_or(0, Iterator::count);
@@ -250,7 +250,7 @@ fn touched_checkpoint_gets_its_summary_from_the_next_command() {
 }
 
 #[test]
-fn asking_for_another_roles_work_is_a_recorded_breach() {
+fn next_for_another_role_is_a_recorded_breach() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     world.task("t1", &["a/"]);

@@ -54,7 +54,7 @@ impl Scene {
 }
 
 #[test]
-fn a_pair_that_goes_from_a_to_b_and_back_is_blocked_as_oscillating() {
+fn oscillating_work_is_blocked() {
     let scene = scene();
     let world = &scene.world;
     let commit = scene.first("exec one\n");
@@ -101,7 +101,7 @@ fn a_pair_that_goes_from_a_to_b_and_back_is_blocked_as_oscillating() {
 }
 
 #[test]
-fn an_issue_keeps_its_name_through_moving_lines_a_rename_and_other_words() {
+fn issue_keeps_id_through_moves_and_rewording() {
     let scene = scene();
     let world = &scene.world;
     world.task("t1", &["a.sh", "b.sh", "tests/"]);
@@ -154,7 +154,7 @@ fn an_issue_keeps_its_name_through_moving_lines_a_rename_and_other_words() {
 }
 
 #[test]
-fn green_with_only_minor_issues_twice_is_accepted_with_notes() {
+fn repeated_minor_issues_are_accepted_with_notes() {
     let scene = scene();
     let world = &scene.world;
     world.write("liza.yaml", "version: 1\ngates:\n  - {name: exists, command: 'test -s a.sh'}\n");
@@ -183,7 +183,7 @@ fn green_with_only_minor_issues_twice_is_accepted_with_notes() {
 }
 
 #[test]
-fn time_for_work_and_review_is_limited_and_waiting_is_free() {
+fn review_time_limit_ignores_waiting_time() {
     let scene = scene();
     let world = &scene.world;
     world.write("liza.yaml", "version: 1\nreview: {max_seconds: 1000}\n");

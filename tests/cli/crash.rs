@@ -140,7 +140,7 @@ fn init_may_die_anywhere() {
 }
 
 #[test]
-fn a_board_whose_state_is_gone_is_not_taken_for_an_unfinished_one() {
+fn init_refuses_board_whose_state_is_lost() {
     let world = World::new();
     std::fs::remove_file(world.path(".liza/state.yaml")).expect("removed");
     world.human(&["init", "Another goal"]).exits(1);
@@ -207,7 +207,7 @@ fn a_commit_over_an_image_may_die_at_every_step() {
 }
 
 #[test]
-fn image_that_goes_is_written_over_if_it_has_one_name() {
+fn expired_image_file_is_reused_unless_linked() {
     use std::os::unix::fs::MetadataExt as _;
     let world = World::new();
     let note = |text: &str| world.liza_with(&HUMAN, &["note", text], b"", &FEW).ok();
@@ -412,7 +412,7 @@ fn recovery_may_die_anywhere() {
 }
 
 #[test]
-fn setting_aside_and_healing_may_die_too() {
+fn setting_aside_and_repair_may_die_anywhere() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
@@ -485,7 +485,7 @@ fn death_at_any_moment_is_survived() {
 }
 
 #[test]
-fn every_cut_meets_every_place_of_the_branch() {
+fn every_crash_point_with_every_branch_position() {
     let world = World::new();
     let (people, commit) = approved(&world);
     let old = world.git(&["rev-parse", "integration"]);
@@ -621,7 +621,7 @@ fn a_git_that_outlives_its_claim_does_no_harm() {
 }
 
 #[test]
-fn a_move_that_was_made_is_never_called_back() {
+fn completed_branch_move_is_never_undone() {
     let world = World::new();
     let (people, commit) = approved(&world);
     world.write("more.md", "more\n");
@@ -647,7 +647,7 @@ fn a_move_that_was_made_is_never_called_back() {
 }
 
 #[test]
-fn a_lock_that_a_dead_git_left_on_the_branch_is_no_obstacle() {
+fn branch_lock_of_dead_git_stops_no_merge() {
     let world = World::new();
     let (people, _) = approved(&world);
     let saved = Saved::of(&world);
@@ -693,7 +693,7 @@ fn plant_half_made(world: &World, name: &str) {
 }
 
 #[test]
-fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
+fn claim_and_doctor_repair_empty_commondir() {
     let world = World::new();
     let (people, _) = approved(&world);
     plant_half_made(&world, "t2");
@@ -718,7 +718,7 @@ fn an_empty_commondir_is_healed_by_the_next_claim_and_by_doctor() {
 }
 
 #[test]
-fn a_claim_whose_holder_was_stopped_is_fenced_not_resumed() {
+fn claim_of_killed_process_is_fenced() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);

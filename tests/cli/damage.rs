@@ -31,7 +31,7 @@ fn mended(world: &World, good: &str) {
 }
 
 #[test]
-fn a_cut_at_any_line_is_found() {
+fn board_cut_at_any_line_is_found() {
     let world = board();
     let good = world.state();
     let mut cuts: Vec<usize> = vec![0];
@@ -132,7 +132,7 @@ fn a_rolled_back_board_is_restored() {
 }
 
 #[test]
-fn a_lost_board_is_made_again() {
+fn lost_board_is_rebuilt_from_the_log() {
     let world = board();
     let good = world.state();
     std::fs::remove_file(world.path(".liza/state.yaml")).unwrap();
@@ -173,7 +173,7 @@ fn links_pipes_and_directories_are_not_followed() {
 }
 
 #[test]
-fn a_second_name_of_the_board_is_never_written_through() {
+fn hard_link_to_the_board_is_never_written() {
     let world = board();
     let link = world.home().join("link.yaml");
     std::fs::hard_link(world.path(".liza/state.yaml"), &link).unwrap();
@@ -201,7 +201,7 @@ fn log_and_lock_are_not_followed_either() {
 }
 
 #[test]
-fn hostile_contents_are_refused_quickly_and_left_alone() {
+fn hostile_board_contents_are_refused_quickly() {
     let world = board();
     let good = world.state();
     let brackets = "[".repeat(100_000);
@@ -282,7 +282,7 @@ fn former_boards_can_be_seen() {
 }
 
 #[test]
-fn a_flipped_version_is_damage_and_no_other_lizas_board() {
+fn flipped_board_version_is_damage() {
     let world = board();
     let good = world.state();
     for version in ["3", "1", "0", "12"] {

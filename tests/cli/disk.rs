@@ -30,7 +30,7 @@ impl World {
 }
 
 #[test]
-fn a_full_disk_changes_nothing_and_the_next_command_works() {
+fn full_disk_changes_nothing() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt"]);
@@ -193,7 +193,7 @@ fn the_users_locks_and_logs_may_be_no_files_either() {
 }
 
 #[test]
-fn everything_under_the_board_is_private_whatever_the_umask() {
+fn board_files_are_private_under_any_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     for umask in ["000", "022", "077"] {
         let world = World::bare_repo();

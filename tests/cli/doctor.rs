@@ -381,7 +381,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
 }
 
 #[test]
-fn half_made_records_are_healed_wherever_git_is_broken() {
+fn doctor_repairs_half_made_worktree_records() {
     let Scene { world, reviewer, .. } = busy();
     let broken = |name: &str, path: &str| {
         let record = world.path(".git/worktrees").join(name);
@@ -415,7 +415,7 @@ fn half_made_records_are_healed_wherever_git_is_broken() {
 }
 
 #[test]
-fn refs_of_nobody_are_named_and_never_deleted() {
+fn orphan_refs_are_named_and_never_deleted() {
     let Scene { world, .. } = busy();
     for name in [
         "refs/heads/task/ghost",
@@ -590,7 +590,7 @@ fn disk_and_clock_are_looked_at() {
 }
 
 #[test]
-fn a_switch_for_nobody_is_named() {
+fn switch_for_unknown_id_is_named() {
     let Scene { world, .. } = busy();
     plant(&world.path(".liza/PAUSE-ghost"), "");
     std::fs::set_permissions(world.path(".liza/PAUSE-ghost"), std::fs::Permissions::from_mode(0o600))
@@ -601,7 +601,7 @@ fn a_switch_for_nobody_is_named() {
 }
 
 #[test]
-fn every_refused_edit_stays_until_somebody_has_seen_it() {
+fn refused_edits_stay_until_resume() {
     let Scene { world, .. } = busy();
     world.human(&["pause", "--reason", "for lunch"]).ok();
     for number in [7, 8] {

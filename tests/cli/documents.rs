@@ -24,7 +24,7 @@ fn tree() -> Value {
 }
 
 #[test]
-fn document_subcontracts_are_planned_completed_and_shown() {
+fn subcontracts_are_planned_completed_and_shown() {
     let world = World::new();
     let added = world.json_stdin(&HUMAN, &["plan", "-"], &tree().to_string()).ok();
     assert_eq!(added.data()["status"], "DRAFT");
@@ -98,7 +98,7 @@ fn tags_do_not_lift_the_cap_of_a_coder() {
 }
 
 #[test]
-fn feedback_in_the_words_of_the_document_reaches_the_coder() {
+fn document_style_feedback_reaches_the_coder() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -232,7 +232,7 @@ fn review_show_names_gates_that_run_only_at_merge() {
 }
 
 #[test]
-fn changed_lines_are_judged_and_untested_items_listed() {
+fn coverage_of_changed_lines_lists_untested_items() {
     let world = World::bare_repo();
     world.write("src/old.sh", "old() { :; }\nold2() { :; }\n");
     world.commit_all("old");

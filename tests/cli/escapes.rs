@@ -90,7 +90,7 @@ fn scene() -> Scene {
 }
 
 #[test]
-fn every_print_path_shows_it_escaped() {
+fn every_command_escapes_hostile_text() {
     let Scene { world, coder, reviewer } = scene();
     let planner = world.register("planner", "planner-1");
     let paths: Vec<(&Who, Vec<&str>)> = vec![
@@ -159,7 +159,7 @@ fn every_print_path_shows_it_escaped() {
 }
 
 #[test]
-fn it_is_stored_exactly() {
+fn hostile_text_is_stored_unchanged() {
     let Scene { world, .. } = scene();
     let task = world.show("t1");
     assert_eq!((task["title"].as_str(), task["description"].as_str()), (Some(EVIL), Some(EVIL)));

@@ -35,7 +35,7 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
 }
 
 #[test]
-fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
+fn gate_proposal_ignores_links_and_pipes() {
     let world = World::bare_repo();
     std::os::unix::fs::symlink("/etc/passwd", world.path("Cargo.toml")).unwrap();
     let pipe = world.path("Makefile");
@@ -45,7 +45,7 @@ fn links_and_pipes_in_the_root_are_passed_over_by_the_proposal() {
 }
 
 #[test]
-fn a_gate_that_makes_no_sense_is_named_before_anything_is_done() {
+fn invalid_gate_is_refused_by_name() {
     let world = World::new();
     for (gates, wanted) in [
         ("[{name: a b, command: x}]", "gate `a b`: a name is"),
@@ -96,7 +96,7 @@ fn commit_config(world: &World, text: &str) {
 }
 
 #[test]
-fn a_person_says_which_hash_is_right_and_the_board_keeps_it() {
+fn board_keeps_the_hash_a_person_blesses() {
     let world = World::new();
     commit_config(&world, REPLAY);
     let data = world.json(&HUMAN, &bless("replay", "sha256:A1B2C3D4", "first trace")).ok().data();
@@ -119,7 +119,7 @@ fn a_person_says_which_hash_is_right_and_the_board_keeps_it() {
 }
 
 #[test]
-fn a_blessing_is_refused_where_it_means_nothing() {
+fn bless_without_a_hash_gate_is_refused() {
     let world = World::new();
     let error = world.refused(&HUMAN, &bless("replay", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("has no gate `replay`"), "{error}");
@@ -136,7 +136,7 @@ fn a_blessing_is_refused_where_it_means_nothing() {
 }
 
 #[test]
-fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
+fn reviewers_blessed_hash_lands_with_the_task() {
     let world = World::new();
     commit_config(&world, REPLAY);
     let coder = world.register_roles(&["coder", "code_reviewer"], "both-1");
@@ -162,7 +162,7 @@ fn a_reviewer_blesses_the_work_of_others_and_it_lands_with_it() {
 }
 
 #[test]
-fn an_expectation_typed_into_the_board_is_not_adopted() {
+fn hash_edited_into_the_board_is_refused() {
     let world = World::new();
     commit_config(&world, REPLAY);
     world.human(&bless("replay", "aaaaaaaa", "first")).ok();

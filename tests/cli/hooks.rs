@@ -58,7 +58,7 @@ fn commit_as(world: &World, who: &Who, dir: &Path, file: &str) -> Ran {
 }
 
 #[test]
-fn blocks_go_before_what_is_there_and_leave_no_trace() {
+fn hook_lines_come_first_and_leave_no_trace() {
     let world = World::new();
     let notes = world.home().join("notes");
     let note = |name: &str| format!("echo {name} >> '{}'\n", notes.display());
@@ -106,7 +106,7 @@ fn blocks_go_before_what_is_there_and_leave_no_trace() {
 }
 
 #[test]
-fn a_hook_that_did_not_run_does_not_begin_to() {
+fn inactive_hook_stays_inactive() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/bin/sh\nexit 1\n", 0o644);
     let before = listing(&world.path(".git/hooks"));
@@ -118,7 +118,7 @@ fn a_hook_that_did_not_run_does_not_begin_to() {
 }
 
 #[test]
-fn a_refusal_of_the_hook_that_was_there_still_counts() {
+fn refusal_of_existing_hook_still_counts() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\nimport sys\nsys.exit(1)\n", 0o755);
     script(&hook(&world, "commit-msg"), "#!/bin/sh\ngrep -q ticket \"$1\"\n", 0o755);
@@ -131,7 +131,7 @@ fn a_refusal_of_the_hook_that_was_there_still_counts() {
 
 /// Programs that many hooks link to tell by their name which one they are.
 #[test]
-fn a_linked_dispatcher_keeps_its_name_and_other_languages_their_first_line() {
+fn install_keeps_hook_names_and_first_lines() {
     let world = World::new();
     let notes = world.home().join("notes");
     let dispatcher = hook(&world, "_run.sh");
@@ -150,7 +150,7 @@ fn a_linked_dispatcher_keeps_its_name_and_other_languages_their_first_line() {
 }
 
 #[test]
-fn lines_that_somebody_adds_to_our_file_stay_and_the_earlier_hook_is_named() {
+fn uninstall_keeps_lines_added_to_the_hook() {
     let world = World::new();
     script(&hook(&world, "pre-commit"), "#!/usr/bin/env python3\n", 0o755);
     world.human(&["hooks", "install"]).ok();
@@ -167,7 +167,7 @@ fn lines_that_somebody_adds_to_our_file_stay_and_the_earlier_hook_is_named() {
 }
 
 #[test]
-fn a_hook_of_somebodys_own_is_never_fired() {
+fn status_never_runs_the_users_hook() {
     let world = World::new();
     let note = world.home().join("fired");
     let own = format!("#!/bin/sh\n# inicializa y normaliza\ntouch '{}'\n", note.display());
@@ -188,7 +188,7 @@ fn agents_do_not_touch_hooks() {
 
 /// Every ordinary way of moving a branch.
 #[test]
-fn ordinary_moves_of_the_integration_branch_are_refused() {
+fn hook_refuses_moves_of_integration() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.merge_task(&coder, &reviewer, "t0", "zero.sh", "echo zero\n");
@@ -280,7 +280,7 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
 
 /// The ways past a hook: each moves the branch, and each is noticed by `verify` and by whatever would go on from there.
 #[test]
-fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
+fn move_past_the_hook_stops_later_commands() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "ready", "ready.sh", "echo ready\n");
@@ -362,7 +362,7 @@ fn what_gets_past_the_hook_is_noticed_and_halts_the_work() {
 }
 
 #[test]
-fn doctor_tells_of_hooks_that_do_not_fire() {
+fn doctor_reports_hooks_that_do_not_run() {
     let world = with_hooks();
     world.human(&["doctor"]).ok();
     script(&hook(&world, "pre-push"), "#!/bin/sh\n", 0o755);
@@ -374,7 +374,7 @@ fn doctor_tells_of_hooks_that_do_not_fire() {
 }
 
 #[test]
-fn a_detour_over_another_name_is_refused() {
+fn hook_refuses_moves_under_another_ref_name() {
     let world = with_hooks();
     let head = world.git(&["rev-parse", "integration"]);
     world.write("more.txt", "more\n");
@@ -390,7 +390,7 @@ fn a_detour_over_another_name_is_refused() {
 
 /// The board named in the environment is not the one the hook stands in.
 #[test]
-fn the_environment_leads_no_hook_astray() {
+fn hooks_ignore_hostile_environment() {
     let (world, other) = (with_hooks(), World::new());
     world.write("more.txt", "more\n");
     world.commit_all("more");
@@ -409,7 +409,7 @@ fn the_environment_leads_no_hook_astray() {
 }
 
 #[test]
-fn housekeeping_and_everything_liza_does_pass() {
+fn hooks_allow_git_housekeeping_and_liza() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     // The commits of this story show who makes them.
@@ -455,7 +455,7 @@ fn housekeeping_and_everything_liza_does_pass() {
 }
 
 #[test]
-fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
+fn commit_needs_checkpoint_lease_and_scope() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["src/", "tests/"]);
@@ -494,7 +494,7 @@ fn a_commit_in_a_worktree_needs_checkpoint_lease_and_scope() {
 }
 
 #[test]
-fn dead_places_and_sealed_checkouts_take_no_commit() {
+fn old_worktrees_and_reviews_take_no_commit() {
     let world = with_hooks();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     let reviewer = world.register("code_reviewer", "rev-1");
@@ -558,7 +558,7 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
 }
 
 #[test]
-fn trailers_of_lizas_own_are_not_for_others() {
+fn hook_refuses_forged_liza_trailers() {
     let world = with_hooks();
     for message in ["x\n\nLiza-Task: t1", "x\n\nliza-gates: all"] {
         let ran = world
@@ -572,7 +572,7 @@ fn trailers_of_lizas_own_are_not_for_others() {
 }
 
 #[test]
-fn task_branches_are_not_pushed_unless_people_say_so() {
+fn task_branch_push_needs_permission() {
     let world = with_hooks();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     let remote = world.home().join("remote.git");
@@ -608,7 +608,7 @@ fn task_branches_are_not_pushed_unless_people_say_so() {
 }
 
 #[test]
-fn without_liza_the_branch_stays_and_the_rest_passes() {
+fn hooks_without_liza_protect_only_integration() {
     let world = with_hooks();
     world.write("more.txt", "more\n");
     world.commit_all("more");
@@ -648,7 +648,7 @@ fn without_liza_the_branch_stays_and_the_rest_passes() {
 }
 
 #[test]
-fn a_probe_tells_whether_git_runs_them() {
+fn hooks_status_probes_whether_git_runs_them() {
     let world = World::new();
     assert_eq!(status(&world)["active"], false);
     world.human(&["hooks", "install"]).ok();
@@ -676,7 +676,7 @@ fn a_probe_tells_whether_git_runs_them() {
 }
 
 #[test]
-fn what_others_own_is_left_alone() {
+fn install_leaves_hooks_of_managers_alone() {
     let cases: [(&str, &str, &str); 4] = [
         ("lefthook", "pre-commit", "#!/bin/sh\ncall_lefthook() { :; }\n"),
         (
@@ -711,7 +711,7 @@ fn what_others_own_is_left_alone() {
 }
 
 #[test]
-fn a_hooks_path_of_somebodys_own_is_left_alone_and_the_lines_work() {
+fn custom_hooks_path_is_left_alone() {
     for path in [".githooks", ".husky/_"] {
         let world = World::new();
         let dir = world.path(path);
@@ -771,7 +771,7 @@ fn init_installs_hooks_only_when_asked() {
 
 /// Entries for the pre-commit framework do what the hooks do.
 #[test]
-fn entries_for_the_framework_run() {
+fn pre_commit_framework_entries_run() {
     let world = World::new();
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".pre-commit-hooks.yaml"))
         .unwrap();

@@ -56,7 +56,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
 }
 
 #[test]
-fn until_somebody_claims_the_holder_may_still_finish() {
+fn expired_holder_may_finish_until_next_claim() {
     let (world, one, _) = two_coders();
     let worktree = world.claim(&one, "t1");
     world.checkpoint(&one, "t1", &["a.sh"]);
@@ -107,7 +107,7 @@ fn any_command_of_the_holder_renews_its_lease() {
 }
 
 #[test]
-fn a_reviewers_lease_runs_out_too() {
+fn reviewers_lease_expires() {
     let (world, one, _) = two_coders();
     let (first, second) = (world.register("code_reviewer", "r1"), world.register("code_reviewer", "r2"));
     let commit = world.submit_work(&one, "t1", "a.sh", "x\n");
@@ -122,7 +122,7 @@ fn a_reviewers_lease_runs_out_too() {
 }
 
 #[test]
-fn the_wall_clock_has_no_say() {
+fn wall_clock_change_expires_no_lease() {
     let (world, one, two) = two_coders();
     world.claim(&one, "t1");
     for shift in ["-86400", "86400", "-1900", "1900", "-1000000000"] {
@@ -195,7 +195,7 @@ fn a_stale_epoch_in_the_environment_is_fenced() {
 }
 
 #[test]
-fn one_of_many_wins_a_claim_and_the_losers_touch_nothing() {
+fn losers_of_a_claim_race_change_nothing() {
     let world = World::new();
     world.task("t1", &["a.sh"]);
     let coders: Vec<Who> = (1..=8).map(|n| world.register("coder", &format!("coder-{n}"))).collect();
@@ -234,7 +234,7 @@ fn a_reservation_ends_with_its_time() {
 }
 
 #[test]
-fn a_blocked_task_gives_its_paths_back_after_a_while() {
+fn blocked_task_releases_paths_after_an_hour() {
     let (world, one, two) = two_coders();
     world.task("t2", &["a.sh"]);
     world.claim(&one, "t1");

@@ -3,7 +3,7 @@
 use crate::support::{HUMAN, World, write};
 
 #[test]
-fn a_deleted_worktree_is_named_and_made_again_by_the_next_claim() {
+fn next_claim_recreates_deleted_worktree() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.sh", "tests/"]);
@@ -24,7 +24,7 @@ fn a_deleted_worktree_is_named_and_made_again_by_the_next_claim() {
 }
 
 #[test]
-fn uncommitted_work_is_kept_when_a_task_is_let_go() {
+fn release_keeps_uncommitted_work() {
     let world = World::new();
     let (coder, stranger) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     for (task, verb) in [("t1", "release"), ("t2", "handoff")] {
@@ -48,7 +48,7 @@ fn uncommitted_work_is_kept_when_a_task_is_let_go() {
 }
 
 #[test]
-fn whoever_takes_over_is_told_to_read_first() {
+fn next_holder_is_told_to_read_the_feedback() {
     let world = World::new();
     let (first, second) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a.sh"]);
@@ -62,7 +62,7 @@ fn whoever_takes_over_is_told_to_read_first() {
 }
 
 #[test]
-fn an_edited_board_is_no_verified_board() {
+fn verify_fails_on_an_edited_board() {
     let world = World::new();
     world.edit_state("max_review_cycles: 5", "max_review_cycles: 6");
     let ran = world.json(&HUMAN, &["verify"]).exits(6);
@@ -74,7 +74,7 @@ fn an_edited_board_is_no_verified_board() {
 }
 
 #[test]
-fn a_head_put_there_by_hand_is_named_and_can_be_accepted() {
+fn integration_moved_by_hand_can_be_accepted() {
     let world = World::new();
     world.write("by-hand.txt", "x\n");
     world.commit_all("by hand");
@@ -94,7 +94,7 @@ fn a_head_put_there_by_hand_is_named_and_can_be_accepted() {
 }
 
 #[test]
-fn unknown_names_are_said_to_be_unknown() {
+fn unknown_names_are_reported_as_unknown() {
     let world = World::new();
     world.refused(&HUMAN, &["next", "--role", "wizard"], 1, "refused.unknown_role");
     let ran = world.json(&HUMAN, &["--board", "nowhere", "status"]).exits(2);

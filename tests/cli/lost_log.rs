@@ -72,7 +72,7 @@ fn scribbled_on(world: &World) {
 }
 
 #[test]
-fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
+fn doctor_refounds_a_lost_or_broken_log() {
     let cases: [(&str, Harm, &str, bool); 6] = [
         ("gone", gone, "log.lost", true),
         ("emptied", emptied, "log.lost", true),
@@ -144,7 +144,7 @@ fn a_lost_or_broken_log_is_refounded_and_everything_works_again() {
 }
 
 #[test]
-fn boards_since_the_refounding_can_be_made_again_and_of_earlier_ones_the_images() {
+fn boards_since_refounding_can_be_rebuilt() {
     let (world, _, _) = board();
     let before = world.revision();
     shortened(&world);
@@ -224,7 +224,7 @@ fn refounding_may_die_anywhere() {
 }
 
 #[test]
-fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
+fn killed_merge_completes_after_refounding() {
     for point in ["merge.recorded", "merge.moved"] {
         let (world, _, reviewer) = board();
         let coder = world.register("coder", "coder-2");
@@ -246,7 +246,7 @@ fn a_merge_under_way_is_still_liza_s_after_the_refounding() {
 }
 
 #[test]
-fn a_branch_that_was_moved_meanwhile_is_not_made_right_by_it() {
+fn refounding_does_not_accept_moved_branch() {
     let (world, _, _) = board();
     gone(&world);
     let tree = world.git(&["rev-parse", "integration^{tree}"]);
@@ -258,7 +258,7 @@ fn a_branch_that_was_moved_meanwhile_is_not_made_right_by_it() {
 }
 
 #[test]
-fn board_and_log_damaged_together_are_not_glossed_over() {
+fn board_and_log_both_damaged_need_a_person() {
     let (world, _, _) = board();
     let (good, log, revision) = (world.state(), world.read(".liza/log.yaml"), world.revision());
     let newest = revision - 1;
@@ -345,7 +345,7 @@ fn as_an_earlier_build_wrote_it(world: &World) {
 }
 
 #[test]
-fn journal_of_an_earlier_build_is_refused_and_begun_anew() {
+fn earlier_builds_journal_is_refounded() {
     for point in [None, Some("refound.image"), Some("refound.log")] {
         let (world, coder, reviewer) = board();
         let (now, revision) = (world.state(), world.revision());

@@ -35,7 +35,7 @@ fn played() -> World {
 }
 
 #[test]
-fn figures_are_those_of_the_histories() {
+fn metrics_match_the_task_histories() {
     let world = played();
     let all = figures(&world, &[]);
     let expected = [
@@ -107,7 +107,7 @@ fn figures_are_those_of_the_histories() {
 }
 
 #[test]
-fn a_report_claims_no_approval_where_nothing_is_merged_and_shows_no_key_that_is_none() {
+fn goal_report_claims_nothing_before_a_merge() {
     let world = World::new();
     world.task("t1", &["t1/"]);
     let text = world.human(&["report", "--goal"]).ok().stdout;
@@ -123,7 +123,7 @@ fn a_report_claims_no_approval_where_nothing_is_merged_and_shows_no_key_that_is_
 }
 
 #[test]
-fn the_whole_report_is_told_to_people_and_programs() {
+fn goal_report_has_text_and_json() {
     let world = played();
     world.human(&["task", "block", "t5", "--reason", "which tongue", "--question", "Latin?"]).ok();
     world.human(&["anomaly", "debt_created", "--task", "t5", "--detail", "what=no tests for *this*"]).ok();

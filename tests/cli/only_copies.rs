@@ -50,7 +50,7 @@ fn given_up(world: &World, coder: &Who, id: &str, work: impl FnOnce(&Path)) -> P
 }
 
 #[test]
-fn each_worktree_is_saved_under_a_ref_of_its_own() {
+fn each_worktree_is_saved_under_its_own_ref() {
     let world = World::new();
     let (one, two, _) = team(&world);
     world.task("t1", &["a.sh"]);
@@ -86,7 +86,7 @@ fn each_worktree_is_saved_under_a_ref_of_its_own() {
 }
 
 #[test]
-fn a_repository_inside_a_worktree_is_not_taken_for_saved() {
+fn nested_repository_keeps_its_worktree() {
     let world = World::new();
     let (one, _, _) = team(&world);
     let place = given_up(&world, &one, "t1", |place| {
@@ -124,7 +124,7 @@ fn fetch_submodule(world: &World, place: &Path) {
 }
 
 #[test]
-fn commits_of_a_submodule_that_only_a_worktree_has_keep_it() {
+fn unpushed_submodule_commits_keep_worktree() {
     let world = with_submodule();
     let (one, _, _) = team(&world);
     let mut commit = String::new();
@@ -159,7 +159,7 @@ fn commits_of_a_submodule_that_only_a_worktree_has_keep_it() {
 }
 
 #[test]
-fn doctor_sees_what_only_a_submodule_holds() {
+fn doctor_finds_work_only_in_a_submodule() {
     let world = with_submodule();
     let ghost = world.path(".worktrees/ghost");
     let add = ["worktree", "add", "-q", "--lock", "--reason", "liza: task ghost", "--detach"];
@@ -180,7 +180,7 @@ fn doctor_sees_what_only_a_submodule_holds() {
 }
 
 #[test]
-fn a_branch_that_somebody_moved_proves_nothing() {
+fn gc_refuses_moved_integration_as_proof() {
     let world = World::new();
     let (one, _, _) = team(&world);
     given_up(&world, &one, "t1", |place| {
@@ -196,7 +196,7 @@ fn a_branch_that_somebody_moved_proves_nothing() {
 }
 
 #[test]
-fn the_same_patch_with_other_white_space_is_no_proof() {
+fn patch_with_other_white_space_is_no_proof() {
     let world = World::new();
     let (one, _, _) = team(&world);
     given_up(&world, &one, "t1", |place| {
@@ -215,7 +215,7 @@ fn the_same_patch_with_other_white_space_is_no_proof() {
 }
 
 #[test]
-fn a_worktree_of_the_users_own_is_nobody_elses_business() {
+fn users_own_worktrees_are_left_alone() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.write(".gitignore", "*.secret\n");
@@ -263,7 +263,7 @@ fn a_worktree_of_the_users_own_is_nobody_elses_business() {
 }
 
 #[test]
-fn a_revived_task_goes_on_where_its_collected_branch_ended() {
+fn restored_task_resumes_its_collected_branch() {
     let world = World::new();
     let (one, two, _) = team(&world);
     world.task("t1", &["a.sh", "tests/"]);
@@ -285,7 +285,7 @@ fn a_revived_task_goes_on_where_its_collected_branch_ended() {
 }
 
 #[test]
-fn edits_that_git_was_told_not_to_look_at_count() {
+fn edits_hidden_from_git_keep_the_worktree() {
     let world = World::new();
     let (one, _, _) = team(&world);
     for (id, mark) in [("t1", "--assume-unchanged"), ("t2", "--skip-worktree")] {
@@ -306,7 +306,7 @@ fn edits_that_git_was_told_not_to_look_at_count() {
 }
 
 #[test]
-fn the_remedy_for_a_lost_worktree_works_in_every_state() {
+fn lost_worktree_remedy_works_in_every_state() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     let remedy = |id: &str| {

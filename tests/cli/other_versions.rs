@@ -112,7 +112,7 @@ fn put_trash(world: &World) {
 }
 
 #[test]
-fn an_old_board_is_shown_and_never_changed() {
+fn version_1_board_is_read_only() {
     let world = mid_sprint();
     put_trash(&world);
     let before = files(&world);
@@ -602,7 +602,7 @@ fn records_of_a_newer_liza_are_shown() {
 }
 
 #[test]
-fn a_migration_that_dies_over_the_users_files_leaves_none_half_written() {
+fn killed_migration_leaves_no_half_written_file() {
     let world = old(FRESH);
     world.dies_at("init.file", &HUMAN, &["doctor", "--fix"]);
     assert!(!world.path("liza.yaml").exists(), "half a file would stop every command");

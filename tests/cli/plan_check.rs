@@ -38,7 +38,7 @@ fn row(severity: &str, code: &str, task: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_good_plan_shows_its_groups_and_its_critical_path() {
+fn plan_check_shows_groups_and_critical_path() {
     let world = World::new();
     let good = "done_when: [\"`sh run.sh` prints `ok`\"], timebox_minutes: 8";
     let plan = format!(
@@ -60,7 +60,7 @@ fn a_good_plan_shows_its_groups_and_its_critical_path() {
 }
 
 #[test]
-fn everything_that_plan_would_refuse_is_said_at_once() {
+fn plan_check_lists_all_errors_at_once() {
     let world = World::new();
     let fine = "done_when: [prints 1]";
     let plan = format!(
@@ -95,7 +95,7 @@ fn everything_that_plan_would_refuse_is_said_at_once() {
 }
 
 #[test]
-fn what_is_unwise_is_told_apart_from_what_is_refused() {
+fn plan_check_separates_warnings_from_errors() {
     let world = World::new();
     let plan = format!(
         "tasks:\n{}{}{}{}{}{}",

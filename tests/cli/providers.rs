@@ -440,7 +440,7 @@ fn in_order(words: &[String], wanted: &[&str]) -> bool {
 }
 
 #[test]
-fn every_provider_is_started_as_it_wants_and_understood() {
+fn every_provider_starts_and_is_parsed() {
     let world = World::new();
     let job = job(&world);
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -622,7 +622,7 @@ fn doctor_asks_only_the_agent_commands_in_use() {
 }
 
 #[test]
-fn doctor_names_missing_commands_forgotten_options_and_entries_that_cannot_be() {
+fn doctor_names_provider_problems() {
     let world = World::new();
     helpful(&world, "codex", &options("codex").replace("--skip-git-repo-check", "--skip-git-repo-checks"));
     helpful(&world, "claude", &options("claude"));
@@ -651,7 +651,7 @@ fn doctor_names_missing_commands_forgotten_options_and_entries_that_cannot_be() 
 }
 
 #[test]
-fn a_help_that_never_comes_does_not_hold_the_doctor() {
+fn hanging_provider_help_does_not_block_doctor() {
     let world = World::new();
     executable(&world.home().join("bin/qwen"), "#!/bin/sh\nsleep 600 &\nsleep 600\n");
     executable(&world.home().join("bin/gemini"), "#!/bin/sh\nexit 3\n");

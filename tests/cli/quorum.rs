@@ -37,7 +37,7 @@ fn reject<'a>(id: &'a str, commit: &'a str) -> Vec<&'a str> {
 }
 
 #[test]
-fn two_reviewers_approve_and_both_stand_in_the_merge() {
+fn merge_names_both_approving_reviewers() {
     let scene = scene();
     let Scene { world, coder, one, two } = &scene;
     let commit = scene.submitted("t1", "high");
@@ -83,7 +83,7 @@ fn two_reviewers_approve_and_both_stand_in_the_merge() {
 }
 
 #[test]
-fn reviewers_who_disagree_are_laid_before_the_planner_side_by_side() {
+fn planner_sees_both_sides_of_a_disagreement() {
     let scene = scene();
     let Scene { world, coder, one, two } = &scene;
     let planner = world.register("planner", "planner-1");
@@ -160,7 +160,7 @@ fn a_team_of_two_reviewers_gives_both_approvals() {
 }
 
 #[test]
-fn too_few_reviewers_are_told_by_the_run_by_status_and_by_doctor() {
+fn run_status_and_doctor_report_low_quorum() {
     let world = scripted(EVERY_ROLE);
     configure(&world, &format!("{QUORUM}team:\n  - {{ role: coder }}\n  - {{ role: code_reviewer }}\n"));
     add(&world, "risky");
@@ -183,7 +183,7 @@ fn too_few_reviewers_are_told_by_the_run_by_status_and_by_doctor() {
 }
 
 #[test]
-fn a_reviewer_who_never_says_a_word_is_told_of_once_and_the_planner_is_written_to() {
+fn rubber_stamp_reviewer_alerts_once() {
     let Scene { world, coder, one, .. } = &scene();
     let told = || {
         let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();

@@ -27,7 +27,7 @@ fn scene() -> World {
 }
 
 #[test]
-fn status_says_what_waits_for_whom_and_why() {
+fn status_shows_what_each_task_waits_for() {
     let world = scene();
     let ran = world.json(&HUMAN, &["status"]).ok();
     let answer = ran.json();
@@ -302,7 +302,7 @@ fn verify_finds_integration_moved_by_hand() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_crash() {
+fn closed_pipe_is_no_crash() {
     let world = scene();
     for args in [
         ["status"].as_slice(),

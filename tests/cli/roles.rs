@@ -38,7 +38,7 @@ fn has(words: &[String], pair: [&str; 2]) -> bool {
 }
 
 #[test]
-fn the_defaults_are_printed_with_what_holds_them() {
+fn roles_prints_defaults_and_enforcement() {
     let world = World::new();
     let found = matrix(&world);
     let roles: Vec<&str> =
@@ -83,7 +83,7 @@ fn the_defaults_are_printed_with_what_holds_them() {
 }
 
 #[test]
-fn one_role_is_told_whole_with_where_each_value_comes_from() {
+fn roles_shows_source_of_each_setting() {
     let world = World::new();
     world.write(
         "liza.yaml",
@@ -113,7 +113,7 @@ fn one_role_is_told_whole_with_where_each_value_comes_from() {
 }
 
 #[test]
-fn what_makes_no_sense_is_named_by_roles_and_by_doctor() {
+fn roles_and_doctor_name_invalid_settings() {
     let world = World::new();
     world.write(
         "liza.yaml",
@@ -143,7 +143,7 @@ fn what_makes_no_sense_is_named_by_roles_and_by_doctor() {
 }
 
 #[test]
-fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
+fn denied_operation_is_refused() {
     let world = World::new();
     world.write(
         "liza.yaml",
@@ -177,7 +177,7 @@ fn an_operation_that_the_registry_denies_is_refused_and_nothing_changes() {
 }
 
 #[test]
-fn what_liza_yaml_says_counts_from_the_next_registration_on() {
+fn role_settings_apply_from_next_registration() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.write("liza.yaml", "roles:\n  coder: {deny: [report]}\n");
@@ -196,7 +196,7 @@ fn what_liza_yaml_says_counts_from_the_next_registration_on() {
 }
 
 #[test]
-fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
+fn commit_and_submit_refuse_paths_of_other_roles() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/, \"tests/\"]}\n");
@@ -224,7 +224,7 @@ fn paths_that_are_not_for_the_role_are_refused_at_commit_and_at_submit() {
 }
 
 #[test]
-fn a_planner_plans_for_the_roles_it_may_and_people_for_all() {
+fn planner_adds_tasks_only_for_allowed_roles() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     let add = |id: &'static str, role: &'static str| {
@@ -279,7 +279,7 @@ fn tools_are_denied_by_each_providers_own_options() {
 }
 
 #[test]
-fn the_options_and_the_words_reach_the_agent() {
+fn tool_options_and_prompt_reach_the_agent() {
     let world = World::new();
     world.write("liza.yaml", "provider: claude\nroles:\n  code_reviewer: {deny: [bless, WebFetch]}\n");
     let coder = world.register("coder", "coder-1");
@@ -318,7 +318,7 @@ fn handed_to_tests(world: &World, coder: &Who, files: &[(&str, &str)]) {
 }
 
 #[test]
-fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
+fn role_paths_judge_only_the_agents_own_changes() {
     let world = World::bare_repo();
     world.human(&["init", "A greeting program", "--hooks"]).ok();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n  test_engineer: {paths: [tests/]}\n");
@@ -350,7 +350,7 @@ fn whoever_goes_on_from_others_work_answers_only_for_his_own() {
 }
 
 #[test]
-fn work_out_of_bounds_does_not_get_in_by_being_handed_on() {
+fn handoff_does_not_hide_out_of_bounds_changes() {
     let world = World::new();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
@@ -373,7 +373,7 @@ fn work_out_of_bounds_does_not_get_in_by_being_handed_on() {
 }
 
 #[test]
-fn a_message_to_a_role_that_the_registry_leaves_out_is_refused_when_it_is_sent() {
+fn message_to_forbidden_role_is_refused() {
     let world = World::new();
     world.write("liza.yaml", "roles:\n  coder: {may_message: [code_reviewer]}\n");
     let coder = world.register("coder", "coder-1");
@@ -391,7 +391,7 @@ fn a_message_to_a_role_that_the_registry_leaves_out_is_refused_when_it_is_sent()
 }
 
 #[test]
-fn roles_go_by_any_of_their_names() {
+fn roles_accept_their_aliases() {
     let world = World::new();
     let data = world.json(&HUMAN, &["agent", "register", "--role", "implementer", "--id", "c-1"]).ok().data();
     assert_eq!(data["roles"], json!(["coder"]), "{data}");

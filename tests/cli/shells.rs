@@ -65,7 +65,7 @@ fn bash_completes_what_is_on_the_board() {
 }
 
 #[test]
-fn completion_is_silent_where_there_is_nothing_to_say() {
+fn completion_is_silent_without_a_valid_board() {
     let world = World::bare_repo();
     let nowhere = world.home().join("nowhere");
     std::fs::create_dir(&nowhere).expect("a directory");
@@ -107,7 +107,7 @@ fn the_completer_says_what_each_word_is() {
 }
 
 #[test]
-fn the_scripts_of_the_other_shells_ask_the_same_completer() {
+fn zsh_and_fish_use_the_same_completer() {
     let world = World::bare_repo();
     for (name, parts) in [
         ("zsh", ["#compdef liza", "command liza __complete -- ", "compdef _liza liza"]),

@@ -36,7 +36,7 @@ fn agents(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn what_sessions_used_stands_on_the_board() {
+fn board_records_what_sessions_used() {
     let script = format!(
         "{EVERY_ROLE}\nspends 40 a\necho '{{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":0.25}}'"
     );
@@ -91,7 +91,7 @@ fn a_killed_session_is_counted_too() {
 }
 
 #[test]
-fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
+fn usage_of_killed_runner_counts_for_the_cap() {
     let script = "spends 900 a\ntouch \"$OUT/there\"\nsleep 600";
     let world = world(script, "spend: { task: { tokens: 1000 } }\n");
     add(&world, "t1");
@@ -114,14 +114,14 @@ fn what_a_runner_that_was_killed_had_used_holds_the_cap() {
 }
 
 #[test]
-fn a_cap_that_is_less_than_nothing_is_refused() {
+fn negative_cap_is_refused() {
     let world = world(EVERY_ROLE, "spend: { agent: { usd: -5 } }\n");
     let error = world.refused(&HUMAN, &["run"], 2, "usage.config");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("spend.agent.usd is -5")), "{error}");
 }
 
 #[test]
-fn a_cap_of_a_task_warns_then_refuses_then_halts_and_others_go_on() {
+fn task_cap_warns_refuses_and_halts_only_its_task() {
     // Of t1 it never gets enough.
     let script = format!(
         "if [ \"$LIZA_TASK\" = t1 ]; then echo half > t1.txt; spends 45 a; sleep 1; spends 45 b; spends 20 c; sleep 600; fi\n{EVERY_ROLE}"
@@ -202,7 +202,7 @@ fn a_run_counts_what_it_used_itself() {
 }
 
 #[test]
-fn money_is_capped_where_the_provider_says_what_it_costs() {
+fn usd_cap_uses_costs_reported_by_provider() {
     let script = "echo '{\"type\":\"result\",\"subtype\":\"success\",\"num_turns\":1,\"total_cost_usd\":2.5}'\nsleep 600";
     let world = world(script, "spend: { agent: { usd: 2 } }\n");
     add(&world, "t1");

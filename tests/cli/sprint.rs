@@ -89,7 +89,7 @@ fn a_sprint_is_begun_changed_and_closed() {
 }
 
 #[test]
-fn a_deadline_halts_everybody_once() {
+fn deadline_halts_the_team_once() {
     let world = World::new();
     world.task("t1", &["t1/"]);
     world.human(&["sprint", "start", "--deadline", "1h"]).ok();
@@ -117,7 +117,7 @@ fn a_deadline_halts_everybody_once() {
 }
 
 #[test]
-fn whoever_dies_at_the_deadline_leaves_it_to_the_next() {
+fn next_watch_completes_a_killed_deadline() {
     for point in ["deadline.begun", "deadline.set"] {
         let world = World::new();
         world.human(&["sprint", "start", "--deadline", "90m"]).ok();

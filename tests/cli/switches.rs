@@ -203,7 +203,7 @@ fn everything_else_goes_on_under_a_switch() {
 }
 
 #[test]
-fn one_task_or_one_agent_alone_can_be_paused() {
+fn single_task_or_agent_can_be_paused() {
     let scene = scene();
     let Scene { world, coder, free, reviewer, .. } = &scene;
     world.human(&["pause", "--task", "idle", "--reason", "rethinking"]).ok();
@@ -259,7 +259,7 @@ fn only_a_person_resumes() {
 }
 
 #[test]
-fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
+fn agents_stop_only_themselves_and_own_tasks() {
     let world = World::new();
     let (coder, other) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a/"]);
@@ -293,7 +293,7 @@ fn an_agent_stops_itself_and_its_own_and_only_those_above_stop_others() {
 }
 
 #[test]
-fn abort_is_above_checkpoint_is_above_pause() {
+fn abort_outranks_checkpoint_outranks_pause() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a/"]);
@@ -312,7 +312,7 @@ fn abort_is_above_checkpoint_is_above_pause() {
 }
 
 #[test]
-fn nothing_is_taken_over_while_paused_and_resume_gives_the_time_back() {
+fn resume_extends_leases_by_the_pause() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a/"]);
@@ -334,7 +334,7 @@ fn nothing_is_taken_over_while_paused_and_resume_gives_the_time_back() {
 }
 
 #[test]
-fn checkpoint_writes_what_waits_for_a_person() {
+fn checkpoint_switch_lists_what_waits_for_person() {
     let world = World::new();
     let coder = world.register("coder", "coder-1");
     let reviewer = world.register("code_reviewer", "reviewer-1");

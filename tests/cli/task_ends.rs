@@ -46,7 +46,7 @@ fn abandon_prints_the_dependents_it_strands() {
 }
 
 #[test]
-fn released_and_handed_off_work_is_claimed_by_others() {
+fn released_or_handed_off_task_is_claimable() {
     let world = World::new();
     let (one, two) = (world.register("coder", "coder-1"), world.register("coder", "coder-2"));
     world.task("t1", &["a.sh", "tests/"]);

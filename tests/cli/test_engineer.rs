@@ -215,7 +215,7 @@ fn only_a_test_that_runs_and_fails_counts() {
 }
 
 #[test]
-fn who_may_report_what() {
+fn bug_needs_a_test_engineer_and_a_test_file() {
     let (world, tester) = with_bug();
     let root = world.root.clone();
     write(&root, "tests/test_empty.sh", "touch RAN; exit 1\n");

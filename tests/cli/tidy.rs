@@ -56,7 +56,7 @@ fn reviewer_who_stands_in_the_checkout_keeps_it() {
 }
 
 #[test]
-fn newest_merged_worktrees_stay_and_others_are_deleted() {
+fn only_newest_merged_worktrees_are_kept() {
     let Team { world, one, reviewer, .. } = Team::new();
     for number in 1..=5 {
         world.merge_task(&one, &reviewer, &format!("t{number}"), &format!("f{number}.sh"), "x\n");

@@ -20,7 +20,7 @@ fn excludes(world: &World) -> String {
 }
 
 #[test]
-fn everything_of_liza_goes_and_everything_of_the_user_stays() {
+fn uninstall_removes_liza_and_keeps_users_files() {
     let world = World::bare_repo();
     world.write(".git/info/exclude", "# mine\n*.swp\n");
     let shared = std::os::unix::fs::PermissionsExt::from_mode(0o664);
@@ -74,7 +74,7 @@ fn everything_of_liza_goes_and_everything_of_the_user_stays() {
 }
 
 #[test]
-fn nobody_is_uninstalled_from_under() {
+fn uninstall_is_refused_while_tasks_are_held() {
     let world = World::new();
     let one = coder(&world);
     let reviewer = world.register("code_reviewer", "reviewer-1");
@@ -108,7 +108,7 @@ fn worktrees_of_the_user_stay_where_they_are() {
 }
 
 #[test]
-fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
+fn killed_uninstall_is_completed_by_the_next() {
     for point in [
         "uninstall.paused",
         "uninstall.worktree",
@@ -146,7 +146,7 @@ fn uninstalling_may_die_anywhere_and_is_finished_by_doing_it_again() {
 }
 
 #[test]
-fn a_new_board_is_not_confused_by_what_a_former_one_left() {
+fn new_board_keeps_attempts_of_former_board() {
     let world = World::new();
     let one = coder(&world);
     world.task("t1", &["a.sh", "tests/"]);
@@ -197,7 +197,7 @@ fn a_new_board_is_not_confused_by_what_a_former_one_left() {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked() {
+fn uninstall_asks_a_person_at_a_terminal() {
     // `script` lends the command a terminal; where it is missing there is nothing to try this with.
     let world = World::new();
     let ask = |answer: &str| {

@@ -123,7 +123,7 @@ fn a_foreign_commit_below_a_merge_is_named() {
 }
 
 #[test]
-fn what_people_bring_in_on_record_is_fine() {
+fn recorded_advance_passes_verify() {
     let scene = scene();
     let world = &scene.world;
     // Fast-forward, then a merge, then a branch that took integration in from the side.
@@ -167,7 +167,7 @@ fn a_moved_branch_is_seen_without_the_log_as_well() {
 }
 
 #[test]
-fn the_branch_of_a_live_task_is_missed() {
+fn verify_reports_missing_task_branch() {
     let scene = scene();
     let world = &scene.world;
     let at = world.git(&["rev-parse", "task/three"]);
@@ -202,7 +202,7 @@ fn strange_worktrees_are_named() {
 }
 
 #[test]
-fn archived_tasks_are_held_to_their_word() {
+fn verify_checks_archived_tasks() {
     let scene = scene();
     let archive = scene.world.path(".liza/archive/old.yaml");
     let file = |commit: &str| format!("id: Old\nstatus: MERGED\nepoch: 3\nmerge:\n  commit: \"{commit}\"\n");

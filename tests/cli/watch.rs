@@ -183,7 +183,7 @@ fn a_block_reaches_log_terminal_and_command_as_data() {
 }
 
 #[test]
-fn a_touched_checkpoint_gets_its_report_once() {
+fn touched_checkpoint_switch_gets_one_report() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &["--json"], &[]);
     world.write(".liza/CHECKPOINT", "");
@@ -235,7 +235,7 @@ fn once_refused(world: &World) -> String {
 }
 
 #[test]
-fn one_watcher_a_board_and_a_killed_one_makes_room() {
+fn board_has_one_watcher_at_a_time() {
     let world = tasks(&[]);
     let watching = Watching::start(&world, &[], &[]);
     assert!(once_refused(&world).contains(&format!("process {}", watching.child.id())));
@@ -249,7 +249,7 @@ fn one_watcher_a_board_and_a_killed_one_makes_room() {
 }
 
 #[test]
-fn once_tells_what_is_new_and_nothing_twice() {
+fn watch_once_reports_each_alert_once() {
     let world = tasks(&["t1", "t2"]);
     assert!(once(&world).is_empty());
     block(&world, "t1", "why");
@@ -276,7 +276,7 @@ fn once_tells_what_is_new_and_nothing_twice() {
 }
 
 #[test]
-fn an_invalid_board_pauses_everybody_once() {
+fn invalid_board_pauses_the_team_once() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &[], &[]);
     let good = world.state();
@@ -346,7 +346,7 @@ fn after_a_thousand_renames_the_last_state_is_seen() {
 }
 
 #[test]
-fn what_time_makes_due_is_told_when_it_is() {
+fn stalled_queue_is_reported_in_time() {
     let world = tasks(&["t1", "t2"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
@@ -360,7 +360,7 @@ fn what_time_makes_due_is_told_when_it_is() {
 }
 
 #[test]
-fn a_lease_is_told_a_heartbeat_after_its_end() {
+fn expired_lease_is_reported_after_a_heartbeat() {
     let world = tasks(&["t1"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
@@ -374,7 +374,7 @@ fn a_lease_is_told_a_heartbeat_after_its_end() {
 }
 
 #[test]
-fn nobody_to_do_it_is_told_with_the_role() {
+fn unstaffed_role_is_reported() {
     let world = tasks(&["t1"]);
     assert!(once_later(&world, 880).is_empty());
     assert_eq!(once_later(&world, 920), ["stalled coder"]);
@@ -382,7 +382,7 @@ fn nobody_to_do_it_is_told_with_the_role() {
 }
 
 #[test]
-fn a_checkpoint_that_nobody_ends_is_escalated() {
+fn stale_checkpoint_switch_is_escalated() {
     let world = tasks(&[]);
     world.human(&["checkpoint", "--reason", "lunch"]).ok();
     assert_eq!(once_later(&world, 1700), ["switch_set CHECKPOINT"]);
@@ -400,7 +400,7 @@ fn a_checkpoint_that_nobody_ends_is_escalated() {
 }
 
 #[test]
-fn the_disk_and_the_integration_branch_are_looked_at_too() {
+fn watch_reports_low_disk_and_moved_integration() {
     let world = tasks(&[]);
     let low = world.json_env(&HUMAN, &["watch", "--once"], &[("LIZA_TEST_FREE_BYTES", "1000")]).ok().data();
     assert_eq!(low["alerts"][0]["kind"], "disk_low");
@@ -414,7 +414,7 @@ fn the_disk_and_the_integration_branch_are_looked_at_too() {
 }
 
 #[test]
-fn merges_are_never_told_as_somebody_elses_moves() {
+fn merges_are_never_reported_as_moves() {
     let world = tasks(&[]);
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));
@@ -429,7 +429,7 @@ fn merges_are_never_told_as_somebody_elses_moves() {
 }
 
 #[test]
-fn it_says_when_the_board_is_gone() {
+fn watcher_reports_a_removed_board() {
     let world = tasks(&[]);
     let watching = Watching::start(&world, &["--json"], &[]);
     std::fs::rename(world.path(".liza"), world.path(".liza-elsewhere")).expect("renamed");
@@ -478,7 +478,7 @@ fn a_failing_command_is_said_once_and_stops_nothing() {
 }
 
 #[test]
-fn a_hanging_command_holds_nothing_up_and_ends_with_the_watcher() {
+fn hanging_notify_command_blocks_no_alert() {
     let world = tasks(&["t1", "t2"]);
     notify(&world, "sleep 600 & echo $! > child.pid; sleep 600");
     let watching = Watching::start(&world, &[], &[]);

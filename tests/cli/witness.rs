@@ -23,7 +23,7 @@ fn copy_dir(from: &Path, to: &Path) {
 }
 
 #[test]
-fn git_clean_is_survived() {
+fn board_survives_git_clean() {
     let world = board();
     let (state, log) = (world.state(), std::fs::read(world.path(".liza/log.yaml")).unwrap());
     world.git(&["clean", "-fdxq"]);

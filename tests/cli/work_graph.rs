@@ -84,7 +84,7 @@ fn a_plan_in_the_documents_shape_becomes_tasks() {
 }
 
 #[test]
-fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
+fn incomplete_nodes_become_draft_tasks() {
     let world = with_core();
     let bare = json!({"graph_id": "G-002", "nodes": [
         {"id": "a", "description": "First", "outputs": ["a.sh"]},
@@ -120,7 +120,7 @@ fn nodes_that_lack_something_leave_the_plan_a_draft_that_can_be_completed() {
 }
 
 #[test]
-fn a_graph_that_cannot_be_is_refused_and_nothing_is_added() {
+fn invalid_graph_is_refused_whole() {
     let world = with_core();
     planned(&world, &json!({"id": "G-001", "nodes": [{"id": "first", "description": "d"}]}), &[]).ok();
     let before = world.bytes();
@@ -169,7 +169,7 @@ fn a_graph_that_cannot_be_is_refused_and_nothing_is_added() {
 }
 
 #[test]
-fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
+fn graph_report_has_exactly_documented_keys() {
     let world = with_core();
     planned(&world, &graph(), &[]).ok();
     let (coder, reviewer) =
@@ -252,7 +252,7 @@ fn the_report_has_exactly_the_documented_keys_and_its_counts_add_up() {
 }
 
 #[test]
-fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
+fn graph_and_lock_files_carry_their_revision() {
     let world = with_core();
     planned(&world, &graph(), &[]).ok();
     let kept = view(&world, ".liza/graphs/G-001.json");
@@ -284,7 +284,7 @@ fn graph_and_locks_are_kept_as_files_that_say_how_old_they_are() {
 }
 
 #[test]
-fn a_board_nobody_named_a_graph_for_goes_by_its_goal() {
+fn unnamed_graph_is_called_after_the_goal() {
     let world = World::new();
     world.task("t1", &["x/"]);
     let said = report(&world);

@@ -90,7 +90,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
 }
 
 #[test]
-fn archiving_takes_the_worktree_away_unless_work_is_uncommitted() {
+fn archive_removes_only_clean_worktrees() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "clean", "c.sh", "echo c\n");
@@ -115,7 +115,7 @@ fn archiving_takes_the_worktree_away_unless_work_is_uncommitted() {
 }
 
 #[test]
-fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
+fn unreachable_head_is_kept_under_a_ref() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     let commit = world.submitted(&one, "t1", "a.sh", "echo a\n");
@@ -139,7 +139,7 @@ fn a_head_that_nothing_else_keeps_is_kept_under_a_ref() {
 }
 
 #[test]
-fn what_cannot_be_looked_into_stays() {
+fn unreadable_worktree_is_kept() {
     let world = World::new();
     let (one, _, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "t1", "a.sh", "echo a\n");
@@ -260,7 +260,7 @@ fn pruning_may_die_anywhere() {
 }
 
 #[test]
-fn a_disk_that_is_nearly_full_begins_nothing_new() {
+fn nearly_full_disk_refuses_new_work() {
     let world = World::new();
     let (one, two, reviewer) = team(&world);
     world.task("t1", &["a.sh", "tests/test_t1.sh"]);
@@ -306,7 +306,7 @@ fn a_disk_that_is_nearly_full_begins_nothing_new() {
 }
 
 #[test]
-fn a_file_that_passes_through_a_filter_is_no_uncommitted_work() {
+fn filtered_file_is_not_uncommitted_work() {
     let world = World::bare_repo();
     world.write(".gitattributes", "*.up filter=up\n");
     world.git(&["config", "filter.up.clean", "tr a-z A-Z"]);

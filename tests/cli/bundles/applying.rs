@@ -15,7 +15,7 @@ fn ready() -> (Scene, std::path::PathBuf, std::path::PathBuf) {
 }
 
 #[test]
-fn only_the_holder_after_its_checkpoint_in_a_clean_worktree() {
+fn apply_needs_holder_checkpoint_clean_worktree() {
     let scene = Scene::new();
     let bundle = scene.bundle("t1", &[("work/a.txt", "other\n")]);
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
@@ -67,7 +67,7 @@ fn scope_is_judged_as_at_submit() {
 }
 
 #[test]
-fn a_red_gate_moves_nothing() {
+fn red_gate_stops_bundle_apply() {
     let scene = Scene::with(
         &[("work/a.txt", TEXT.as_bytes())],
         "gates:\n- name: strict\n  command: \"! grep -q forbidden work/a.txt\"\n",
@@ -86,7 +86,7 @@ fn a_red_gate_moves_nothing() {
 }
 
 #[test]
-fn gate_results_of_apply_are_on_task_file_and_report() {
+fn apply_records_gates_on_task_file_and_report() {
     let gates = "gates:\n- {name: compile, command: \"true\"}\n- {name: test, command: \"grep -qx allowed work/a.txt\"}\n";
     let scene = Scene::with(&[("work/a.txt", TEXT.as_bytes())], gates);
     let bundle = scene.bundle("t1", &[("work/a.txt", "allowed\n")]);
@@ -111,7 +111,7 @@ fn gate_results_of_apply_are_on_task_file_and_report() {
 }
 
 #[test]
-fn green_gates_judge_exactly_what_lands() {
+fn bundle_gates_run_on_the_tree_that_lands() {
     let scene = Scene::with(
         &[("work/a.txt", TEXT.as_bytes())],
         "gates:\n- name: content\n  command: \"grep -qx allowed work/a.txt\"\n- {name: lint, command: \"false\", optional: true}\n",
@@ -134,7 +134,7 @@ fn green_gates_judge_exactly_what_lands() {
 }
 
 #[test]
-fn a_second_time_changes_nothing_and_says_so() {
+fn second_apply_changes_nothing_and_says_so() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     let first = scene.world.json(&scene.other, &args).ok().data();
@@ -150,7 +150,7 @@ fn a_second_time_changes_nothing_and_says_so() {
 }
 
 #[test]
-fn whenever_it_dies_the_next_time_ends_it() {
+fn next_apply_completes_a_killed_apply() {
     for point in ["bundle.built", "bundle.judged", "bundle.begun", "bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
@@ -174,7 +174,7 @@ fn whenever_it_dies_the_next_time_ends_it() {
 }
 
 #[test]
-fn a_git_that_died_with_it_leaves_half_a_file_and_a_lock() {
+fn apply_recovers_from_killed_git() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
@@ -228,7 +228,7 @@ fn an_ignored_file_is_not_written_over() {
 
 /// The machine went down while git wrote the files: some are new, some old, one is missing.
 #[test]
-fn a_worktree_that_followed_half_way_is_brought_along() {
+fn half_updated_worktree_is_completed() {
     let scene = Scene::new();
     let changed = TEXT.replace("two", "2");
     let files = [("work/a.txt", changed.as_str()), ("work/b.txt", "B\n"), ("work/new.txt", "new\n")];
@@ -279,7 +279,7 @@ fn a_bundle_of_the_documented_keys_alone_is_applied() {
 }
 
 #[test]
-fn its_commits_are_accounted_for_and_kept() {
+fn bundle_commits_are_recorded_and_kept() {
     let (scene, bundle, _) = ready();
     scene.world.json(&scene.other, &["bundle", "apply", text(&bundle), "--task", "t2"]).ok();
     let kept = scene.world.git(&["for-each-ref", "refs/liza/bundles"]);
@@ -294,7 +294,7 @@ fn its_commits_are_accounted_for_and_kept() {
 
 /// Nobody has to apply it again: handing in the work ends what died, whatever died.
 #[test]
-fn handing_in_finds_what_died_ended() {
+fn submit_completes_a_killed_apply() {
     for point in ["bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
@@ -423,7 +423,7 @@ fn files_that_cannot_follow_take_the_branch_back() {
 }
 
 #[test]
-fn a_branch_that_others_stand_on_and_a_locked_index_are_left_alone() {
+fn apply_refuses_checked_out_branch_and_index_lock() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
     let other = scene.world.home().join("beside");
@@ -458,7 +458,7 @@ fn a_conflict_blocks_the_task_for_its_holder_only() {
 }
 
 #[test]
-fn a_worktree_on_no_branch_is_left_alone() {
+fn apply_leaves_detached_worktree_alone() {
     let (scene, bundle, worktree) = ready();
     scene.world.git_in(&worktree, &["checkout", "-q", "--detach"]);
     let untouched = scene.everything(&worktree);
@@ -468,7 +468,7 @@ fn a_worktree_on_no_branch_is_left_alone() {
 }
 
 #[test]
-fn a_request_is_answered_once() {
+fn repeated_apply_request_is_answered_once() {
     let (scene, bundle, worktree) = ready();
     let args = ["bundle", "apply", text(&bundle), "--task", "t2", "--request-id", "r1"];
     let first = scene.world.json(&scene.other, &args).ok();

@@ -79,7 +79,7 @@ fn every_item_is_answered_once() {
 }
 
 #[test]
-fn nobody_judges_a_bundle_he_had_a_hand_in() {
+fn implementer_cannot_review_own_bundle() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let args = ["bundle", "review", text(&bundle), "--answer", "1=yes"];
@@ -100,7 +100,7 @@ fn nobody_judges_a_bundle_he_had_a_hand_in() {
 }
 
 #[test]
-fn a_bundle_that_does_not_fit_or_whose_checks_nobody_ran_is_rejected() {
+fn unfit_or_unchecked_bundle_is_rejected() {
     let scene = Scene::new();
     let hunks =
         json!([{ "file": "work/b.txt", "hunks": [{ "start_line": 1, "old_text": "z", "new_text": "B" }] }]);
@@ -125,7 +125,7 @@ fn a_bundle_that_does_not_fit_or_whose_checks_nobody_ran_is_rejected() {
 }
 
 #[test]
-fn a_red_gate_rejects() {
+fn red_gate_rejects_the_bundle() {
     let scene = Scene::with(&[("work/a.txt", b"a\n")], "gates:\n- name: strict\n  command: \"false\"\n");
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&worktree, &[("work/a.txt", "other\n")]);
@@ -140,7 +140,7 @@ fn a_red_gate_rejects() {
 }
 
 #[test]
-fn an_expected_check_binds_also_where_its_gate_is_optional() {
+fn expected_check_makes_optional_gate_required() {
     let config = "gates:\n- {name: test, command: \"true\"}\n- {name: replay, command: \"grep -q right work/a.txt\", optional: true}\n";
     let scene = Scene::with(&[("work/a.txt", b"a\n")], config);
     let verdict = |text_of_a: &str, replay: bool| {
@@ -164,7 +164,7 @@ fn an_expected_check_binds_also_where_its_gate_is_optional() {
 }
 
 #[test]
-fn the_schema_is_printed() {
+fn bundle_schema_is_printed() {
     let scene = Scene::new();
     let schema = scene.world.json(&HUMAN, &["schema", "bundle"]).ok().data();
     assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
@@ -172,7 +172,7 @@ fn the_schema_is_printed() {
 
 /// Whatever a bundle says of itself: whoever made that very tree is on record.
 #[test]
-fn a_bundle_without_its_origin_is_known_by_its_tree() {
+fn implementer_of_same_tree_cannot_review_bundle() {
     let scene = Scene::new();
     let bundle = submitted(&scene);
     let mut whole: Value = serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
@@ -196,7 +196,7 @@ fn a_bundle_without_its_origin_is_known_by_its_tree() {
 
 /// What it claims to give is what it gives, also where it does not say from what.
 #[test]
-fn a_claimed_tree_is_compared_with_the_one_that_was_built() {
+fn claimed_tree_must_match_the_built_tree() {
     let scene = Scene::new();
     let _ = submitted(&scene);
     let tree = scene.tree("task/t1");

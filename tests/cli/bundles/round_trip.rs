@@ -169,7 +169,7 @@ fn random_edits_come_back_as_the_identical_tree() {
 }
 
 #[test]
-fn what_no_bundle_can_carry_is_said_when_it_is_made() {
+fn create_names_changes_a_bundle_cannot_hold() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.coder, "t1");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1"], 1, "refused.empty");

@@ -30,7 +30,7 @@ fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
 }
 
 #[test]
-fn a_filter_that_a_gate_sets_is_named_and_is_nobody_when_it_runs() {
+fn filter_set_by_gate_is_named_and_powerless() {
     let world = with_gates(json!([]));
     let (script, heard, word) = evil(&world);
     let sets = format!(
@@ -88,7 +88,7 @@ fn hooks_and_settings_that_a_gate_changes_are_named() {
 }
 
 #[test]
-fn what_a_gate_does_to_its_index_and_settings_deceives_nobody() {
+fn gate_cannot_hide_changes_in_its_index() {
     let world = with_gates(json!([]));
     // As the reviewer of a hostile tree found it: another content under the name of the committed one.
     let forge = r#"printf 'forged\n' > README.md
@@ -117,7 +117,7 @@ i="$(git rev-parse --git-path index)"; git update-index --really-refresh; cp "$i
 }
 
 #[test]
-fn a_file_that_is_only_touched_is_not_changed_and_one_that_git_never_calls_clean_is_no_excuse() {
+fn touched_file_is_unchanged_tampered_is_found() {
     let world = with_gates(json!([]));
     world.write("win.txt", "a\r\nb\r\n");
     world.commit_all("as it is");
@@ -141,7 +141,7 @@ fn a_file_that_is_only_touched_is_not_changed_and_one_that_git_never_calls_clean
 }
 
 #[test]
-fn what_forks_for_ever_is_ended_and_a_copy_of_sh_called_git_is_nobody() {
+fn endless_forks_end_and_fake_git_is_refused() {
     let world = with_gates(json!([]));
     let word = marker(&world, "chain");
     let heard = world.home().join("heard");
@@ -170,7 +170,7 @@ fn what_forks_for_ever_is_ended_and_a_copy_of_sh_called_git_is_nobody() {
 }
 
 #[test]
-fn a_proc_that_is_none_hides_nothing() {
+fn fake_proc_hides_no_gate_process() {
     let world = with_gates(json!([]));
     let heard = world.home().join("heard");
     let script = format!(
@@ -196,7 +196,7 @@ fn a_proc_that_is_none_hides_nothing() {
 }
 
 #[test]
-fn another_clock_and_another_name_of_the_board_hide_no_gate() {
+fn other_clock_or_mount_hides_no_gate_process() {
     let world = with_gates(json!([]));
     let (heard, other) = (world.home().join("heard"), world.home().join("other"));
     std::fs::create_dir(&other).unwrap();
@@ -218,7 +218,7 @@ fn another_clock_and_another_name_of_the_board_hide_no_gate() {
 }
 
 #[test]
-fn a_holder_that_was_stopped_is_woken_to_end_what_it_holds() {
+fn stopped_gate_holder_still_ends_its_gate() {
     let world = with_gates(json!([]));
     let word = marker(&world, "stopped");
     let command = format!("kill -STOP $PPID; sh -c 'sleep 600' {word}; true");
@@ -229,7 +229,7 @@ fn a_holder_that_was_stopped_is_woken_to_end_what_it_holds() {
 }
 
 #[test]
-fn after_a_gate_a_signal_ends_liza_as_it_ends_any_program() {
+fn signal_after_a_gate_ends_liza() {
     let world = with_gates(json!([]));
     let seen = world.home().join("seen");
     configure(
@@ -256,7 +256,7 @@ fn after_a_gate_a_signal_ends_liza_as_it_ends_any_program() {
 }
 
 #[test]
-fn whoever_is_killed_while_a_place_is_made_leaves_nothing_that_works_on() {
+fn killed_gate_checkout_leaves_no_process() {
     let world = with_gates(json!([{ "name": "fine", "command": "test \"$(cat README.md)\" = hello" }]));
     let (slow, word) = (world.home().join("slow"), marker(&world, "smudge"));
     let script = world.home().join("smudge.sh");
@@ -281,7 +281,7 @@ fn whoever_is_killed_while_a_place_is_made_leaves_nothing_that_works_on() {
 }
 
 #[test]
-fn places_are_emptied_and_never_come_to_the_trash() {
+fn gate_worktrees_are_emptied_not_trashed() {
     let world = with_gates(json!([]));
     let fills =
         "mkdir -p deep/er target && echo x > deep/er/file && echo x > target/kept && chmod 500 deep/er";
@@ -319,7 +319,7 @@ fn tracked_files_are_neither_kept_nor_reports() {
 }
 
 #[test]
-fn a_commit_is_named_where_somebody_stands() {
+fn gate_run_head_means_callers_worktree() {
     let world = with_gates(json!([{ "name": "which", "command": "git rev-parse HEAD" }]));
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt", "tests/test_t1.sh"]);
@@ -336,7 +336,7 @@ fn a_commit_is_named_where_somebody_stands() {
 }
 
 #[test]
-fn configuration_is_read_as_people_write_it() {
+fn gate_settings_accept_short_forms() {
     let world = with_gates(json!([]));
     world.write("liza.yaml", "version: 1\ngates:\n#  - name: x\n");
     world.human(&["gate", "list"]).ok();

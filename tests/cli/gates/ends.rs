@@ -47,7 +47,7 @@ fn works_again(world: &World) {
 }
 
 #[test]
-fn an_abort_ends_a_gate_at_once_and_a_pause_does_not() {
+fn abort_ends_a_running_gate() {
     let (world, word) = endless();
     let child = started(&world, &word);
     world.human(&["pause", "--reason", "looking"]).ok();
@@ -63,14 +63,14 @@ fn an_abort_ends_a_gate_at_once_and_a_pause_does_not() {
 }
 
 #[test]
-fn a_pause_lets_gates_run() {
+fn pause_does_not_stop_gates() {
     let world = with_gates(json!([{ "name": "fine", "command": "true" }]));
     world.human(&["pause"]).ok();
     world.human(&["gate", "run", "--tree", "main"]).ok();
 }
 
 #[test]
-fn a_signal_ends_it_with_everything_it_started() {
+fn signal_ends_gate_and_its_processes() {
     for (name, code, exit) in [
         ("-INT", "signal.interrupted", 130),
         ("-TERM", "signal.terminated", 143),
@@ -87,7 +87,7 @@ fn a_signal_ends_it_with_everything_it_started() {
 }
 
 #[test]
-fn a_signal_is_heard_while_a_further_try_is_waited_for() {
+fn signal_ends_the_wait_for_a_retry() {
     let world = with_gates(json!([]));
     let count = world.home().join("count");
     let command = format!("echo x >> '{}'; kill -9 $$", count.display());
@@ -101,7 +101,7 @@ fn a_signal_is_heard_while_a_further_try_is_waited_for() {
 }
 
 #[test]
-fn whoever_asks_may_be_killed_and_nothing_is_left() {
+fn killed_gate_run_leaves_no_process() {
     let (world, word) = endless();
     let child = started(&world, &word);
     signal(&child, "-KILL");

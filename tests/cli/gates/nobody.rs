@@ -107,7 +107,7 @@ fn rebellion(world: &World) -> (String, std::path::PathBuf) {
 }
 
 #[test]
-fn one_that_kills_what_holds_it_is_still_nobody() {
+fn gate_that_kills_its_holder_is_still_refused() {
     let (world, _, _) = reviewed();
     let (script, seen) = rebellion(&world);
     configure(&world, json!([{ "name": "rebel", "command": script }]));
@@ -132,7 +132,7 @@ fn one_that_kills_what_holds_it_is_still_nobody() {
 }
 
 #[test]
-fn a_validation_is_nobody_either() {
+fn validation_processes_cannot_change_the_board() {
     let world = with_gates(json!([]));
     let coder = world.register("coder", "coder-1");
     world.register("code_reviewer", "code-reviewer-1");
@@ -159,7 +159,7 @@ fn a_validation_is_nobody_either() {
 }
 
 #[test]
-fn nothing_is_recovered_by_what_a_gate_starts() {
+fn gate_process_runs_no_recovery() {
     let (world, coder, _) = reviewed();
     // A claim that died in the middle waits to be ended by the next command of somebody.
     world.task("t2", &["b.txt", "tests/test_t2.sh"]);
@@ -176,7 +176,7 @@ fn nothing_is_recovered_by_what_a_gate_starts() {
 }
 
 #[test]
-fn a_board_of_its_own_is_its_own() {
+fn gate_may_change_a_board_it_created() {
     let own = format!(
         "d=$(mktemp -d) && cd \"$d\" && git init -q -b main && git -c user.name=x -c user.email=x@x commit -q --allow-empty -m s \
          && '{LIZA}' init goal && '{LIZA}' note mine && '{LIZA}' status && rm -rf \"$d\""

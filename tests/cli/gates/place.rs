@@ -8,7 +8,7 @@ use crate::support::{HUMAN, World};
 use super::{configure, configure_with, log_of, optional, places, said, until, with_gates};
 
 #[test]
-fn a_gate_sees_exactly_the_commit_and_nobodys_checkout() {
+fn gate_sees_the_commit_not_a_checkout() {
     let world =
         with_gates(json!([{ "name": "look", "command": "pwd; git rev-parse HEAD; cat README.md; ls -A" }]));
     world.write("README.md", "changed here and not committed\n");
@@ -30,7 +30,7 @@ fn a_gate_sees_exactly_the_commit_and_nobodys_checkout() {
 }
 
 #[test]
-fn a_gate_that_touches_its_tree_says_nothing_about_it() {
+fn gate_that_changes_its_tree_does_not_count() {
     let table = [
         ("writes", "echo x >> README.md", "README.md"),
         ("removes", "rm README.md", "README.md"),
@@ -61,7 +61,7 @@ fn a_gate_that_touches_its_tree_says_nothing_about_it() {
 }
 
 #[test]
-fn what_a_gate_leaves_is_not_seen_by_the_next_unless_it_is_kept() {
+fn gate_leftovers_are_removed_unless_kept() {
     let world = with_gates(json!([]));
     world.write(".gitignore", "*.o\ntarget/\n");
     world.commit_all("ignore");
@@ -82,7 +82,7 @@ fn what_a_gate_leaves_is_not_seen_by_the_next_unless_it_is_kept() {
 }
 
 #[test]
-fn a_place_that_is_not_sound_is_made_anew() {
+fn damaged_gate_worktree_is_recreated() {
     let world = with_gates(json!([{ "name": "fine", "command": "test -f README.md && test ! -e junk" }]));
     let place = world.path(".worktrees/.gates/1");
     let admin = world.path(".git/worktrees/1");
@@ -107,7 +107,7 @@ fn a_place_that_is_not_sound_is_made_anew() {
 }
 
 #[test]
-fn two_at_once_have_two_places() {
+fn concurrent_gate_runs_use_two_worktrees() {
     let world = with_gates(json!([]));
     let seen = world.home().join("seen");
     let wait = "pwd >> \"$SEEN\"; while test ! -e \"$SEEN.go\"; do sleep 0.02; done";
@@ -148,7 +148,7 @@ fn listed_and_taken_back(world: &World) {
 }
 
 #[test]
-fn the_users_hooks_have_no_say_in_it() {
+fn users_hooks_do_not_run_in_gate_worktrees() {
     let world = with_gates(json!([{ "name": "fine", "command": "true" }]));
     let canary = world.home().join("hooked");
     for hook in ["post-checkout", "post-index-change", "reference-transaction"] {

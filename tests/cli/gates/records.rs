@@ -20,7 +20,7 @@ fn three() -> Value {
 }
 
 #[test]
-fn the_words_on_a_task_are_a_file_with_the_documented_keys() {
+fn gate_file_of_task_has_documented_keys() {
     let world = with_gates(json!([]));
     let coder = world.register("coder", "coder-1");
     let commit = world.submitted(&coder, "t1", "a.txt", "a\n");
@@ -91,7 +91,7 @@ fn a_tree_of_no_task_has_its_own_file_and_logs() {
 }
 
 #[test]
-fn an_output_is_shown_without_its_tricks() {
+fn gate_output_is_shown_escaped() {
     let world =
         with_gates(json!([{ "name": "rude", "command": "printf '\\033[31mred\\033[2J\\007\\n'; exit 1" }]));
     world.human(&["gate", "run", "--tree", "main"]).exits(7);
@@ -109,7 +109,7 @@ fn an_output_is_shown_without_its_tricks() {
 }
 
 #[test]
-fn a_task_is_judged_by_what_it_submitted_or_by_its_branch() {
+fn gate_run_uses_submitted_commit_or_branch() {
     let world = with_gates(json!([{ "name": "test", "command": "ls" }]));
     let coder = world.register("coder", "coder-1");
     world.task("t1", &["a.txt", "tests/"]);
@@ -127,7 +127,7 @@ fn a_task_is_judged_by_what_it_submitted_or_by_its_branch() {
 }
 
 #[test]
-fn where_no_gates_are_configured_it_is_said_how_to() {
+fn gate_run_without_gates_says_how_to_add_one() {
     let world = World::new();
     std::fs::remove_file(world.path("liza.yaml")).unwrap();
     for args in [&["gate", "list"][..], &["gate", "run", "--tree", "main"]] {

@@ -97,7 +97,7 @@ fn no_secret_reaches_a_gate_its_log_or_a_report() {
 }
 
 #[test]
-fn a_gate_gets_what_its_configuration_names_and_never_who_somebody_is() {
+fn gate_gets_named_variables_and_no_identity() {
     let world = with_gates(json!([{
         "name": "own",
         "command": "env",

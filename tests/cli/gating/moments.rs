@@ -35,7 +35,7 @@ fn a_coder_learns_at_submit_that_a_gate_is_red() {
 }
 
 #[test]
-fn an_approval_needs_every_required_gate_on_the_tree_under_review() {
+fn approval_needs_every_required_gate() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
     let world = &team.world;
     // Asked at submit only if it says so.
@@ -79,7 +79,7 @@ fn an_approval_needs_every_required_gate_on_the_tree_under_review() {
 }
 
 #[test]
-fn a_refusal_that_needs_no_gate_comes_before_any_gate_runs() {
+fn cheap_refusals_come_before_gates() {
     let team = Team::new();
     gate_with(&team, &noting(&team, "g", "", "true"));
     let world = &team.world;
@@ -91,7 +91,7 @@ fn a_refusal_that_needs_no_gate_comes_before_any_gate_runs() {
 }
 
 #[test]
-fn what_breaks_only_together_goes_back_with_its_evidence() {
+fn red_merge_sends_task_back_with_evidence() {
     let team = team(
         "  - name: few\n    command: 'test $(ls parts 2>/dev/null | wc -l) -le 1 || { echo too many parts; exit 1; }'\n",
     );
@@ -137,7 +137,7 @@ fn a_gate_that_could_not_run_is_not_the_tasks_fault() {
 }
 
 #[test]
-fn what_was_said_of_a_tree_is_not_asked_again() {
+fn gates_of_a_known_tree_are_not_rerun() {
     let team = Team::new();
     gate_with(&team, &noting(&team, "g", "    on: [submit, merge]\n", "true"));
     let world = &team.world;
@@ -155,7 +155,7 @@ fn what_was_said_of_a_tree_is_not_asked_again() {
 }
 
 #[test]
-fn a_red_head_stops_merging_and_sends_nobody_back() {
+fn red_integration_stops_merges_not_tasks() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
@@ -186,7 +186,7 @@ fn a_red_head_stops_merging_and_sends_nobody_back() {
 }
 
 #[test]
-fn a_task_that_mends_a_red_head_is_merged() {
+fn task_that_fixes_red_integration_is_merged() {
     let team = Team::new();
     let world = &team.world;
     gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
@@ -195,7 +195,7 @@ fn a_task_that_mends_a_red_head_is_merged() {
 }
 
 #[test]
-fn a_head_moved_by_hand_is_gated_before_it_is_accepted() {
+fn integration_moved_by_hand_is_gated_first() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
@@ -232,7 +232,7 @@ fn a_head_moved_by_hand_is_gated_before_it_is_accepted() {
 }
 
 #[test]
-fn what_comes_in_at_once_is_one_step_of_the_history() {
+fn advance_is_one_step_of_first_parent_history() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
     let world = &team.world;
     let before = team.head();
@@ -250,7 +250,7 @@ fn what_comes_in_at_once_is_one_step_of_the_history() {
 }
 
 #[test]
-fn work_that_is_gone_from_integration_is_put_back_as_it_was() {
+fn advance_restores_dropped_merges() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
     let world = &team.world;
     let base = team.head();
@@ -265,7 +265,7 @@ fn work_that_is_gone_from_integration_is_put_back_as_it_was() {
 }
 
 #[test]
-fn a_branch_that_moves_while_its_gates_run_is_not_approved() {
+fn branch_moved_during_gates_is_not_approved() {
     let team = Team::new();
     let world = &team.world;
     let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
@@ -289,7 +289,7 @@ fn a_branch_that_moves_while_its_gates_run_is_not_approved() {
 }
 
 #[test]
-fn a_gate_that_cannot_run_on_this_tree_alone_is_the_tasks_doing() {
+fn task_that_breaks_a_gate_fails_integration() {
     let team = Team::new();
     let world = &team.world;
     for id in ["t1", "t2"] {
@@ -306,7 +306,7 @@ fn a_gate_that_cannot_run_on_this_tree_alone_is_the_tasks_doing() {
 }
 
 #[test]
-fn the_queue_goes_on_to_what_mends_a_red_head() {
+fn queue_merges_task_that_fixes_red_integration() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");

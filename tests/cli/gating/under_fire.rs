@@ -9,7 +9,7 @@ use crate::support::process::Bounded as _;
 use crate::team::until;
 
 #[test]
-fn a_merge_killed_around_its_gates_goes_on_with_what_was_said() {
+fn killed_merge_reuses_its_gate_results() {
     for point in ["merge.commit", "merge.gated", "merge.recorded", "merge.moved"] {
         let team = Team::new();
         let world = &team.world;
@@ -41,7 +41,7 @@ fn beside(file: &str) -> Team {
 }
 
 #[test]
-fn what_a_person_brings_in_while_gates_run_is_gated_and_then_merged_onto() {
+fn advance_during_gates_is_gated_and_merged_onto() {
     let team = beside("by-hand.txt");
     let world = &team.world;
     let (begun, go) = (world.home().join("begun"), world.home().join("go"));
@@ -69,7 +69,7 @@ fn what_a_person_brings_in_while_gates_run_is_gated_and_then_merged_onto() {
 
 /// Whatever moves it past liza while a gate runs, be it a test of the very task: nothing is built on that.
 #[test]
-fn a_branch_moved_past_liza_while_gates_run_is_gated_and_waits_for_a_person() {
+fn integration_moved_during_gates_waits_for_person() {
     let team = beside("by-hand.txt");
     let world = &team.world;
     let once = world.home().join("moved");
@@ -91,7 +91,7 @@ fn a_branch_moved_past_liza_while_gates_run_is_gated_and_waits_for_a_person() {
 }
 
 #[test]
-fn a_red_head_that_appears_while_gates_run_stops_the_merge() {
+fn red_head_during_gates_stops_the_merge() {
     let team = beside("red.txt");
     let world = &team.world;
     let once = world.home().join("moved");

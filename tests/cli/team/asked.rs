@@ -63,7 +63,7 @@ fn unanswered_question_halts_and_run_says_it_waits() {
 }
 
 #[test]
-fn question_answered_by_resume_lets_the_agent_finish() {
+fn resume_answers_question_and_agent_finishes() {
     let minute = ASKS.replace("answer_seconds: 1", "answer_seconds: 60");
     let world = overseen(&format!("{STANDS_STILL}\n{EVERY_ROLE}"), &minute, NO_LIMITS);
     add(&world, "t1");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_pair_that_ping_pongs_ends_blocked_as_oscillating_while_others_finish() {
+fn oscillating_task_blocks_while_others_finish() {
     // The coder turns its file round each time; the reviewer wants what is not there.
     let world = scripted(&format!(
         r#"ping_pong_coder() {{

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::process::Bounded as _;
 
 #[test]
-fn no_way_of_starting_a_command_makes_a_coder_somebody_else() {
+fn coder_keeps_identity_however_it_starts_liza() {
     let world = scripted(
         r#"me=$(command -v liza)
 bare() { env -i PATH="$PATH" HOME="$HOME" "$@"; }
@@ -64,7 +64,7 @@ tell after bare $me review claim t1
 }
 
 #[test]
-fn two_runners_cannot_have_one_agent() {
+fn two_runners_cannot_share_an_agent_id() {
     let world = scripted("touch $OUT/up; sleep 600");
     add(&world, "t1");
     let mut child = start(&world, &["agent", "run", "--role", "coder", "--id", "coder-1"]);
@@ -85,7 +85,7 @@ fn two_runners_cannot_have_one_agent() {
 }
 
 #[test]
-fn neither_depth_nor_a_killed_runner_makes_an_agent_a_person() {
+fn deep_or_orphaned_agent_is_no_person() {
     let world = scripted(
         r#"cat > $OUT/deep.sh <<'END'
 if [ "$1" -gt 0 ]; then sh "$0" $(($1 - 1)); exit $?; fi
@@ -114,7 +114,7 @@ sleep 600"#,
 }
 
 #[test]
-fn what_a_runner_submits_for_its_agent_runs_with_the_agents_environment() {
+fn runners_submit_uses_agents_environment() {
     let world = scripted(
         r#"liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" \
   --validate "env > $OUT/env; cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh

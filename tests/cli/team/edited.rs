@@ -76,7 +76,7 @@ esac"#,
 
 /// Whoever can compute a checksum can write a board that looks like liza's. Its agents are still known by their runners.
 #[test]
-fn forged_board_without_its_agent_makes_nobody_a_person() {
+fn forged_board_grants_no_person_rights() {
     let world = scripted(
         r#"touch $OUT/up; until [ -e $OUT/forged ]; do sleep 0.05; done
 for words in "agent register --role code_reviewer --id evil" "resume" "gate accept" "edits list"; do

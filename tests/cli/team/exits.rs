@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn committed_but_not_submitted_is_submitted_for_the_agent() {
+fn runner_submits_committed_work() {
     let world = scripted(&format!(
         "liza() {{ [ \"$1 $2\" = 'task submit' ] || command liza \"$@\"; }}\n{EVERY_ROLE}"
     ));
@@ -14,7 +14,7 @@ fn committed_but_not_submitted_is_submitted_for_the_agent() {
 }
 
 #[test]
-fn uncommitted_work_is_kept_and_the_next_session_is_told() {
+fn next_session_learns_of_uncommitted_work() {
     let world = scripted(
         r#"n=$(ls $OUT | wc -l); cat > $OUT/prompt$n
 if [ $n = 0 ]; then
@@ -34,7 +34,7 @@ git add -A; git commit -qm t1; liza task submit t1"#,
 }
 
 #[test]
-fn a_lock_that_a_killed_git_left_does_not_hold_up_the_next_session() {
+fn index_lock_of_killed_git_stops_no_session() {
     let world = scripted(&format!(
         r#"[ -e $OUT/up ] || {{ touch $OUT/up "$(git rev-parse --git-dir)/index.lock"; kill -9 $$; }}
 {EVERY_ROLE}"#
@@ -57,7 +57,7 @@ fn sessions_that_change_nothing_end_in_a_question() {
 }
 
 #[test]
-fn a_reviewer_without_a_verdict_blocks_with_a_question() {
+fn review_without_verdict_blocks_the_task() {
     let world = scripted("exit 0");
     let coder = world.register("coder", "me");
     world.submitted(&coder, "t1", "t1.txt", "hello\n");
@@ -68,7 +68,7 @@ fn a_reviewer_without_a_verdict_blocks_with_a_question() {
 }
 
 #[test]
-fn the_third_crash_in_five_minutes_stops_this_runner_and_frees_its_task() {
+fn third_crash_stops_runner_and_releases_task() {
     let world =
         scripted("date +%s%N >> $OUT/starts; echo half > t1.txt; git add -A; git commit -qm half; exit 9");
     add(&world, "t1");
@@ -89,7 +89,7 @@ fn the_third_crash_in_five_minutes_stops_this_runner_and_frees_its_task() {
 }
 
 #[test]
-fn a_reviewer_that_crashes_again_and_again_lets_the_review_go() {
+fn crash_looping_reviewer_releases_review() {
     let world = scripted("echo x >> $OUT/starts; exit 9");
     let coder = world.register("coder", "me");
     world.submitted(&coder, "t1", "t1.txt", "hello\n");
@@ -118,7 +118,7 @@ fn a_stopped_agent_does_not_stop_the_others() {
 }
 
 #[test]
-fn exit_42_restarts_at_once_and_the_next_prompt_begins_with_the_handoff() {
+fn exit_42_restarts_with_the_handoff() {
     let world = scripted(&format!(
         r#"n=$(ls $OUT | grep -c prompt); cat > $OUT/prompt$n
 if [ $n = 0 ]; then
@@ -140,7 +140,7 @@ fi
 }
 
 #[test]
-fn at_its_time_limit_an_agent_is_asked_stopped_and_its_work_handed_on() {
+fn agent_at_time_limit_is_stopped_and_handed_off() {
     let world = scripted(
         r#"trap '' TERM
 liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh
@@ -191,7 +191,7 @@ sleep 600"#,
 }
 
 #[test]
-fn no_board_and_no_such_role_are_said_first() {
+fn missing_board_or_role_is_refused_first() {
     let world = World::bare_repo();
     for args in [["run", "--provider", "ghost"], ["agent", "run", "--role=coder"]] {
         let ran = world.json(&HUMAN, &args);
@@ -204,7 +204,7 @@ fn no_board_and_no_such_role_are_said_first() {
 }
 
 #[test]
-fn a_missing_command_or_provider_is_said_before_anything_is_claimed() {
+fn missing_provider_is_refused_before_a_claim() {
     let world = scripted("");
     add(&world, "t1");
     let before = world.bytes();
@@ -234,7 +234,7 @@ fi
 "#;
 
 #[test]
-fn green_work_is_asked_for_once_before_it_is_submitted() {
+fn agent_is_asked_once_to_submit_green_work() {
     let world = scripted(&format!("{FORGETS}\nliza task submit t1"));
     add(&world, "t1");
     let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
@@ -252,7 +252,7 @@ fn green_work_is_asked_for_once_before_it_is_submitted() {
 }
 
 #[test]
-fn work_that_is_never_submitted_is_submitted_by_the_runner() {
+fn runner_submits_work_the_agent_never_submits() {
     let world = scripted(FORGETS);
     add(&world, "t1");
     let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();

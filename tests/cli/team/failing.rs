@@ -116,7 +116,7 @@ fn denied_tools_stop_the_agent_at_once() {
 }
 
 #[test]
-fn rate_limit_and_crash_are_told_apart() {
+fn rate_limit_is_not_counted_as_crash() {
     let world = World::new();
     play(
         &world,

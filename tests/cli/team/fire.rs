@@ -4,7 +4,7 @@ use super::*;
 use crate::support::process::Bounded as _;
 
 #[test]
-fn a_killed_runner_takes_its_agent_with_it_and_its_next_one_goes_on() {
+fn next_runner_resumes_after_killed_runner() {
     let world = scripted("echo half > t1.txt; touch $OUT/up; sleep 600");
     add(&world, "t1");
     let mut child = start(&world, &["agent", "run", "--role", "coder"]);
@@ -24,7 +24,7 @@ fn a_killed_runner_takes_its_agent_with_it_and_its_next_one_goes_on() {
 }
 
 #[test]
-fn a_team_survives_the_death_of_a_runner_and_somebody_else_goes_on() {
+fn other_agent_resumes_task_of_killed_runner() {
     let world = scripted(&format!(
         r#"if [ "$LIZA_TASK" = t1 ] && [ ! -e $OUT/up ]; then
   echo part > t1.txt; git add -A; git commit -qm part; touch $OUT/up; sleep 600
@@ -48,7 +48,7 @@ fi
 }
 
 #[test]
-fn a_killed_run_ends_its_runners_and_the_next_one_goes_on() {
+fn next_run_resumes_after_killed_run() {
     let world = scripted(&format!("[ -e $OUT/go ] || {{ touch $OUT/up; sleep 600; }}\n{EVERY_ROLE}"));
     for task in ["a", "b", "c"] {
         add(&world, task);
@@ -67,7 +67,7 @@ fn a_killed_run_ends_its_runners_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
+fn signal_stops_run_and_next_run_resumes() {
     let world = scripted(&format!(
         "[ -e $OUT/go ] || {{ echo half > a.txt; touch $OUT/up; sleep 600; }}\n{EVERY_ROLE}"
     ));
@@ -86,7 +86,7 @@ fn a_signal_stops_a_run_cleanly_and_it_goes_on_later() {
 }
 
 #[test]
-fn who_waits_for_a_board_that_is_taken_away_leaves() {
+fn waiting_runner_exits_when_board_is_removed() {
     for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
         let world = scripted("exit 0");
         world.task_with("t1", &["t1.txt"], &["--role", "test_engineer"]);
@@ -112,7 +112,7 @@ fn daemons_are_ended_with_the_session() {
 }
 
 #[test]
-fn a_flood_of_output_takes_little_memory_and_bounded_room() {
+fn agent_output_flood_is_bounded() {
     let world = scripted(&format!("head -c 200000000 /dev/zero | tr '\\0' x\n{EVERY_ROLE}"));
     add(&world, "t1");
     let mut child = start(&world, &["agent", "run", "--role", "coder", "--once"]);
@@ -133,7 +133,7 @@ fn a_flood_of_output_takes_little_memory_and_bounded_room() {
 }
 
 #[test]
-fn an_agent_that_deletes_its_worktree_or_collects_garbage_loses_nothing() {
+fn deleted_worktree_or_git_gc_loses_no_commit() {
     let world = scripted(&format!(
         r#"git gc -q --prune=now
 if [ ! -e $OUT/up ]; then echo part > t1.txt; git add -A; git commit -qm part; touch $OUT/up; rm -rf "$PWD"; exit 0; fi
@@ -149,7 +149,7 @@ git log --format=%s > $OUT/log
 }
 
 #[test]
-fn a_commit_on_integration_halts_the_team_with_the_evidence() {
+fn agents_commit_on_integration_stops_the_team() {
     let world = scripted(
         r#"echo sly > sly.txt; git add -A; git commit -qm sly; git update-ref refs/heads/integration HEAD; exit 0"#,
     );
@@ -163,7 +163,7 @@ fn a_commit_on_integration_halts_the_team_with_the_evidence() {
 }
 
 #[test]
-fn secrets_reach_neither_agents_that_need_none_nor_any_log() {
+fn secrets_reach_no_other_agent_and_no_log() {
     let world = scripted(&format!("env; env >&2; cat \"$LIZA_AGENT_TOKEN_FILE\"; {EVERY_ROLE}"));
     let script = world.home().join("agent.sh");
     world.write(
@@ -206,7 +206,7 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_dozen_tasks_through_random_kills_are_all_merged_behind_somebody_elses_approval() {
+fn twelve_tasks_merge_despite_random_kills() {
     let world = scripted(EVERY_ROLE);
     // Who is killed counts as crashed, and so many of them would halt everybody.
     configure(&world, "run: { grace_seconds: 1 }\nbreaker: { responses: { crash_loop: warning } }\n");

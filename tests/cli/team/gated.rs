@@ -28,7 +28,7 @@ esac
 const FEW: &str = "run: { grace_seconds: 1 }\ngates:\n  - name: few\n    command: 'test $(ls parts | grep -cv ^whole) -le 1 || { echo too many parts; exit 1; }'\n";
 
 #[test]
-fn a_red_merge_reaches_its_coders_next_prompt_and_the_run_ends_green() {
+fn coder_fixes_red_merge_in_next_session() {
     let world = scripted(PARTS);
     configure(
         &world,
@@ -61,7 +61,7 @@ fn a_red_merge_reaches_its_coders_next_prompt_and_the_run_ends_green() {
 }
 
 #[test]
-fn a_reviewer_is_told_what_the_gates_said_and_need_not_wait_for_them() {
+fn reviewer_prompt_has_the_gate_results() {
     let world = scripted(&format!("cat > $OUT/$LIZA_ROLE.prompt; {EVERY_ROLE}"));
     let asked = world.home().join("asked");
     configure(

@@ -38,7 +38,7 @@ fn has_namespaces() -> bool {
 }
 
 #[test]
-fn hidden_agent_becomes_nobody_else() {
+fn hidden_agent_keeps_its_identity() {
     if !has_namespaces() {
         return;
     }
@@ -150,7 +150,7 @@ fn replaced_getpid_changes_no_identity() {
 }
 
 #[test]
-fn orphan_of_killed_runner_stays_the_agents() {
+fn orphan_of_killed_runner_acts_as_the_agent() {
     let world = scripted(
         r#"me=$(command -v liza)
 runner=$(liza --json agent list | sed 's/.*"id":"coder-1"[^}]*"runner":\([0-9]*\).*/\1/')

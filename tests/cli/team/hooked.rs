@@ -50,7 +50,7 @@ fn planted_hook_approves_nothing() {
 }
 
 #[test]
-fn hook_run_by_the_reviewers_own_git_approves_nothing() {
+fn hook_run_by_reviewers_git_approves_nothing() {
     let script = PLANTS.replace(
         "eval \"$REVIEWER\"",
         "git checkout -q --detach HEAD; git -c alias.x='!$OUT/evil.sh' x; git status > /dev/null",

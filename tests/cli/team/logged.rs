@@ -20,7 +20,7 @@ fn like_claude(script: &str) -> World {
 }
 
 #[test]
-fn log_of_an_ended_session_tells_tools_tokens_and_end() {
+fn agent_log_shows_tools_tokens_and_exit() {
     let world = like_claude("good_coder > /dev/null 2>&1");
     assert_eq!(world.human(&["agent", "log"]).exits(2).exit, 2);
     agent_run(&world, &["--role", "coder", "--once"]).ok();
@@ -56,7 +56,7 @@ fn log_of_an_ended_session_tells_tools_tokens_and_end() {
 }
 
 #[test]
-fn log_of_a_crash_says_why_and_holds_no_control_characters() {
+fn crash_log_says_why_without_control_characters() {
     let world =
         like_claude("printf 'half \\033[2J a line\\n'; printf 'panic \\033[31mat 7\\n' >&2; kill -9 $$");
     agent_run(&world, &["--role", "coder", "--once"]).exits(1);

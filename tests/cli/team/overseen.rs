@@ -58,7 +58,7 @@ esac
 "#;
 
 #[test]
-fn a_looping_coder_is_nudged_then_halted_while_another_finishes() {
+fn looping_coder_is_nudged_then_halted() {
     // What the registry gives a coder does not take the halt away from its runner.
     let only_work = NO_LIMITS.replace("limits:", "allow: [work], limits:");
     let world = overseen(&format!("{LOOPS}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 600", &only_work);
@@ -119,7 +119,7 @@ esac
 "#;
 
 #[test]
-fn heartbeats_and_tokens_without_progress_are_stagnation_and_a_person_is_asked() {
+fn stagnation_is_nudged_then_asks_a_person() {
     let world = overseen(
         &format!("{STANDS_STILL}\n{EVERY_ROLE}"),
         "stagnation_token_threshold: 20, nudge_cooldown_seconds: 600, halt_on_critical: false",
@@ -185,7 +185,7 @@ esac
 }
 
 #[test]
-fn who_runs_out_of_tokens_is_followed_by_a_fresh_session() {
+fn exhausted_agent_gets_a_fresh_session() {
     let spent = r#"
 case "$LIZA_ROLE" in
   coder)
@@ -218,7 +218,7 @@ esac
 }
 
 #[test]
-fn nobody_is_judged_during_a_pause_or_where_nobody_is_to_look() {
+fn agent_is_not_judged_during_a_pause() {
     let script = r#"
 case "$LIZA_ROLE" in
   coder)
@@ -253,7 +253,7 @@ esac
 }
 
 #[test]
-fn what_a_watcher_that_was_killed_had_decided_is_told_by_the_next() {
+fn next_watcher_reports_killed_watchers_decision() {
     let world = overseen(
         STANDS_STILL,
         "stagnation_token_threshold: 20, nudge_cooldown_seconds: 600, halt_on_critical: false",
@@ -289,7 +289,7 @@ fn what_a_watcher_that_was_killed_had_decided_is_told_by_the_next() {
 }
 
 #[test]
-fn a_person_halts_a_reviewer_and_somebody_else_reviews() {
+fn halted_reviewer_is_replaced_by_another() {
     let script = r#"
 case "$LIZA_ROLE" in
   code_reviewer)
@@ -319,7 +319,7 @@ esac
 }
 
 #[test]
-fn a_halted_planner_ends_and_a_person_is_told() {
+fn halted_planner_session_alerts_a_person() {
     let script = "case $LIZA_ROLE in planner) touch $OUT/up; sleep 600;; esac";
     let world = overseen(script, "nudge_cooldown_seconds: 1", "");
     let mut runner = start(&world, &["--json", "agent", "run", "--role", "planner"]);
@@ -337,7 +337,7 @@ fn a_halted_planner_ends_and_a_person_is_told() {
 }
 
 #[test]
-fn the_picture_says_who_lives_since_when_and_how_near_every_alarm_is() {
+fn overseer_shows_liveness_and_alarm_distance() {
     let world = overseen(LOOPS, "nudge_cooldown_seconds: 600", NO_LIMITS);
     let text = world.human(&["overseer"]).ok().stdout;
     assert!(text.contains("no agent is registered"), "{text}");
@@ -399,7 +399,7 @@ fn the_picture_says_who_lives_since_when_and_how_near_every_alarm_is() {
 }
 
 #[test]
-fn what_a_halted_agent_wrote_beside_a_repository_without_commits_is_kept() {
+fn halt_keeps_work_beside_nested_repository() {
     let script = r#"
 case "$LIZA_ROLE" in
   coder) git init -q fixture; echo inside > fixture/x; echo precious > t1.txt; touch $OUT/up; sleep 600 ;;
@@ -420,7 +420,7 @@ esac
 }
 
 #[test]
-fn nobody_is_halted_for_what_its_own_runner_did_not_see() {
+fn forged_observations_halt_no_agent() {
     let script = r#"
 case "$LIZA_ROLE" in
   coder) touch $OUT/up; until [ -e $OUT/go ]; do sleep 0.02; done ;;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn run_waits_for_a_person_and_merges_what_they_approve() {
+fn run_waits_for_a_persons_reviews_and_merges() {
     let world = scripted(EVERY_ROLE);
     let told = world.home().join("out/notified");
     configure(

@@ -5,7 +5,7 @@ use crate::providers::{CANARIES, EXPECTED, Fake, KEY};
 use crate::support::process::Bounded as _;
 
 #[test]
-fn a_runner_starts_every_provider_as_its_entry_says_and_reads_what_it_used() {
+fn runner_starts_every_provider_and_reads_usage() {
     std::thread::scope(|scope| {
         let lanes: Vec<_> = EXPECTED
             .chunks(4)

@@ -47,7 +47,7 @@ fn gated(world: &World, command: &str) {
 }
 
 #[test]
-fn a_sandboxed_team_merges_with_gates_of_its_runners() {
+fn sandboxed_team_uses_gates_of_its_runners() {
     if !can_unshare() {
         return;
     }
@@ -70,7 +70,7 @@ fn a_sandboxed_team_merges_with_gates_of_its_runners() {
 }
 
 #[test]
-fn a_sandboxed_submit_is_told_of_a_red_gate() {
+fn sandboxed_submit_reports_a_red_gate() {
     if !can_unshare() {
         return;
     }
@@ -87,7 +87,7 @@ fn a_sandboxed_submit_is_told_of_a_red_gate() {
 }
 
 #[test]
-fn an_agent_with_another_path_reuses_its_runners_pass() {
+fn agent_with_other_path_reuses_runners_pass() {
     let world = scripted(
         "PATH=/usr/lib/other:$PATH; export PATH; case \"$LIZA_ROLE\" in coder) good_coder ;; code_reviewer) liza gate run \"$LIZA_TASK\" > $OUT/said 2>&1; good_reviewer ;; esac",
     );

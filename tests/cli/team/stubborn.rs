@@ -47,7 +47,7 @@ fn runner_of(world: &World, agent: &str) -> Option<u32> {
 }
 
 #[test]
-fn a_second_signal_ends_a_run_whose_runner_does_not_answer() {
+fn second_signal_ends_run_with_stopped_runner() {
     let world = scripted("touch $OUT/up; sleep 600");
     add(&world, "t1");
     let child = start_quickly(&world, &PAIR);
@@ -62,7 +62,7 @@ fn a_second_signal_ends_a_run_whose_runner_does_not_answer() {
 }
 
 #[test]
-fn what_was_there_before_a_run_is_spared() {
+fn run_spares_processes_started_before_it() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     let canary = world.home().join("server-of-this-test");
@@ -88,7 +88,7 @@ fn what_was_there_before_a_run_is_spared() {
 }
 
 #[test]
-fn a_checkpoint_whose_summary_cannot_be_written_ends_nothing() {
+fn unwritable_checkpoint_summary_stops_no_run() {
     let world = scripted(&format!(
         "case $LIZA_ROLE in coder) touch $OUT/up; until [ -e $OUT/go ]; do sleep 0.05; done;; esac\n{EVERY_ROLE}"
     ));
@@ -111,7 +111,7 @@ fn a_checkpoint_whose_summary_cannot_be_written_ends_nothing() {
 }
 
 #[test]
-fn what_came_to_nothing_ends_as_stuck() {
+fn run_with_abandoned_tasks_ends_stuck() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     world.human(&["task", "abandon", "t1", "--reason", "not needed"]).ok();
@@ -128,7 +128,7 @@ fn what_came_to_nothing_ends_as_stuck() {
 }
 
 #[test]
-fn somebody_who_works_by_hand_keeps_name_token_and_worktree() {
+fn agent_run_by_hand_keeps_token_and_worktree() {
     let world = scripted(EVERY_ROLE);
     let me = world.register("coder", "coder-1");
     add(&world, "t1");
@@ -155,7 +155,7 @@ fn somebody_who_works_by_hand_keeps_name_token_and_worktree() {
 }
 
 #[test]
-fn two_entries_of_one_role_are_numbered_through_and_keep_their_commands() {
+fn team_entries_keep_their_own_provider() {
     let world = scripted("");
     let script = world.home().join("agent.sh");
     play(&world, &format!("echo $WHO >> $OUT/$LIZA_AGENT_ID\n{EVERY_ROLE}"));
@@ -184,7 +184,7 @@ fn two_entries_of_one_role_are_numbered_through_and_keep_their_commands() {
 }
 
 #[test]
-fn a_job_is_added_only_when_it_can_be_done() {
+fn single_job_is_added_only_if_team_can_run() {
     let world = scripted("");
     world.write(
         "liza.yaml",
@@ -199,7 +199,7 @@ fn a_job_is_added_only_when_it_can_be_done() {
 }
 
 #[test]
-fn a_board_that_breaks_and_stays_so_ends_the_run() {
+fn board_that_stays_broken_ends_the_run() {
     let world = scripted(EVERY_ROLE);
     let me = world.register("coder", "me");
     add(&world, "t1");
@@ -218,7 +218,7 @@ fn a_board_that_breaks_and_stays_so_ends_the_run() {
 }
 
 #[test]
-fn a_checked_out_integration_branch_is_told_at_once_and_once() {
+fn checked_out_integration_is_reported_once() {
     let world = scripted("exit 9");
     add(&world, "t1");
     world.git(&["checkout", "-q", "integration"]);
@@ -231,7 +231,7 @@ fn a_checked_out_integration_branch_is_told_at_once_and_once() {
 }
 
 #[test]
-fn a_planner_that_is_cut_off_is_woken_again() {
+fn interrupted_planner_is_woken_again() {
     let world = scripted(&format!(
         r#"good_planner() {{
   echo x >> $OUT/planned
@@ -247,7 +247,7 @@ fn a_planner_that_is_cut_off_is_woken_again() {
 }
 
 #[test]
-fn where_to_read_why_everybody_stopped_is_said_once() {
+fn stopped_agents_log_is_named_once() {
     let world = scripted("echo the reason is this; exit 9");
     add(&world, "a");
     add(&world, "b");

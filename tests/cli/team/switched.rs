@@ -16,7 +16,7 @@ case "$LIZA_ROLE" in coder)
 esac"#;
 
 #[test]
-fn a_pause_lets_the_step_end_and_resume_goes_on_where_it_was() {
+fn paused_runner_resumes_in_its_worktree() {
     let world = scripted(SLOW);
     add(&world, "t1");
     add(&world, "t2");
@@ -38,7 +38,7 @@ fn a_pause_lets_the_step_end_and_resume_goes_on_where_it_was() {
 }
 
 #[test]
-fn abort_ends_agents_keeps_their_work_and_the_runner_leaves() {
+fn abort_ends_agents_and_keeps_their_work() {
     let world = scripted(&format!("trap '' TERM\n(trap '' TERM; sleep 600) & \n{SLOW}"));
     add(&world, "t1");
     let child = start(&world, &["--json", "agent", "run", "--role", "coder"]);
@@ -98,7 +98,7 @@ fn each_pause_and_its_end_is_said_once() {
 }
 
 #[test]
-fn a_switch_for_one_agent_or_task_stops_only_that() {
+fn switch_for_agent_or_task_stops_only_it() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     add(&world, "t2");
@@ -113,7 +113,7 @@ fn a_switch_for_one_agent_or_task_stops_only_that() {
 }
 
 #[test]
-fn a_checkpoint_halts_the_team_with_one_summary() {
+fn checkpoint_switch_halts_team_with_one_summary() {
     let world = scripted(SLOW);
     add(&world, "t1");
     let child = start(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]);

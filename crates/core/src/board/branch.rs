@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moves_nothing_or_is_on_record_passes() {
+    fn only_recorded_moves_of_integration_pass() {
         let mut board = Bench::new().board;
         board.rest.integration.head = Some(commit(1));
         let at = |number| Wanted::At(commit(number));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_passes_and_deleting_what_is_packed_does_not() {
+    fn only_pruning_a_packed_ref_is_allowed() {
         let board = Bench::new().board;
         let mut prune = update(Wanted::At(commit(1)), Wanted::Zero, Some(commit(1)));
         assert!(may_move_integration(&board, &prune).is_err(), "it is not packed");

@@ -432,7 +432,7 @@ fn no_long_story_breaks_a_rule() {
 
 /// The walk is worth something only if it notices a guard that is missing.
 #[test]
-fn every_single_guard_is_missed() {
+fn model_notices_every_missing_guard() {
     for (guard, told) in [
         (Guard::SelfApproval, "implemented"),
         (Guard::PathOverlap, "overlap"),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_mark_becomes_another_by_lowering() {
+    fn lowering_creates_no_other_origin_mark() {
         let process = |pid| Process { pid, started: 7, boot: "b".into(), namespace: "n".into() };
         let gates = (1..100).map(|inode| Mark::of_gate(1, inode));
         assert!(gates.clone().all(|mark| mark.locks < Mark::LEAST && mark.rttime < Mark::LEAST));

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_block_has_one_criterion_a_bullet() {
+    fn each_bullet_of_done_when_is_a_criterion() {
         let text = "- `python -m hello` prints \"Hello, World!\"\n- the second\n  goes on\n";
         assert_eq!(criteria_of(text), ["`python -m hello` prints \"Hello, World!\"", "the second goes on"]);
         assert_eq!(criteria_of("1. one\n2) two"), ["one", "two"]);

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn denied_tools_share_one_option() {
+    fn denied_tools_are_joined_in_an_option() {
         let deny = Denials {
             by_name: vec!["--deny={tools}".into()],
             always: vec!["Cron".into(), "Web".into()],
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn single_fields_are_replaced_and_the_environment_grows() {
+    fn provider_entry_merge_adds_environment() {
         let base = ProviderEntry {
             command: vec!["x".into()],
             permissions: Some(vec!["--all".into()]),

@@ -131,7 +131,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_says_so() {
+fn too_long_text_is_cut_with_a_note() {
     let text = "a line of text\n".repeat(1000);
     let block = Block::new("the change of task t1", &text, &Bound::new(200, "`liza diff t1`"));
     assert!(block.as_str().len() < 450, "{}", block.as_str().len());

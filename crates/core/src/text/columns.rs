@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_wider_than_its_column_is_cut_and_control_bytes_are_shown() {
+    fn wide_word_is_cut_and_control_bytes_shown() {
         let text = side_by_side(("a", &"x".repeat(45)), ("b", "\u{1b}[2J"), 20);
         assert!(text.lines().all(|line| display_width(line) <= 43), "{text}");
         assert!(!text.contains('\u{1b}'));

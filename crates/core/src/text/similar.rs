@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn order_of_arguments_does_not_matter_and_the_result_is_a_ratio() {
+    fn similarity_is_symmetric_and_a_ratio() {
         let texts = ["", "a b c d", "b a d c", "a a a a b", "#", "12 13", "d c b a a"];
         for a in texts {
             assert!((similarity(a, a) - 1.0).abs() < f64::EPSILON);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn combining_marks_are_told_from_letters() {
+    fn combining_marks_are_distinguished_from_letters() {
         for c in ['\u{301}', '\u{36f}', '\u{5b7}', '\u{93f}', '\u{fe0f}', '\u{3099}'] {
             let spacing_vowel = c == '\u{93f}';
             assert_eq!(is_combining(c), !spacing_vowel, "U+{:04X}", u32::from(c));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_break_between_words_and_commands_stay_whole() {
+    fn wrapping_keeps_commands_whole() {
         let text = "  t1  waits for the reviewer; `liza review claim t1` takes it\nshort\n";
         assert_eq!(
             wrapped(text, 36),

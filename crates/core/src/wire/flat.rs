@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_the_body_is_one_of_the_head() {
+    fn head_and_body_share_no_key() {
         let schema = schemars::schema_for!(crate::board::task::Body).to_value();
         for key in schema["properties"].as_object().expect("a map").keys() {
             assert!(!HEAD_KEYS.contains(&key.as_str()), "{key} is in both halves");

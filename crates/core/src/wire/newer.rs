@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_read_and_the_rest_left_out() {
+    fn newer_board_is_read_without_unknown_keys() {
         let text = r#"
 version: 3
 revision: 12

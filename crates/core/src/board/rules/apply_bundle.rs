@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_is_looked_at_where_the_move_is_recorded() {
+    fn apply_checks_the_claim_when_it_records() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         bench.ok("coder-1", bench.checkpoint("t1"));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_one_leaves_nothing() {
+    fn cancelled_apply_leaves_nothing() {
         let mut bench = Bench::with_tasks(&["t1"]);
         bench.claim("coder-1", "t1");
         bench.ok("coder-1", bench.checkpoint("t1"));

@@ -22,7 +22,7 @@ fn other_criteria(bench: &Bench, name: &str) -> EditTask {
 }
 
 #[test]
-fn planners_and_people_edit_drafts_idle_and_blocked_tasks() {
+fn draft_idle_and_blocked_tasks_are_editable() {
     let mut bench = Bench::new();
     bench.ok("planner-1", AddTasks { finalize: false, ..plan_of(vec![new_task("draft", "draft/")]) });
     bench.add(&["idle", "stuck"]);
@@ -53,7 +53,7 @@ fn old_and_new_values_are_on_record() {
 }
 
 #[test]
-fn what_was_judged_before_does_not_count_any_more() {
+fn edited_criteria_void_earlier_verdicts() {
     let into = |how: fn(&mut Bench)| {
         let mut bench = Bench::with_tasks(&["t"]);
         how(&mut bench);
@@ -88,7 +88,7 @@ fn what_was_judged_before_does_not_count_any_more() {
 }
 
 #[test]
-fn whatever_a_task_is_judged_by_counts_like_criteria() {
+fn edits_of_any_judged_field_void_verdicts() {
     let changes: [fn(&mut NewTask); 8] = [
         |task| task.description = "and delete nothing".to_owned(),
         |task| task.risk = Risk::High,
@@ -109,7 +109,7 @@ fn whatever_a_task_is_judged_by_counts_like_criteria() {
 }
 
 #[test]
-fn two_agents_that_failed_leave_only_a_new_cut() {
+fn exhausted_task_can_only_be_rescoped() {
     let mut bench = Bench::with_tasks(&["t"]);
     for coder in ["coder-1", "coder-2"] {
         let (head, _) = bench.board.task_mut(&id("t")).expect("it").parts_mut();
@@ -121,7 +121,7 @@ fn two_agents_that_failed_leave_only_a_new_cut() {
 }
 
 #[test]
-fn nobody_overwrites_what_somebody_else_wrote_meanwhile() {
+fn edit_of_a_changed_task_is_refused() {
     let mut bench = Bench::with_tasks(&["t"]);
     let mine = other_title(&bench, "t");
     bench.ok("human", edit(&bench, "t", |task| task.priority = 3));

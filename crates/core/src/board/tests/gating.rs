@@ -35,7 +35,7 @@ fn lacking(about: &CommitId) -> Vec<(Option<GateReport>, Code)> {
 }
 
 #[test]
-fn nothing_is_handed_in_while_a_gate_of_submit_is_red() {
+fn submit_needs_its_gates_green() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -53,7 +53,7 @@ fn nothing_is_handed_in_while_a_gate_of_submit_is_red() {
 }
 
 #[test]
-fn nothing_is_approved_without_the_word_of_every_required_gate() {
+fn approve_needs_every_required_gate() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.hand_in("coder-1", "t");
     bench.ok("reviewer-1", bench.start_review("t"));
@@ -66,7 +66,7 @@ fn nothing_is_approved_without_the_word_of_every_required_gate() {
 }
 
 #[test]
-fn integration_moves_to_no_tree_its_gates_did_not_let_through() {
+fn merge_needs_green_gates_on_merged_tree() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.approved("coder-1", "t");
     bench.ok("reviewer-1", bench.begin_merge("t"));
@@ -116,7 +116,7 @@ fn a_red_head_is_on_record_until_it_is_green() {
 }
 
 #[test]
-fn what_the_gates_say_of_a_review_is_about_what_is_under_review() {
+fn gate_record_must_match_reviewed_commit() {
     let mut bench = Bench::with_tasks(&["t"]);
     let record = |about: &CommitId| RecordGates {
         task: id("t"),
@@ -132,7 +132,7 @@ fn what_the_gates_say_of_a_review_is_about_what_is_under_review() {
 }
 
 #[test]
-fn a_gate_that_was_required_once_is_missed_until_a_person_retires_it() {
+fn required_gate_stays_until_a_person_retires_it() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     bench.hand_in("coder-1", "t");
     bench.ok("reviewer-1", bench.start_review("t"));

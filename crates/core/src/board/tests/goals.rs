@@ -78,7 +78,7 @@ fn single_jobs_neither_plan_nor_complete_a_goal() {
 }
 
 #[test]
-fn changed_spec_is_pinned_for_tasks_that_are_not_begun() {
+fn changed_spec_is_pinned_for_unstarted_tasks() {
     let mut bench = Bench::new();
     let tasks: Vec<NewTask> = ["idle", "busy", "other"]
         .into_iter()

@@ -291,7 +291,7 @@ fn expected(verb: &str, status: Status, by: &str) -> &'static str {
 }
 
 #[test]
-fn every_actor_every_verb_every_state() {
+fn every_actor_verb_and_state_agree_with_matrix() {
     for status in Status::ALL {
         let ready = in_state(status);
         for verb in VERBS {
@@ -322,7 +322,7 @@ fn a_recorded_violation_counts_and_touches_no_task() {
 }
 
 #[test]
-fn what_belongs_to_planners_and_people() {
+fn planner_verbs_are_refused_to_others() {
     let mut bench = Bench::with_tasks(&["t"]);
     let mut number = 0;
     for by in ACTORS {
@@ -348,7 +348,7 @@ fn what_belongs_to_planners_and_people() {
 }
 
 #[test]
-fn what_belongs_to_people_alone() {
+fn person_verbs_are_refused_to_agents() {
     let bench = Bench::with_tasks(&["t"]);
     let human_only: [Transition; 6] = [
         RegisterAgent {
@@ -388,7 +388,7 @@ fn what_belongs_to_people_alone() {
 }
 
 #[test]
-fn everybody_may_speak() {
+fn every_role_may_report() {
     let mut bench = Bench::with_tasks(&["t"]);
     for by in ACTORS {
         bench.ok(by, bench.note("hello"));

@@ -15,7 +15,7 @@ fn approved() -> Bench {
 }
 
 #[test]
-fn an_implementer_cannot_land_its_own_word() {
+fn implementers_approval_lands_nothing() {
     let mut bench = approved();
     // However it came there: an approval by somebody who had a hand in it lands nothing.
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
@@ -92,7 +92,7 @@ fn a_switch_set_meanwhile_stops_the_move() {
 }
 
 #[test]
-fn what_a_failed_merge_leads_to() {
+fn failed_merge_sets_status_by_its_cause() {
     for (failure, status, outcome, anomalies) in [
         (MergeFailure::RedGate, Status::IntegrationFailed, "integration_failed", 0),
         (MergeFailure::TrivialConflict, Status::IntegrationFailed, "integration_failed", 1),

@@ -40,7 +40,7 @@ fn unseen(bench: &Bench, who: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_registry_says_who_may_write_to_whom() {
+fn registry_limits_message_recipients() {
     let mut bench = Bench::new();
     for (from, to, allowed) in [
         ("coder-1", "planner-1", true),
@@ -91,7 +91,7 @@ fn coder_asks_reviewer_for_a_review() {
 }
 
 #[test]
-fn some_things_are_only_for_some_to_say() {
+fn message_kinds_are_limited_by_role() {
     use MessageKind::*;
     let everybody = ["human", "planner-1", "coder-1", "reviewer-1", "red-1", "overseer-1"];
     for kind in MessageKind::ALL.iter().copied() {
@@ -118,7 +118,7 @@ fn some_things_are_only_for_some_to_say() {
 }
 
 #[test]
-fn people_are_asked_by_anybody_and_told_by_those_who_lead() {
+fn all_may_ask_people_only_leads_report_to_them() {
     use MessageKind::*;
     let mut bench = Bench::new();
     for kind in [Escalate, RequestInput, RequestClarification] {
@@ -133,7 +133,7 @@ fn people_are_asked_by_anybody_and_told_by_those_who_lead() {
 }
 
 #[test]
-fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
+fn only_the_asked_agent_may_answer() {
     let mut bench = Bench::new();
     let mut question = draft("role:coder", MessageKind::RequestInput);
     question.requires_response = true;
@@ -168,7 +168,7 @@ fn a_question_may_be_answered_by_whoever_was_asked_and_by_nobody_else() {
 }
 
 #[test]
-fn an_inbox_is_ordered_and_each_of_a_role_sees_for_itself() {
+fn inbox_is_by_priority_and_seen_per_agent() {
     let mut bench = Bench::new();
     for priority in [0, 7, 0, 7, -3] {
         let mut message = draft("role:coder", MessageKind::ProvideInput);
@@ -242,7 +242,7 @@ fn longest(to: &str, kind: MessageKind) -> Draft {
 }
 
 #[test]
-fn a_full_inbox_is_named_and_an_order_takes_the_place_of_an_older_one() {
+fn full_inbox_refuses_all_but_newer_orders() {
     let mut bench = Bench::new();
     // Nobody has more than a quarter of it, and together they have no more than all.
     for number in 1..=4 {
@@ -269,7 +269,7 @@ fn a_full_inbox_is_named_and_an_order_takes_the_place_of_an_older_one() {
 }
 
 #[test]
-fn nobody_silences_the_board_with_calls_for_help() {
+fn flood_of_escalations_silences_no_sender() {
     let mut bench = Bench::new();
     let all_heard = |bench: &mut Bench| {
         bench.ok("coder-2", send("planner-1", MessageKind::RequestInput));
@@ -291,7 +291,7 @@ fn nobody_silences_the_board_with_calls_for_help() {
 }
 
 #[test]
-fn what_waits_for_nobody_makes_room() {
+fn messages_without_reader_make_room() {
     let mut bench = Bench::new();
     for message in [
         draft("role:test_engineer", MessageKind::Escalate),
@@ -310,7 +310,7 @@ fn what_waits_for_nobody_makes_room() {
 }
 
 #[test]
-fn a_board_that_many_have_filled_still_hears_people_and_overseers() {
+fn full_board_accepts_people_and_overseers() {
     let mut bench = Bench::new();
     let mut sent = 0;
     // Everybody has filled his share, until the board is full.
@@ -332,7 +332,7 @@ fn a_board_that_many_have_filled_still_hears_people_and_overseers() {
 }
 
 #[test]
-fn the_highest_priorities_are_for_those_who_may_stop_others() {
+fn high_priority_needs_the_right_to_stop() {
     let mut bench = Bench::new();
     let of = |to: &str, kind, priority| {
         let mut message = draft(to, kind);
@@ -351,7 +351,7 @@ fn the_highest_priorities_are_for_those_who_may_stop_others() {
 }
 
 #[test]
-fn what_liza_does_by_itself_is_not_said_by_a_person() {
+fn lizas_own_messages_are_not_a_persons() {
     use crate::board::oversight::{Action, Behaviour, Gravity};
     let mut bench = Bench::new();
     let mut intervene = |bounds: Option<Bounds>| {
@@ -428,7 +428,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
 }
 
 #[test]
-fn what_nobody_waits_for_leaves_the_board_and_no_number_is_given_twice() {
+fn removed_message_numbers_are_not_reused() {
     let mut bench = Bench::new();
     let mut question = draft("coder-1", MessageKind::RequestInput);
     question.requires_response = true;
@@ -454,7 +454,7 @@ fn what_nobody_waits_for_leaves_the_board_and_no_number_is_given_twice() {
 }
 
 #[test]
-fn a_message_to_a_role_waits_for_those_who_are_there() {
+fn role_message_waits_for_present_agents() {
     let mut bench = Bench::new();
     bench.ok("human", send("role:test_engineer", MessageKind::ProvideInput));
     let waits = |bench: &Bench| bench.board.is_unseen(&bench.board.rest.messages[0]);

@@ -50,7 +50,7 @@ fn claimed() -> Bench {
 }
 
 #[test]
-fn the_record_and_the_word_to_the_agent_are_one_change() {
+fn intervention_and_its_message_are_one_change() {
     let mut bench = claimed();
     let nudge = about(&bench, Action::Nudge, Behaviour::InfiniteLoop);
     bench.ok("human", nudge);
@@ -64,7 +64,7 @@ fn the_record_and_the_word_to_the_agent_are_one_change() {
 }
 
 #[test]
-fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
+fn repeated_nudge_waits_for_the_cooldown() {
     let mut bench = claimed();
     let nudge = about(&bench, Action::Nudge, Behaviour::Stagnation);
     bench.ok("human", nudge.clone());
@@ -93,7 +93,7 @@ fn two_who_look_at_the_same_time_act_once_and_a_stronger_step_need_not_wait() {
 }
 
 #[test]
-fn a_claim_that_ended_is_not_halted_and_a_new_agent_of_that_name_has_done_nothing() {
+fn halt_of_ended_claim_or_incarnation_is_refused() {
     let mut bench = claimed();
     let halt = about(&bench, Action::Halt, Behaviour::InfiniteLoop);
     let earlier = bench.task("t").epoch;
@@ -139,7 +139,7 @@ fn evidence_is_given_and_bounded() {
 }
 
 #[test]
-fn a_halt_makes_the_block_a_failure_and_exhaustion_does_not() {
+fn halt_counts_as_failure_exhaustion_does_not() {
     for (behaviour, failed) in
         [(Behaviour::InfiniteLoop, true), (Behaviour::Reported, true), (Behaviour::TokenExhaustion, false)]
     {

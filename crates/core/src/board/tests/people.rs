@@ -24,7 +24,7 @@ fn shows(name: &str, token: &str) -> Credentials {
 }
 
 #[test]
-fn what_a_registration_needs() {
+fn invalid_registration_is_refused() {
     let mut bench = Bench::new();
     for (what, code) in [
         (registration("human", &["coder"], "x"), Code::IdReserved),
@@ -53,7 +53,7 @@ fn what_a_registration_needs() {
 }
 
 #[test]
-fn tokens_belong_to_one_incarnation() {
+fn token_is_valid_for_its_incarnation_only() {
     let mut bench = Bench::new();
     bench.ok("human", registration("coder-9", &["coder"], "first"));
     let first = bench.board.identify(&shows("coder-9", "first")).expect("known");
@@ -133,7 +133,7 @@ fn ids_are_numbered_by_role() {
 }
 
 #[test]
-fn whoever_runs_under_a_runner_is_its_agent() {
+fn process_below_a_runner_is_its_agent() {
     use crate::board::agent::Process;
     let process =
         |pid: u32| Process { pid, started: 7, boot: "boot".to_owned(), namespace: "here".to_owned() };

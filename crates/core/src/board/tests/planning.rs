@@ -22,7 +22,7 @@ fn finalize(names: &[&str]) -> Finalize {
 }
 
 #[test]
-fn ids_are_unique_ignoring_case_also_among_archived_ones() {
+fn task_ids_are_unique_ignoring_case() {
     let mut bench = Bench::with_tasks(&["parser"]);
     assert_eq!(bench.refused("planner-1", plan_of(vec![new_task("PARSER", "x/")])), Code::IdTaken);
     let twice = plan_of(vec![new_task("a", "x/"), new_task("A", "y/")]);
@@ -66,7 +66,7 @@ fn everything_a_draft_lacks_is_named_at_once() {
 }
 
 #[test]
-fn dependencies_must_exist_and_a_cycle_is_told_as_itself() {
+fn missing_dependency_or_cycle_is_refused() {
     let mut bench = Bench::new();
     assert_eq!(bench.refused("planner-1", plan_of(vec![waiting("a", &["b"])])), Code::DependencyMissing);
     assert_eq!(bench.refused("planner-1", drafts(vec![waiting("a", &["a"])])), Code::Cycle);
@@ -80,7 +80,7 @@ fn dependencies_must_exist_and_a_cycle_is_told_as_itself() {
 
 /// Drafts in a circle are nobody's concern but their own, and none at all once they are given up.
 #[test]
-fn a_circle_of_drafts_stops_nobody_else() {
+fn cycle_of_drafts_stops_no_other_task() {
     let mut bench = Bench::new();
     bench.ok("planner-1", drafts(vec![waiting("a", &["b"]), waiting("b", &["a"]), waiting("c", &[])]));
     bench.ok("planner-1", finalize(&["c"]));
@@ -109,7 +109,7 @@ fn a_circle_through_a_replacement_is_found() {
 }
 
 #[test]
-fn a_person_may_rewrite_what_nobody_has_begun() {
+fn person_may_rewrite_unstarted_tasks() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     let edit_of = |bench: &Bench, name: &str| TaskEdit::of(bench.task(name));
     let mut edit = edit_of(&bench, "t");

@@ -54,7 +54,7 @@ fn two_different_reviewers_make_it_approved() {
 }
 
 #[test]
-fn a_person_is_as_good_as_another_reviewer_and_counts_once() {
+fn person_counts_as_one_reviewer() {
     let mut bench = handed_in();
     approve(&mut bench, "human");
     assert_eq!(bench.refused("human", bench.start_review("t")), Code::AlreadyApproved);
@@ -63,7 +63,7 @@ fn a_person_is_as_good_as_another_reviewer_and_counts_once() {
 }
 
 #[test]
-fn what_the_project_asks_later_counts_for_the_next_approval_alone() {
+fn changed_quorum_counts_from_next_approval() {
     // Lowered: nothing happens by itself, and the next one is enough.
     let mut bench = handed_in();
     bench.ok("reviewer-1", bench.start_review("t"));
@@ -86,7 +86,7 @@ fn what_the_project_asks_later_counts_for_the_next_approval_alone() {
 }
 
 #[test]
-fn reviewers_who_disagree_are_laid_before_the_planner() {
+fn disagreeing_reviewers_block_for_the_planner() {
     let mut bench = handed_in();
     bench.ok("reviewer-1", bench.start_review("t"));
     let mut approval = two(&bench);
@@ -149,7 +149,7 @@ fn other_issue(bench: &Bench) -> Reject {
 }
 
 #[test]
-fn an_approval_that_waits_for_another_closes_nothing_by_silence() {
+fn partial_approval_closes_no_unnamed_issue() {
     let mut bench = objected_to();
     approve(&mut bench, "reviewer-1");
     assert!(is_open(&bench, "i1"));
@@ -167,7 +167,7 @@ fn an_approval_that_waits_for_another_closes_nothing_by_silence() {
 }
 
 #[test]
-fn what_only_the_approval_called_resolved_is_open_after_a_contradiction() {
+fn contradicted_approval_reopens_its_issues() {
     let mut bench = objected_to();
     bench.ok("reviewer-1", bench.start_review("t"));
     let mut approval = two(&bench);
@@ -185,7 +185,7 @@ fn what_only_the_approval_called_resolved_is_open_after_a_contradiction() {
 }
 
 #[test]
-fn a_position_holds_what_was_kept_open_too() {
+fn position_includes_issues_kept_open() {
     let mut bench = objected_to();
     approve(&mut bench, "reviewer-1");
     bench.ok("reviewer-2", bench.start_review("t"));
@@ -198,7 +198,7 @@ fn a_position_holds_what_was_kept_open_too() {
 }
 
 #[test]
-fn whatever_is_handed_in_anew_is_approved_by_nobody() {
+fn new_submission_has_no_approvals() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     bench.ok("planner-1", bench.block("t"));
@@ -214,7 +214,7 @@ fn whatever_is_handed_in_anew_is_approved_by_nobody() {
 }
 
 #[test]
-fn a_board_that_counts_wrong_is_no_board_and_lands_nothing() {
+fn wrong_approval_count_is_an_invalid_board() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     approve(&mut bench, "reviewer-2");

@@ -66,7 +66,7 @@ fn a_blocked_task_waits_for_its_turn_too() {
 }
 
 #[test]
-fn who_may_take_the_turn() {
+fn red_team_or_person_takes_the_turn() {
     let code = |by: &str| {
         let mut bench = pending();
         let start = bench.start_review("t");
@@ -142,7 +142,7 @@ fn a_switch_stops_the_turn() {
 }
 
 #[test]
-fn a_finding_sends_it_back_and_the_next_approval_begins_a_new_turn() {
+fn red_team_finding_rejects_and_next_turn_begins() {
     let mut bench = taken();
     bench.ok("red-1", bench.finding_of_red_team("t", REASONS[0]));
     let task = bench.task("t");
@@ -199,7 +199,7 @@ fn with_checklist() -> Bench {
 }
 
 #[test]
-fn every_item_is_answered_in_an_approval_or_a_rejection() {
+fn verdict_answers_every_checklist_item() {
     let mut bench = with_checklist();
     let of_risk = vec!["no secret in the log?".to_owned()];
     let mut approve = Approve { of_risk: of_risk.clone(), ..bench.approve("t") };
@@ -272,7 +272,7 @@ fn a_handoff_to_another_role_and_back() {
 }
 
 #[test]
-fn the_approval_it_ends_leaves_nothing_closed_that_nobody_named() {
+fn finding_reopens_issues_closed_by_silence() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-2", "t", REASONS[0]);
     assert!(bench.task("t").body().issues[0].is_open());

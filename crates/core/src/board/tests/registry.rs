@@ -124,7 +124,7 @@ fn of_the_registry(refusal: &Refusal) -> bool {
 
 /// What `liza roles` prints of the rules is what the rules do; and what the registry denies is denied by the same function.
 #[test]
-fn no_cell_of_the_matrix_lies() {
+fn every_cell_of_the_role_matrix_holds() {
     for name in BUILT_IN_ROLES.into_iter().chain(["technical_writer"]) {
         for operation in Operation::ALL.iter().copied() {
             let (mut bench, what) = best_chance(operation, name);
@@ -162,7 +162,7 @@ fn no_cell_of_the_matrix_lies() {
 
 /// A breach is one whatever the registry says, and what stands in the way for now is told after what never goes.
 #[test]
-fn tier0_is_told_first_and_a_state_last() {
+fn tier0_refusal_comes_first_state_last() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(
         &mut bench,
@@ -178,7 +178,7 @@ fn tier0_is_told_first_and_a_state_last() {
 
 /// A runner gives back for its agent what it holds; nobody can be kept from that, nor from being alive.
 #[test]
-fn what_one_holds_can_always_be_given_back() {
+fn denied_agent_may_give_its_task_back() {
     let everything = Grants { denied: Operation::ALL.to_vec(), ..Grants::default() };
     let handing_off = |bench: &Bench| Transition::from(bench.hand_off("t"));
     let releasing = |bench: &Bench| Transition::from(bench.release("t"));
@@ -211,7 +211,7 @@ fn what_one_holds_can_always_be_given_back() {
 
 /// Anybody stops itself and what it has in hand; others are stopped by those above who were not denied it.
 #[test]
-fn switches_for_others_are_for_those_who_may_stop_others() {
+fn only_permitted_roles_stop_others() {
     for (name, above) in [("coder", false), ("code_reviewer", false), ("planner", true), ("overseer", true)] {
         for denied in [false, true] {
             let mut bench = Bench::with_tasks(&["own", "t"]);
@@ -241,7 +241,7 @@ fn switches_for_others_are_for_those_who_may_stop_others() {
 
 /// The way out that a refusal names is one that is open.
 #[test]
-fn the_hint_names_nothing_that_is_denied_as_well() {
+fn hint_names_no_denied_operation() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &["coder"], Grants::default());
     let mut hint = |denied: &[Operation]| {
@@ -258,7 +258,7 @@ fn the_hint_names_nothing_that_is_denied_as_well() {
 }
 
 #[test]
-fn work_is_planned_only_for_the_roles_that_were_granted() {
+fn planner_adds_tasks_for_granted_roles() {
     let for_role = |bench: &mut Bench, by: &str, name: &str| {
         let mut task = new_task(&format!("for-{name}"), &format!("{name}/"));
         task.role = role(name);
@@ -283,7 +283,7 @@ fn work_is_planned_only_for_the_roles_that_were_granted() {
 }
 
 #[test]
-fn paths_that_are_not_for_the_role_are_refused_at_commit_and_submit() {
+fn paths_outside_the_role_are_refused() {
     let mut bench = Bench::with_tasks(&["t"]);
     register(&mut bench, &["coder"], Grants { paths: patterns(&["t/docs/"]), ..Grants::default() });
     bench.claim(ACTOR, "t");

@@ -85,7 +85,7 @@ fn an_undone_claim_may_be_asked_for_again() {
 }
 
 #[test]
-fn a_merge_is_answered_to_whoever_began_it() {
+fn merge_answer_goes_to_its_first_requester() {
     for fails in [false, true] {
         let mut bench = Bench::with_tasks(&["t"]);
         bench.approved("coder-1", "t");

@@ -14,7 +14,7 @@ fn back(bench: &Bench, then: &Board) -> RestoreRevision {
 }
 
 #[test]
-fn from_every_state_to_every_state() {
+fn restore_works_between_all_states() {
     let mut changed = 0;
     for then in Status::ALL {
         for now in Status::ALL {
@@ -52,7 +52,7 @@ fn from_every_state_to_every_state() {
 }
 
 #[test]
-fn an_untouched_verdict_comes_back_and_an_overtaken_one_does_not() {
+fn restore_keeps_only_current_verdicts() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     bench.approved("coder-1", "t1");
     let then = bench.board.clone();
@@ -97,7 +97,7 @@ fn an_approval_that_was_undone_does_not_come_back() {
 }
 
 #[test]
-fn who_works_on_what_is_the_same_works_on() {
+fn restore_keeps_unchanged_work_running() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     bench.claim("coder-1", "t1");
     let then = bench.board.clone();
@@ -110,7 +110,7 @@ fn who_works_on_what_is_the_same_works_on() {
 }
 
 #[test]
-fn what_a_restore_needs() {
+fn restore_refuses_invalid_requests() {
     let mut bench = Bench::with_tasks(&["t1", "t2"]);
     let then = bench.board.clone();
     bench.ok("human", bench.abandon("t1"));

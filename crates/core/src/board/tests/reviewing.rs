@@ -18,7 +18,7 @@ fn prior(issue: &str, status: IssueStatus) -> PriorStatus {
 }
 
 #[test]
-fn nobody_judges_what_he_had_a_hand_in() {
+fn implementer_cannot_judge_own_task() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
     bench.hand_in("both-1", "t");
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
@@ -42,7 +42,7 @@ fn nobody_judges_what_he_had_a_hand_in() {
 }
 
 #[test]
-fn a_reviewer_who_committed_to_the_branch_is_an_implementer_for_good() {
+fn committing_reviewer_stays_an_implementer() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -59,7 +59,7 @@ fn a_reviewer_who_committed_to_the_branch_is_an_implementer_for_good() {
 }
 
 #[test]
-fn a_review_lease_keeps_others_away_until_it_runs_out() {
+fn review_lease_is_exclusive_until_expiry() {
     let mut bench = under_review();
     assert_eq!(bench.refused("reviewer-2", bench.start_review("t")), Code::Held);
     bench.ok("reviewer-1", RenewReview { task: id("t") });
@@ -124,7 +124,7 @@ fn an_approval_needs_tests_and_no_grave_issue() {
 }
 
 #[test]
-fn changes_to_tool_configuration_are_let_through_only_expressly() {
+fn protected_paths_need_explicit_approval() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.claim("coder-1", "t");
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -156,7 +156,7 @@ fn an_approval_resolves_what_it_does_not_name() {
 }
 
 #[test]
-fn what_a_rejection_needs() {
+fn rejection_needs_reason_and_issues() {
     let mut bench = under_review();
     type Spoil = fn(&mut Feedback);
     let cases: [(Code, Spoil); 5] = [
@@ -212,7 +212,7 @@ fn the_same_reason_twice_blocks() {
 }
 
 #[test]
-fn three_rejections_in_a_row_of_one_agent_block() {
+fn third_rejection_in_a_row_blocks_the_task() {
     let mut bench = Bench::with_tasks(&["t"]);
     for reason in &REASONS[..2] {
         assert_eq!(bench.rejected("coder-1", "t", reason)["status"], "REJECTED");

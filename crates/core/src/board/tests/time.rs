@@ -36,7 +36,7 @@ fn the_instant_of_expiry_itself_is_too_late() {
 
 /// Expiry alone transfers nothing: until somebody else claims, the holder goes on.
 #[test]
-fn the_holder_of_an_expired_lease_may_go_on_until_somebody_claims() {
+fn expired_holder_may_work_until_another_claims() {
     let mut bench = claimed();
     bench.tick(LEASE * 5);
     let mut renewed = bench.clone();
@@ -76,7 +76,7 @@ fn a_changed_wall_clock_changes_no_lease() {
 }
 
 #[test]
-fn whatever_an_agent_does_to_its_task_renews_the_lease() {
+fn any_work_on_a_task_renews_its_lease() {
     let mut bench = claimed();
     bench.tick(LEASE - 1);
     bench.ok("coder-1", bench.checkpoint("t"));
@@ -88,7 +88,7 @@ fn whatever_an_agent_does_to_its_task_renews_the_lease() {
 
 /// Whoever speaks is alive, whatever it speaks about; others are not kept alive by it.
 #[test]
-fn any_word_of_an_agent_renews_what_it_holds() {
+fn any_report_of_an_agent_renews_its_lease() {
     let mut bench = claimed();
     bench.tick(LEASE - 1);
     bench.ok("coder-1", bench.note("still here"));
@@ -107,7 +107,7 @@ fn any_word_of_an_agent_renews_what_it_holds() {
 }
 
 #[test]
-fn nobody_takes_over_during_a_pause_and_resume_gives_the_time_back() {
+fn pause_stops_takeovers_and_resume_adds_time() {
     let mut bench = claimed();
     bench.add(&["r"]);
     bench.rejected("coder-2", "r", REASONS[0]);
@@ -129,7 +129,7 @@ fn nobody_takes_over_during_a_pause_and_resume_gives_the_time_back() {
 
 /// A pause of one agent may have lasted longer than somebody else's hold: what was taken since stays taken.
 #[test]
-fn resume_takes_no_paths_back_from_who_has_them_now() {
+fn resume_retakes_no_paths_held_by_others() {
     let mut bench = Bench::new();
     bench.ok("planner-1", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b/")]));
     bench.claim("coder-1", "a");

@@ -96,7 +96,7 @@ fn room(free: u64, wanted: u64) -> Option<Room> {
 }
 
 #[test]
-fn the_kinds_are_documented_and_each_has_its_own_name() {
+fn alert_kinds_are_documented_and_distinct() {
     let page = include_str!("../../../../../specs/protocols/watch.md");
     for kind in Kind::ALL {
         let json = serde_json::to_value(kind).expect("a name");

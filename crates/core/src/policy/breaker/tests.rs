@@ -114,7 +114,7 @@ impl Desk {
 }
 
 #[test]
-fn every_pattern_has_a_name_a_detector_and_a_setting() {
+fn breaker_patterns_have_names_and_settings() {
     let page = include_str!("../../../../../specs/protocols/circuit-breaker.md");
     let template = include_str!("../../../../../templates/liza.yaml");
     let mut names = BTreeSet::new();
@@ -158,7 +158,7 @@ fn what_is_done_about_a_pattern_can_be_chosen() {
 }
 
 #[test]
-fn thresholds_of_zero_need_something_to_have_happened() {
+fn zero_thresholds_need_at_least_one_event() {
     let mut desk = Desk::new();
     desk.config = serde_json::from_value(serde_json::json!({
         "window_hours": 0, "retry_tasks": 0, "debt_records": 0, "debt_per_merged": -1.0, "assumption_tasks": 0, "workaround_tasks": 0,

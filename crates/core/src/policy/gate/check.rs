@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_gates_apart() {
+    fn gate_names_are_valid_and_unique() {
         for name in ["a", "compile", "Test-2_x", "0", &"x".repeat(64)] {
             with("name", json!(name)).expect(name);
         }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_are_directories_of_the_tree() {
+    fn kept_paths_are_directories_of_the_tree() {
         let kept = |dir: &str| check(&[], &Gating { keep: vec![dir.to_owned()] });
         for dir in ["target/", "target", "web/node_modules/", "./build"] {
             kept(dir).expect(dir);

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_no_number() {
+    fn share_of_nothing_is_absent() {
         assert_eq!((rate(1, 3), rate(0, 5), rate(0, 0)), (Some(0.3333), Some(0.0), None));
     }
 }

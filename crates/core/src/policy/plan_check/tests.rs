@@ -51,7 +51,7 @@ fn finds(tasks: &[NewTask], expected: &[(Severity, &'static str)]) {
 use Severity::{Advice, Error, Warning};
 
 #[test]
-fn a_good_plan_has_nothing_to_be_said_about_it() {
+fn good_plan_has_no_findings() {
     finds(&[timed("a", "a/", &[], 8), timed("b", "b/", &["a"], 10)], &[]);
     finds(&[task("alone", "a.rs", &[])], &[]);
 }
@@ -83,7 +83,7 @@ fn large_plan_waits_only_where_paths_meet() {
 }
 
 #[test]
-fn a_circle_is_named_and_what_hangs_in_the_air() {
+fn cycle_and_missing_dependency_are_named() {
     let tasks = [task("a", "a/", &["b"]), task("b", "b/", &["a"]), task("c", "c/", &["ghost"])];
     let checked = Scene::new().check(&tasks);
     assert_eq!(codes(&checked), [(Error, "cycle"), (Error, "dangling_reference")]);
@@ -98,7 +98,7 @@ fn a_circle_is_named_and_what_hangs_in_the_air() {
 }
 
 #[test]
-fn what_a_task_lacks_is_all_said_at_once() {
+fn everything_a_task_lacks_is_listed_at_once() {
     let mut bare = task("bare", "a/", &[]);
     bare.done_when.clear();
     bare.scope.inside.clear();
@@ -108,7 +108,7 @@ fn what_a_task_lacks_is_all_said_at_once() {
 }
 
 #[test]
-fn too_much_for_one_task() {
+fn too_large_task_gets_warnings() {
     let mut large = task("large", "a/", &[]);
     large.expected_files = Some(6);
     large.expected_lines = Some(501);
@@ -152,7 +152,7 @@ fn tags_lift_no_cap_of_a_coder() {
 }
 
 #[test]
-fn cutting_needs_a_reason() {
+fn split_without_a_reason_is_noted() {
     // The same files, one after the other, nothing long: that is one task.
     let chain = [task("a", "one.rs", &[]), task("b", "one.rs", &["a"]), task("c", "one.rs", &["b"])];
     finds(&chain, &[(Warning, "same_place")]);
@@ -172,7 +172,7 @@ fn cutting_needs_a_reason() {
 }
 
 #[test]
-fn shared_paths_make_one_wait_and_lengthen_the_way() {
+fn shared_paths_lengthen_the_critical_path() {
     let tasks = [
         timed("a", "a/", &[], 5),
         timed("b", "b/", &["a"], 6),
@@ -204,7 +204,7 @@ fn a_test_engineer_may_be_asked_for_tests() {
 }
 
 #[test]
-fn a_vague_criterion_is_quoted_with_the_word_that_empties_it() {
+fn vague_criterion_is_quoted_with_its_vague_word() {
     let mut vague = task("v", "a/", &[]);
     vague.done_when = vec!["errors are handled properly".to_owned(), "`x` exits 2".to_owned()];
     let checked = Scene::new().check(&[vague]);
@@ -213,7 +213,7 @@ fn a_vague_criterion_is_quoted_with_the_word_that_empties_it() {
 }
 
 #[test]
-fn tasks_that_all_own_one_directory_go_one_by_one() {
+fn tasks_owning_the_same_directory_are_serial() {
     let tasks: Vec<NewTask> =
         (0..300).map(|n| task(&format!("t{n}"), "src/", &if n == 0 { vec![] } else { vec!["t0"] })).collect();
     let checked = Scene::new().check(&tasks);

@@ -49,7 +49,7 @@ fn the_window_is_filled_and_no_more() {
 }
 
 #[test]
-fn paths_in_the_way_of_each_other_are_not_given_out_together() {
+fn overlapping_tasks_do_not_start_together() {
     let mut bench = Bench::new();
     bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/x.rs"), new_task("c", "doc/")]));
     let team = team(&["coder-1", "coder-2"], 4);
@@ -57,7 +57,7 @@ fn paths_in_the_way_of_each_other_are_not_given_out_together() {
 }
 
 #[test]
-fn finishing_comes_before_beginning() {
+fn finishing_work_comes_before_new_work() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.hand_in("coder-1", "a");
     let team = team(&["coder-1", "coder-2", "reviewer-1"], 1);
@@ -66,7 +66,7 @@ fn finishing_comes_before_beginning() {
 
 /// Nobody is offered a merge that the registry denies it, and where nobody may, that is what is told.
 #[test]
-fn a_merge_that_the_registry_denies_to_everybody_is_told_as_that() {
+fn merge_denied_to_all_is_reported_as_denied() {
     use crate::board::grants::Operation;
     let mut bench = Bench::with_tasks(&["a"]);
     bench.approved("coder-1", "a");
@@ -120,7 +120,7 @@ fn the_red_team_has_its_turn_before_the_merge() {
 }
 
 #[test]
-fn whoever_died_with_work_goes_on_with_it() {
+fn crashed_agent_resumes_its_task() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.claim("coder-2", "a");
     let team = team(&["coder-1", "coder-2"], 4);
@@ -154,7 +154,7 @@ fn the_planner_is_woken_once_for_each_occasion() {
 }
 
 #[test]
-fn a_standstill_is_explained() {
+fn stuck_team_names_its_causes() {
     let mut bench = Bench::new();
     bench.ok("human", plan_of(vec![new_task("a", "src/"), new_task("b", "src/b.rs")]));
     let depends = crate::board::rules::NewTask { depends_on: vec![id("a")], ..new_task("c", "c/") };
@@ -201,7 +201,7 @@ fn a_standstill_is_explained() {
 }
 
 #[test]
-fn what_came_to_nothing_is_not_complete() {
+fn abandoned_work_is_not_complete() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     for name in ["a", "b"] {
         bench.ok("human", Abandon { task: id(name), reason: "not needed".to_owned() });
@@ -256,7 +256,7 @@ fn unanswered_question_is_the_cause_of_a_standstill() {
 }
 
 #[test]
-fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
+fn agent_run_elsewhere_is_awaited_if_it_can_work() {
     let mut bench = Bench::with_tasks(&["a"]);
     let mut team = team(&["coder-1"], 4);
     team.elsewhere.insert(agent("coder-1"));
@@ -283,7 +283,7 @@ fn a_seat_run_elsewhere_is_waited_for_only_if_it_can_do_something() {
 }
 
 #[test]
-fn what_a_stopped_seat_still_holds_is_said() {
+fn task_held_by_stopped_agent_is_named() {
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-1", "a");
     let mut team = team(&["coder-1"], 4);
@@ -302,7 +302,7 @@ fn what_a_stopped_seat_still_holds_is_said() {
 }
 
 #[test]
-fn causes_that_differ_are_said_apart() {
+fn different_causes_are_listed_separately() {
     let made = |task: &str, hint: &str| Cause {
         task: Some(task.to_owned()),
         kind: CauseKind::Person,
@@ -324,7 +324,7 @@ impl Chance {
 
 /// Everything a team can meet on a board of up to six tasks, by chance, many times over.
 #[test]
-fn it_never_stands_still_while_something_could_be_done() {
+fn team_never_stops_while_work_is_possible() {
     let mut looked_at = 0u64;
     let mut complete = 0u32;
     let seeds = crate::testing::sweep(150, 700u64);

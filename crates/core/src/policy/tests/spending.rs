@@ -79,7 +79,7 @@ fn a_dear_agent_rests_and_another_takes_its_work() {
 }
 
 #[test]
-fn near_is_told_of_open_tasks_agents_and_the_run() {
+fn near_caps_cover_tasks_agents_and_the_run() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     bench.ok("human", crate::board::rules::BeginRun { owner: process(1) });
     spend(&mut bench, "coder-1", Some("a"), 79);

@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_a_directory_a_file_a_pattern_or_no_path() {
+    fn output_becomes_directory_file_or_pattern() {
         for (output, paths) in [
             ("crates/core", &["crates/core/"][..]),
             ("crates/core/", &["crates/core/"]),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_over_is_said() {
+    fn ignored_graph_keys_are_named() {
         let text = r#"{"nodes":[{"id":"a","description":"d","assigned_to":"coder-7","patch_bundle":"x.json",
                        "review_result":{"decision":"approve"}}],"config":{"max_parallel":2}}"#;
         let planned = read(text).expect("a graph");
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_node_may_change_is_owned_by_none() {
+    fn paths_shared_by_all_nodes_are_owned_by_none() {
         let text = r#"{"defaults":{"scope":{"in":["tests/"]}},"nodes":[
             {"id":"a","description":"d","outputs":["trace-hash"]},
             {"id":"b","description":"d","scope":{"in":["b/"]}},

@@ -240,7 +240,7 @@ note: null
 }
 
 #[test]
-fn a_value_of_unknown_shape_keeps_its_order_and_kinds() {
+fn untyped_value_keeps_order_and_types() {
     let value = read_foreign_value(b"b: 1\na: [x, ~, true, -2, 0.5, '7']\nc:\n", Limits::default()).unwrap();
     assert_eq!(value, json!({"b": 1, "a": ["x", null, true, -2, 0.5, "7"], "c": null}));
     assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), ["b", "a", "c"]);

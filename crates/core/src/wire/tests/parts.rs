@@ -56,7 +56,7 @@ fn written_on(before: &Decoded, board: &Board) -> Decoded {
 }
 
 #[test]
-fn writing_in_part_gives_the_same_bytes_and_hashes_as_writing_whole() {
+fn partial_write_equals_whole_write() {
     let mut bench = board();
     let mut disk = written(&bench.board);
     let mut seen = vec![disk.board_hash()];
@@ -102,7 +102,7 @@ fn changed_byte_of_a_task_is_found() {
 }
 
 #[test]
-fn removed_renamed_or_moved_tasks_change_the_board_hash() {
+fn removed_or_moved_tasks_change_the_board_hash() {
     let disk = written(&board().board);
     let changed = |change: &dyn Fn(&mut Decoded)| {
         let mut other = disk.clone();
@@ -128,7 +128,7 @@ fn hash_covers_head_and_body_and_not_its_own_line() {
 }
 
 #[test]
-fn board_of_an_earlier_build_is_named_and_can_be_read() {
+fn earlier_builds_board_is_named_and_readable() {
     let disk = written(&board().board);
     let lines = disk.text().split_inclusive('\n');
     let without: String =

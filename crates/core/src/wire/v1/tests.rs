@@ -146,7 +146,7 @@ fn settled(task: &Value) -> crate::board::Board {
 
 /// No approval is carried over, and whoever may have had a hand in it is kept from judging it.
 #[test]
-fn whoever_worked_on_it_is_an_implementer_and_no_approval_stands() {
+fn v1_implementers_are_kept_and_approvals_dropped() {
     let line = |event: &str, agent: &str| json!({ "event": event, "agent": agent });
     for (assigned, approved, history, status, implementers) in [
         (json!("coder-1"), "Coder-1", json!([]), Status::ReadyForReview, vec!["coder-1"]),
@@ -202,7 +202,7 @@ fn a_task_that_was_only_planned_is_not_begun() {
 }
 
 #[test]
-fn long_keys_with_one_beginning_stay_two() {
+fn long_keys_with_equal_prefix_stay_distinct() {
     let long = "k".repeat(250);
     let task = json!({ "id": "t", "description": "d", "status": "UNCLAIMED", "done_when": "x",
         (format!("{long}1")): "first", (format!("{long}2")): "second" });

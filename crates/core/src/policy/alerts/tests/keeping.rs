@@ -23,7 +23,7 @@ fn a_lost_memory_at_worst_repeats() {
 }
 
 #[test]
-fn what_no_longer_holds_is_forgotten() {
+fn ended_alerts_are_forgotten() {
     let mut desk = blocked();
     desk.news(Kind::Blocked);
     assert_eq!(desk.memory.text().lines().count(), 1, "{}", desk.memory.text());
