@@ -16,7 +16,7 @@ fn task(id: &str, more: &str) -> String {
     format!("  - {{id: {id}, title: Do {id}, spec_ref: specs/vision.md, {more}}}\n")
 }
 
-/// Beside what the repository says to the paths, which is tested in by_hand.rs.
+/// Beside what the repository says to the paths, which is tested in defaults_and_typos.rs.
 fn codes(data: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     data["findings"]

@@ -1,13 +1,13 @@
 //! Gates through the binary: scripts as gates, on real repositories.
 
-mod deceit;
-mod ends;
-mod nobody;
+mod board_access;
 mod outcomes;
-mod place;
 mod records;
 mod reuse;
 mod secrets;
+mod stopping;
+mod tampering;
+mod worktree;
 
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! Integration is green by construction: no tree reaches it that its gates did not let through as that very tree.
 
-mod accepted;
-mod moments;
+mod acceptance;
+mod crashes;
 mod queue;
-mod under_fire;
+mod when_gates_run;
 
 use serde_json::Value;
 

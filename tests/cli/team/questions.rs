@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::overseen::{NO_LIMITS, STANDS_STILL, actions, done_about, overseen};
+use super::overseer::{NO_LIMITS, STANDS_STILL, actions, done_about, overseen};
 use super::*;
 
 /// The same call over and over; after about a second an idle child stays beside it for good.
