@@ -37,7 +37,7 @@ class World:
         self.root = os.path.join(self.home, "repo")
         self.tokens = {}
         self.saved = {}
-        # What commands are told that only this world knows: COMMIT, PLAN and so on.
+        # Values of placeholders in commands that only this world knows: COMMIT, PLAN and so on.
         self.words = {"PLAN": os.path.join(self.home, "plan.yaml")}
         put(self.words["PLAN"], PLAN)
         os.mkdir(os.path.join(self.home, "tmp"))
@@ -174,7 +174,7 @@ class World:
         self.save("archived")
         thing = next(thing for thing in self.data("trash", "list")["trash"] if thing["origin"].endswith("/.worktrees/t1"))
         self.words["TRASHED"], self.words["BACK"] = thing["name"], thing["origin"]
-        # Two worktrees nobody needs: of a review that is over, and of a finished task with uncommitted work.
+        # Two worktrees that are no longer used: of an ended review, and of a finished task with uncommitted work.
         self.restore("merged")
         put(self.path(".worktrees/t1/t1/thoughts.txt"), "only here\n")
         self.must("archive", "--all")
@@ -304,7 +304,7 @@ class World:
     def recovers(self, op):
         """One plain command mends everything; then the operation is done, or can be done."""
         if op.again:
-            # Whoever mends a broken board, or leaves it, says the same again.
+            # A command that repairs a broken board, or leaves it, gives the same answer again.
             self.must(*op.args_in(self), who=op.who, env=op.env)
             if not op.done(self):
                 raise Failed("it was done again without effect")

@@ -413,7 +413,7 @@ fn only_listed_files_decide_who_the_caller_is() {
         assert_eq!(other, None, "asks for {asked}): use host");
     }
     assert_eq!(naming("process::id()"), only(&NAME_THEMSELVES));
-    // The C library can be replaced by whoever calls; what identifies is asked of the kernel.
+    // The caller can replace the C library, so identifying values come from the kernel directly.
     for (place, line) in lines_outside(&[]) {
         let in_host = place.contains("crates/machine/src/host/");
         assert!(!(in_host && line.contains("std::process::id()")), "{place}: use procfs::this_pid");

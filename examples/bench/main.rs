@@ -632,7 +632,7 @@ impl Bench {
                 Some(&reviewer),
                 &["review", "approve", &id, "--commit", head],
             );
-            // What the checkouts above left unwritten is nobody's merge: both start from a quiet disk.
+            // The checkouts above left unwritten data: it is flushed first, so that neither merge pays for it.
             rustix::fs::sync();
             // The same three steps with bare git, on a ref of their own.
             let onto = world.git(&["rev-parse", "integration"]);

@@ -11,8 +11,8 @@ const SNAPSHOTS: u64 = 20;
 const BEGAN: i64 = 1_790_000_000;
 
 impl Bench {
-    /// Detectors, liveness and decision for everybody, with nothing wrong (every detector looks to the end) and with
-    /// everybody in a loop (evidence and texts are written).
+    /// Detectors, liveness and decision for all agents, with nothing wrong (every detector looks to the end) and with
+    /// all agents in a loop (evidence and texts are written).
     pub fn overseer(&mut self) {
         let label = format!("{AGENTS} x {SNAPSHOTS}");
         for (name, looping) in [("look, all at work", false), ("look, all in a loop", true)] {

@@ -181,7 +181,7 @@ impl Bench {
             let began = Instant::now();
             world.run(&self.liza, &world.root, None, &["task", "finalize", &id]);
             let finalized = Instant::now();
-            // Whoever it is: the others say nothing of this task.
+            // Any runner may have claimed it: the others report nothing about this task.
             let at = 'found: loop {
                 for runner in &runners {
                     while let Ok((at, said)) = runner.told.try_recv() {
@@ -191,7 +191,7 @@ impl Bench {
                         }
                     }
                 }
-                assert!(finalized.elapsed() < PATIENCE, "nobody claimed {id}");
+                assert!(finalized.elapsed() < PATIENCE, "no runner claimed {id}");
                 std::thread::sleep(Duration::from_millis(1));
             };
             claimed.push(at.saturating_duration_since(finalized).as_secs_f64() * 1000.0);
@@ -215,7 +215,7 @@ impl Bench {
         self.figures("ABORT to all have left", &size, &spread(aborted));
     }
 
-    /// One task from claim to merge: bare git, the same liza commands typed by somebody, runners that wait for it.
+    /// One task from claim to merge: bare git, the same liza commands typed by a person, runners that wait for it.
     pub(super) fn cycle(&mut self) {
         let world = self.world(50);
         play(&world, AGENT);
@@ -223,7 +223,7 @@ impl Bench {
         let reviewer = self.register(&world, "code_reviewer");
         let rounds = if self.quick { 10 } else { 30 };
         let runners = {
-            // These have a board of their own: nobody but them may take what is there.
+            // These runners have their own board: only they may claim its tasks.
             let other = self.world(50);
             play(&other, AGENT);
             let runners = self.runners(&other, &["coder", "code_reviewer"]);
@@ -329,8 +329,8 @@ impl Bench {
         let world = self.world(50);
         play(&world, AGENT);
         add(self, &world, "held", true);
-        let somebody = self.register(&world, "coder");
-        world.run(&self.liza, &world.root, Some(&somebody), &["task", "claim", "held"]);
+        let holder = self.register(&world, "coder");
+        world.run(&self.liza, &world.root, Some(&holder), &["task", "claim", "held"]);
         let run = going(self, &world, &["run", "--team", "test_engineer=7", "--team", "code_reviewer=3"]);
         run.said("paused", None);
         let figures = watch(&[run.child.id()]);

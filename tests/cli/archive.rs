@@ -28,7 +28,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     world.merge_task(&coder, &reviewer, "t1", "a.sh", "echo a\n");
     world.task_with("next", &["b.sh"], &["--depends", "t1"]);
     let before = world.show("t1");
-    // Whoever looks only, changes nothing.
+    // A dry run changes nothing.
     let state = world.bytes();
     let planned = archive(&world, &["t1", "--dry-run"]);
     assert_eq!((&planned["archived"], &planned["dry_run"]), (&json!(["t1"]), &json!(true)));
@@ -38,7 +38,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     assert_eq!(data["archived"], json!(["t1"]));
     assert!(!world.state().contains("- id: t1\n"), "{}", world.state());
     assert_eq!(world.json(&HUMAN, &["status"]).ok().data()["archived"], 1);
-    // Nobody but its owner reads the file, and any YAML reader can.
+    // Only its owner may read the file, and any YAML reader can parse it.
     let text = world.read(".liza/archive/t1.yaml");
     assert!(text.contains("\nid: t1\nstatus: MERGED\n") && text.contains("\ntitle: t1\n"), "{text}");
     let mode = std::os::unix::fs::MetadataExt::mode(&world.path(".liza/archive/t1.yaml").metadata().unwrap());
@@ -55,7 +55,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     let log = world.human(&["log", "--task", "t1"]).ok().stdout;
     assert!(log.contains("archive_tasks t1") && log.contains("submit t1"), "{log}");
 
-    // Whoever waited for it goes on, and so does whoever comes later.
+    // Tasks that depend on it are ready, and so are tasks added later.
     assert_eq!(world.row("next")["node_state"], "ready");
     let graph = world.human(&["graph"]).ok().stdout;
     assert!(graph.contains("after t1 (archived, MERGED)"), "{graph}");
@@ -235,7 +235,7 @@ fn settled_records_are_archived_and_stay_in_log() {
     assert!(!state.contains("a long story"), "what was said about the task left with it");
     assert!(world.human(&["log"]).ok().stdout.contains("the first word"));
     assert!(world.json(&HUMAN, &["inbox"]).ok().stdout.contains("note-2"));
-    // The planner is not told to begin from nothing because everything is finished.
+    // The planner is not asked for a first plan because every task is finished.
     assert!(!world.json(&HUMAN, &["status"]).ok().stdout.contains("initial_planning"));
     world.sound();
 }
@@ -247,7 +247,7 @@ fn killed_archive_leaves_task_on_board() {
         abandoned(&world, "a");
         world.dies_at(point, &HUMAN, &["archive", "a"]);
         assert!(world.path(".liza/archive/a.yaml").exists(), "{point}");
-        // The board wins: nobody is confused by the file, and nothing is wrong.
+        // The board wins: the file confuses no command, and doctor finds nothing.
         assert!(world.show("a")["archived"].is_null(), "{point}");
         world.sound();
         world.human(&["doctor"]).exits(0);
@@ -326,7 +326,7 @@ fn crowded_board_archives_oldest_tasks() {
     assert_eq!(world.show("f0")["archived"], true, "the oldest left");
     assert!(world.show("f199")["archived"].is_null(), "the youngest stayed");
     world.sound();
-    // Somebody's command is done even if this follow-up cannot be.
+    // The command succeeds even if archiving after it fails.
     finish_many(&world, "g", 101);
     world.write("liza.yaml", "disk: {min_free_bytes: 9000000000000000}\n");
     let ran = world.human(&["task", "abandon", "two", "--reason", "r"]).ok();

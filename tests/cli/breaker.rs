@@ -89,7 +89,7 @@ fn outage_reported_by_three_agents_trips_once() {
     let open = breaker(&world)["open"][0].clone();
     assert_eq!((&open["pattern"], &open["response"]), (&"external_outage".into(), &"checkpoint".into()));
     assert!(open["report"].as_str().unwrap().ends_with("breaker-trip-1.md"), "{open}");
-    // Whoever is halted may still say what they see; and a second look changes nothing.
+    // Halted agents may still report; and a second check changes nothing.
     outage(&world, &one, "t4", "pypi still unreachable");
     let before = world.bytes();
     assert_eq!(look(&world), Vec::<String>::new());
@@ -154,9 +154,9 @@ fn similar_rejections_trip_the_breaker() {
     assert_eq!(open["pattern"], "same_failure", "{open}");
     assert_eq!(open["evidence"].as_array().unwrap().len(), 3, "{open}");
     assert_eq!(world.status_of("t3"), "REJECTED");
-    assert_eq!(open["response"], "warning", "reviewers who send work back stop nobody: {open}");
+    assert_eq!(open["response"], "warning", "rejections alone halt no agent: {open}");
     assert_eq!(switch(&world), Value::Null);
-    // Nobody is to cut anew what is finished.
+    // The report does not advise to rescope a finished task.
     assert!(open["decisions"].to_string().contains("rescope t1 "), "{open}");
     for task in ["t1", "t2", "t3"] {
         world.human(&["task", "abandon", task, "--reason", "not wanted"]).ok();
@@ -220,7 +220,7 @@ fn responses_are_chosen_in_liza_yaml() {
     assert_eq!(trips(&world), Vec::<String>::new());
     choose("warning");
     assert!(look(&world).contains(&"breaker_open trip-1".to_owned()));
-    assert_eq!(switch(&world), Value::Null, "a warning halts nobody");
+    assert_eq!(switch(&world), Value::Null, "a warning halts no agent");
     assert!(world.path(".liza/reports/breaker-trip-1.md").is_file());
     choose("halt");
     outage(&world, &one, "t1", "GitHub API unavailable");
@@ -247,7 +247,7 @@ fn next_check_completes_a_killed_trip() {
         assert_eq!(report.is_file(), point != "breaker.tripped", "{point}");
         assert_eq!(switch(&world) == "CHECKPOINT", point == "breaker.switched", "{point}");
         if point == "breaker.switched" {
-            // A person takes the switch away before anybody says that it was set.
+            // A person removes the switch before a watcher reports that it was set.
             world.human(&["resume"]).ok();
             look(&world);
             assert_eq!(switch(&world), Value::Null, "it is the person's now");

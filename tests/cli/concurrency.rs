@@ -1,4 +1,4 @@
-//! Many processes on one board: everything acknowledged is there, nobody overwrites anybody, a lock excludes.
+//! Many processes on one board: everything acknowledged is there, no process overwrites another's change, a lock excludes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ fn losers_of_a_claim_race_see_the_winner() {
     for (at, answer) in answers.iter().enumerate().filter(|(at, _)| *at != winners[0]) {
         assert_eq!(answer.exit, 3, "{at}: {answer:?}");
         let message = answer.json()["error"]["message"].as_str().expect("a message").to_owned();
-        assert!(message.contains(&winner), "the loser is told who: {message}");
+        assert!(message.contains(&winner), "the loser sees the winner: {message}");
     }
     let task = world.show("t1");
     assert_eq!((task["status"].as_str(), task["assigned_to"].as_str()), (Some("WORKING"), Some(&*winner)));
@@ -482,7 +482,7 @@ fn deleted_lock_file_causes_no_double_commit() {
         // Another one makes a new lock file and commits, or stumbles over the log of the first; both are allowed.
         let other = world.human(&["note", "the other one"]);
         let first = go_on(holder);
-        assert_ne!(first.exit, 0, "{point}: the lock it held excluded nobody: {first:?}");
+        assert_ne!(first.exit, 0, "{point}: the lock it held excluded no process: {first:?}");
         assert_eq!(other.exit, 0, "{point}: {other:?}");
         world.human(&["note", "afterwards"]).ok();
         world.revisions_are_contiguous();
@@ -590,7 +590,7 @@ fn reading_takes_no_lock_of_git() {
     world.task("t1", &["a.txt"]);
     let worktree = world.claim(&coder, "t1");
     let admin = world.path(".git/worktrees/t1");
-    // With the index locked by somebody else, a command that wanted the lock would fail or wait.
+    // With the index locked by another process, a command that wanted the lock would fail or wait.
     std::fs::write(admin.join("index.lock"), "").expect("written");
     std::fs::write(world.path(".git/index.lock"), "").expect("written");
     let index = std::fs::read(admin.join("index")).expect("an index");

@@ -1,4 +1,4 @@
-//! Sentences of the contract, as somebody who has read it would try them.
+//! Sentences of the contract, tried as a reader of the contract would try them.
 
 use std::path::Path;
 
@@ -187,7 +187,7 @@ fn validate_notices_what_only_liza_writes() {
     world.human(&["validate"]).ok();
 }
 
-/// A person saves his own work whatever has become of the board, and is told why; an agent does not.
+/// A person may commit on a broken board, with a warning that says why; an agent may not.
 #[test]
 fn main_hook_refuses_agents_on_broken_board() {
     let (world, _, _) = team();
@@ -209,7 +209,7 @@ fn reviewer_sees_what_changed_outside_the_worktree() {
     world.submitted(&coder, "t1", "a.sh", "echo a\n");
     let shown = |world: &World| world.json(&reviewer, &["review", "show", "t1"]).ok().data();
     assert_eq!(shown(&world)["outside"], json!([]));
-    world.write("README.md", "changed by somebody\n");
+    world.write("README.md", "changed by a person\n");
     world.write("stray.txt", "x\n");
     std::fs::write(world.path(".worktrees/t1/late.txt"), "x\n").unwrap();
     assert_eq!(

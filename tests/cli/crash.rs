@@ -254,7 +254,7 @@ fn a_claim_may_die_anywhere() {
         let holder = if finished {
             people.coder.clone()
         } else {
-            // Nothing that is half made is left where somebody could take it for a worktree.
+            // No half-made directory is left that looks like a worktree.
             let left: Vec<_> = worktrees(&world);
             assert!(left.is_empty(), "{point}: {left:?}");
             world.claim(&people.other, "t1");
@@ -490,7 +490,7 @@ fn every_crash_point_with_every_branch_position() {
     let (people, commit) = approved(&world);
     let old = world.git(&["rev-parse", "integration"]);
     world.git(&["checkout", "-q", "-b", "elsewhere"]);
-    world.write("c.txt", "by somebody else\n");
+    world.write("c.txt", "by a person\n");
     world.git(&["add", "c.txt"]);
     world.git(&["commit", "-q", "-m", "elsewhere"]);
     world.git(&["checkout", "-q", "main"]);
@@ -505,7 +505,7 @@ fn every_crash_point_with_every_branch_position() {
             let to = match place {
                 "old" => old.clone(),
                 "elsewhere" => elsewhere.clone(),
-                // Before the merge commit is made, only somebody's own fast-forward can have moved the branch.
+                // Before the merge commit is made, only a person's fast-forward can have moved the branch.
                 _ if made.is_empty() => commit.clone(),
                 _ => made,
             };
@@ -513,7 +513,7 @@ fn every_crash_point_with_every_branch_position() {
             let what = format!("{cut}, branch at {place}");
             let mut seen = Vec::new();
             for _ in 0..3 {
-                // A branch that somebody moved by hand stays a finding; what was half done is mended all the same.
+                // A branch moved by hand stays a finding; the interrupted merge is completed all the same.
                 let doctor = world.human(&["doctor", "--fix"]);
                 assert!(doctor.exit <= 1, "{what}: {}", doctor.stderr);
                 world.human(&["note", "again"]).ok();
@@ -526,7 +526,7 @@ fn every_crash_point_with_every_branch_position() {
             let wanted = if recorded && place == "new" { "MERGED" } else { "APPROVED" };
             assert_eq!(seen, [wanted; 3], "{what}");
             if wanted == "APPROVED" && place != "old" {
-                // Nothing lands on what somebody put there, until a person says that it is right.
+                // Nothing lands on a branch moved by hand until a person accepts it.
                 let halted = world.liza(&people.reviewer, &["merge", "t1"]).exits(6);
                 assert!(halted.stderr.contains("somebody moved it"), "{what}: {}", halted.stderr);
                 world.human(&["verify"]).exits(6);
@@ -666,7 +666,7 @@ fn branch_lock_of_dead_git_stops_no_merge() {
         assert!(!lock.exists());
         world.liza(&people.reviewer, &["merge", "t1"]).ok();
     }
-    // Somebody else's is named and left alone.
+    // A lock of another program is named and left alone.
     saved.restore();
     world.dies_at("merge.recorded", &people.reviewer, &["merge", "t1"]);
     let theirs = format!("{}\n", world.git(&["rev-parse", "main"]));
@@ -722,7 +722,7 @@ fn claim_of_killed_process_is_fenced() {
     let world = World::new();
     let people = people(&world);
     world.task("t1", &["a.txt"]);
-    // Alive, though it does nothing: its intent is nobody else's to end.
+    // Alive, though it does nothing: no other process may end its intent.
     let slow = world.stopped_at(&people.coder, "claim.added", &["task", "claim", "t1"]);
     world.human(&["note", "meanwhile"]).ok();
     world.liza(&people.other, &["task", "claim", "t1"]).exits(3);

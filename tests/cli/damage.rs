@@ -91,7 +91,7 @@ fn a_flipped_bit_never_passes_in_silence() {
         let ran = world.human(&["note", "x"]);
         match ran.exit {
             6 => {}
-            // A text or a limit that a person may change, or mere layout: told, and kept.
+            // A text or a limit that a person may change, or mere layout: reported, and kept.
             0 => assert!(ran.stderr.contains("by hand"), "{context}: {}", ran.stderr),
             other => panic!("{context}: exit {other}: {}", ran.stderr),
         }

@@ -221,7 +221,7 @@ fn typed(world: &World, who: &Who, dir: &std::path::Path, command: &str) -> Ran 
         shell.env(name, value.as_deref().unwrap_or_default());
     }
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-        shell.env(name, "somebody");
+        shell.env(name, "tester");
     }
     Ran::of(shell.finish().expect("a shell"))
 }

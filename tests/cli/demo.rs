@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, World};
 
-/// What is told to git on a machine where everything that can be set is set wrongly.
+/// Git's settings on a machine where every possible setting is wrong.
 fn spoil_git(world: &World) {
     let hooks = world.home().join("hooks");
     std::fs::create_dir(&hooks).expect("a folder");

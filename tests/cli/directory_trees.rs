@@ -22,7 +22,7 @@ fn finding(world: &World, args: &[&str], code: &str) -> Option<Value> {
     findings(world, args).into_iter().find(|finding| finding["code"] == code)
 }
 
-/// Whether this machine lets the test mount something where nobody else sees it.
+/// Whether this machine lets the test mount something in a private namespace.
 fn can_mount() -> bool {
     let mut probe = Command::new("unshare");
     probe.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"]);

@@ -334,7 +334,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     mended(&world, "worktree.no_git_file");
     assert_eq!(std::fs::read_to_string(worktree.join("x.sh")).expect("text"), "precious\n");
     world.git_in(&worktree, &["status"]);
-    // Whoever wrote it again may have died before or while writing.
+    // The process that rewrote it may have died before or while writing.
     let whole = std::fs::read(worktree.join(".git")).expect("a file");
     for length in [0, 3, 20, whole.len() - 4] {
         std::fs::write(worktree.join(".git"), &whole[..length]).expect("cut");
@@ -343,7 +343,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     }
 
     // Records whose directory is gone.
-    let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: somebody"];
+    let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: ghost"];
     world.git(&[&made[..], &["-b", "ghost", ".worktrees/ghost"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/ghost")).expect("removed");
     mended(&world, "worktree.stale_record");
@@ -352,7 +352,7 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     mended(&world, "worktree.stale_record");
     assert!(world.git(&["branch", "--list", "ghost"]).contains("ghost"), "branches stay");
 
-    // Directories of nobody: clean ones go, empty ones go, and so do checkouts of no review and no merge.
+    // Unknown worktrees: clean ones and empty ones are removed, and so are checkouts of no review and no merge.
     for (path, code) in [
         (".worktrees/stranger", "worktree.of_nobody"),
         (".worktrees/.review/stranger", "worktree.of_nobody"),
@@ -464,7 +464,7 @@ fn temporary_files_of_dead_commands_are_swept() {
     assert_eq!(looked.len(), 11, "{looked:#?}");
     mended(&world, "leftover.temporary");
     assert!(!scratch.exists());
-    // Of a command that runs, and of somebody else altogether.
+    // Files of a running command, and of another program.
     for name in [".notes.tmp", "x.tmp", ".a.b.tmp"] {
         plant(&liza.join(name), "mine");
         aged(&liza.join(name), 120);

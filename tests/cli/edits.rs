@@ -144,7 +144,7 @@ fn forbidden_edit_is_refused_kept_and_undone() {
         ("status", in_task("held", "status: WORKING", "status: IDLE")),
         ("assigned_to", in_task("held", "assigned_to: coder-1", "assigned_to: reviewer-1")),
         ("epoch", in_task("held", "epoch: 1", "epoch: 9")),
-        ("title", in_task("held", "title: held", "title: changed while somebody works on it")),
+        ("title", in_task("held", "title: held", "title: changed while an agent works on it")),
         ("implementers", in_task("done", "implementers:\n      - coder-1\n", "implementers: []\n")),
         ("review_commit", in_task("done", "review_commit: ", "review_commit: 0000")),
         ("history", in_task("done", "event: submitted", "event: created")),

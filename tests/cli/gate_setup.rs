@@ -129,7 +129,7 @@ fn bless_without_a_hash_gate_is_refused() {
     assert!(error["hint"].as_str().unwrap().contains("replay"), "{error}");
     world.refused(&HUMAN, &bless("replay", "soon", "x"), 1, "refused.value");
     world.refused(&HUMAN, &bless("replay", "a1b2c3d4", " "), 1, "refused.incomplete");
-    world.refused(&HUMAN, &bless_task("nobody", "a1b2c3d4"), 1, "refused.unknown_task");
+    world.refused(&HUMAN, &bless_task("ghost", "a1b2c3d4"), 1, "refused.unknown_task");
     let coder = world.register("coder", "coder-1");
     world.refused(&coder, &bless("replay", "a1b2c3d4", "x"), 1, "refused.human_only");
     world.sound();

@@ -1,4 +1,4 @@
-//! Git hooks: installed beside whatever is there, refusing what must not happen, and never in anybody's way otherwise.
+//! Git hooks: installed beside whatever is there, refusing what must not happen, and allowing everything else.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -383,7 +383,7 @@ fn hook_refuses_moves_under_another_ref_name() {
     let ran = world.git_as(&HUMAN, &world.root, &["update-ref", "refs/heads/alias", "main"], &[]);
     assert_ne!(ran.exit, 0);
     assert_eq!(world.git(&["rev-parse", "integration"]), head);
-    // Another branch is nobody's business.
+    // Another branch may be moved freely.
     world.git(&["branch", "integration2"]);
     world.git(&["branch", "-f", "integration2", "main~1"]);
 }
@@ -400,7 +400,7 @@ fn hooks_ignore_hostile_environment() {
         ("LIZA_DIR", elsewhere.to_str().unwrap()),
         ("LIZA_HOOK_PROBE", "/dev/null"),
         ("LIZA_HOOK_TIMEOUT", "0"),
-        ("LIZA_AGENT_ID", "nobody"),
+        ("LIZA_AGENT_ID", "ghost"),
     ] {
         let ran = world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[env]);
         assert_ne!(ran.exit, 0, "{env:?}");
@@ -510,7 +510,7 @@ fn old_worktrees_and_reviews_take_no_commit() {
         .to_owned();
     let sealed = commit_as(&world, &reviewer, Path::new(&checkout), "src/fix.sh").exits(1);
     assert!(sealed.stderr.contains("only shows a commit"), "{}", sealed.stderr);
-    // Handed on to somebody else: the first place is dead.
+    // Claimed by another agent: the first worktree is no longer used.
     world.task("t2", &["b/"]);
     let first = world.claim(&coder, "t2");
     world.liza(&coder, &["task", "release", "t2"]).ok();
@@ -519,7 +519,7 @@ fn old_worktrees_and_reviews_take_no_commit() {
     let dead = commit_as(&world, &coder, &first, "b/x.sh").exits(1);
     assert!(dead.stderr.contains("former worktree"), "{}", dead.stderr);
     commit_as(&world, &HUMAN, &first, "b/y.sh").exits(1);
-    // Given back and taken by nobody: there is no lease to work under.
+    // Released and claimed by no agent: there is no lease to work under.
     world.liza(&other, &["task", "release", "t2"]).ok();
     let idle = commit_as(&world, &HUMAN, &second, "b/z.sh").exits(1);
     assert!(idle.stderr.contains("IDLE"), "{}", idle.stderr);
@@ -551,7 +551,7 @@ fn a_broken_board_stops_commits_in_worktrees_only() {
     assert!(ran.stderr.contains("doctor"), "{}", ran.stderr);
     let main = commit_as(&world, &HUMAN, &world.root, "a.txt").ok();
     assert!(main.stderr.contains("the board needs care"), "{}", main.stderr);
-    // Housekeeping goes on, and nothing moves while nobody can tell what may.
+    // Housekeeping goes on, and integration does not move while the board cannot be read.
     world.git(&["pack-refs", "--all"]);
     world.git(&["gc", "-q"]);
     world.git_as(&HUMAN, &world.root, &["branch", "-f", "integration", "main"], &[]).exits(128);
@@ -726,7 +726,7 @@ fn custom_hooks_path_is_left_alone() {
         assert!(listing(&dir).is_empty(), "{path}");
         assert!(!hook(&world, "pre-commit").exists(), "{path}");
         assert_eq!(status(&world)["active"], false);
-        // A person does as told.
+        // A person adds the printed lines.
         let liza = env!("CARGO_BIN_EXE_liza");
         for name in NAMES {
             script(

@@ -130,7 +130,7 @@ fn new_incarnation_ends_the_former() {
     ] {
         world.refused(&old, args, 1, "refused.identity");
     }
-    // Its lease counts as expired: the new one does not hold it, and anybody may take it.
+    // Its lease counts as expired: the new one does not hold it, and any coder may claim it.
     let ran = world.json(&new, &["task", "renew", "t1"]);
     assert_eq!(ran.exit, 3, "{}", ran.stdout);
     assert!(world.row("t1")["why"].as_str().unwrap().contains("taken over"), "{}", world.row("t1"));

@@ -458,7 +458,7 @@ fn unsupported_repository_format_is_refused() {
             .finish()
             .expect("git runs");
         if !made.status.success() {
-            continue; // an older git does not know the format, so nobody can have such a repository
+            continue; // an older git does not know the format, so no user can have such a repository
         }
         std::fs::write(place.join("a"), "x").expect("a file");
         world.git_in(&place, &["add", "-A"]);

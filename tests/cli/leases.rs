@@ -1,4 +1,4 @@
-//! Leases: time alone transfers nothing, a new claim does, and whoever comes late writes into a dead place.
+//! Leases: time alone transfers nothing, a new claim does, and the late holder writes into a worktree that is no longer used.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
     assert_eq!(second, world.path(".worktrees/t1.2"));
     assert!(!second.join("a.sh").exists(), "a takeover starts at the base");
     assert_eq!(world.git(&["rev-parse", "refs/liza/attempts/t1/1"]), late);
-    // The late writer is told, and nothing changes; its place is still there.
+    // The late writer is refused, and nothing changes; its worktree is still there.
     for args in [
         vec!["task", "renew", "t1"],
         vec!["task", "submit", "t1"],
@@ -113,7 +113,7 @@ fn reviewers_lease_expires() {
     let commit = world.submit_work(&one, "t1", "a.sh", "x\n");
     world.liza(&first, &["review", "claim", "t1"]).ok();
     world.later(1700, &second, &["review", "claim", "t1"]).exits(3);
-    // Still the first one's as long as nobody took it.
+    // The first reviewer still holds it until another reviewer claims it.
     world.later(1900, &first, &["review", "renew", "t1"]).ok();
     world.later(3500, &second, &["review", "claim", "t1"]).exits(3);
     world.later(3800, &second, &["review", "claim", "t1"]).ok();

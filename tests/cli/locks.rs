@@ -153,7 +153,7 @@ fn lock_release_fences_the_agent() {
         let last = task["history"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["event"], "paths_given_back");
         assert_eq!(last["detail"], if by_status { "no reason given" } else { "it hangs" });
-        // The one who waited goes first; then whoever takes t1 up starts from what was committed.
+        // The waiting agent goes first; then the agent that claims t1 starts from what was committed.
         world.claim(&two, "t2");
         world.refused(&one, &["task", "claim", "t1"], 1, "refused.paths_overlap");
         world.human(&["task", "abandon", "t2", "--reason", "done with it"]).ok();
@@ -207,7 +207,7 @@ fn repeated_lock_release_counts_once() {
     assert_eq!(world.revision(), revision);
 }
 
-/// The agent of a runner: it carries its claim, so nothing it does after the release counts, whoever stops it first.
+/// The agent of a runner: it carries its claim, so nothing it does after the release counts, even before its runner stops it.
 #[test]
 fn agent_cannot_submit_after_lock_release() {
     let world = team::scripted(

@@ -1,4 +1,4 @@
-//! Messages: sent, routed, read, answered, told at the next call and in the next prompt, and never too many.
+//! Messages: sent, routed, read, answered, announced by the next command and in the next prompt, and never too many.
 
 use liza::board::rules::Sent;
 use liza::board::{AgentId, Credentials, Transition};
@@ -113,7 +113,7 @@ fn forbidden_recipient_refusal_lists_allowed_ones() {
     for kind in ["escalate", "request_input", "request_clarification"] {
         world.json(&team.coder, &to("human", kind)).ok();
     }
-    // A role that nobody has yet gets its message later.
+    // A role without an agent gets its message later.
     let text = world.human(&to("role:test_engineer", "provide_input")).ok().stdout;
     assert!(text.contains("nobody has that role yet"), "{text}");
     let late = world.register("test_engineer", "test-engineer-1");
@@ -192,7 +192,7 @@ fn overdue_answer_alerts_and_wakes_planner() {
     assert_eq!(late.len(), 1, "{late:?}");
     assert_eq!(late[0]["subject"], "message-1");
     assert!(late[0]["text"].as_str().is_some_and(|text| text.contains("which port?")), "{late:?}");
-    assert!(alerts(800).is_empty(), "it is told once");
+    assert!(alerts(800).is_empty(), "it is reported once");
     let next = world.later(700, &team.planner, &["next", "--role", "planner"]).ok().data();
     assert_eq!(
         (next["trigger"].clone(), next["about"].clone()),
@@ -244,7 +244,7 @@ fn any_command_announces_new_messages() {
     told(world.liza(&team.coder, &["task", "submit", "t1"]).exits(1));
     assert_eq!(world.liza(&team.coder, &["-q", "status"]).ok().stderr, "");
     assert!(!world.liza(&team.other, &["status"]).ok().stderr.contains("message"));
-    // Once it is read it is not told again.
+    // Once it is read it is not announced again.
     let read = world.liza(&team.coder, &["message", "inbox"]).ok();
     assert_eq!(read.stderr, "");
     assert!(!read.stdout.contains('\u{1b}') && !read.stdout.contains('\u{202e}'), "{:?}", read.stdout);
@@ -318,7 +318,7 @@ good_coder
         assert!(section.contains("`````"), "{section}");
         assert_eq!(prompt.matches("\n# Do this\n").count(), 1, "{prompt}");
     }
-    // Twenty are told and the others named; those that were told are not told at the calls.
+    // The prompt holds twenty messages and counts the others; commands do not announce those twenty again.
     let first = team::out(&world, "prompt0");
     assert!(first.contains("note 18") && !first.contains("note 19"), "{first}");
     assert!(first.contains("6 more: `liza message inbox`"), "{first}");
@@ -406,7 +406,7 @@ fn messages_removed_from_board_are_in_log() {
             commit(&planner, json!({ "see_messages": { "ids": ids } })).expect("seen");
         }
     }
-    // Nobody reads any more: it ends with a refusal that names who does not.
+    // The planner reads no more messages: the sender is refused, and the refusal names the planner.
     let mut unread = 0;
     let refusal = loop {
         match commit(&coder, message(0, None)) {

@@ -29,7 +29,7 @@ fn played() -> World {
     world.merge_task(&coder, &reviewer, "t2", "README.md", "hello you\n");
     world.submitted(&coder, "t3", "three.txt", "three\n");
     world.task("t4", &["t4/"]);
-    world.human(&["task", "abandon", "t4", "--reason", "nobody wants it"]).ok();
+    world.human(&["task", "abandon", "t4", "--reason", "not wanted"]).ok();
     world.task("t5", &["t5/"]);
     world
 }
@@ -135,7 +135,7 @@ fn goal_report_has_text_and_json() {
         (&goal["iterations"], &goal["review_cycles"], &goal["success"]),
         (&3.into(), &0.into(), &false.into())
     );
-    assert_eq!(goal["errors"], json!(["t4: nobody wants it", "t5: which tongue"]), "{goal}");
+    assert_eq!(goal["errors"], json!(["t4: not wanted", "t5: which tongue"]), "{goal}");
     assert_eq!(
         (&goal["review"]["approved"], &goal["review"]["ready_for_review"]),
         (&false.into(), &1.into())

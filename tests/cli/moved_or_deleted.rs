@@ -31,7 +31,7 @@ fn release_keeps_uncommitted_work() {
         world.task(task, &[&format!("{task}.sh"), "docs/"]);
         let worktree = world.claim(&coder, task);
         write(&worktree, "docs/new.md", "only here\n");
-        // Somebody who may not let it go leaves no trace.
+        // An agent that may not release it leaves no trace.
         world.liza(&stranger, &["task", "release", task]).exits(3);
         assert_eq!(world.git(&["for-each-ref", &format!("refs/liza/wip/{task}")]), "");
         let mut args = vec!["task", verb, task];
@@ -100,5 +100,5 @@ fn unknown_names_are_reported_as_unknown() {
     let ran = world.json(&HUMAN, &["--board", "nowhere", "status"]).exits(2);
     assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
     // Every answer tells the revision.
-    assert_eq!(world.json(&HUMAN, &["task", "show", "nobody"]).exits(1).json()["revision"], 1);
+    assert_eq!(world.json(&HUMAN, &["task", "show", "ghost"]).exits(1).json()["revision"], 1);
 }

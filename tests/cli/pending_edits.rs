@@ -115,7 +115,7 @@ fn forbidden_edit_is_refused_without_pause() {
     let edit = set_aside(&scene);
     let ran = world.human(&["note", "go on"]).ok();
     says(&ran, &["not applied", "only liza changes circuit_breaker"]);
-    assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside stops nobody");
+    assert!(!world.path(".liza/PAUSE").exists(), "an edit that was set aside pauses no agent");
     assert!(world.state().contains("tier0_violations: 0\n"));
     assert!(in_dir(world, ".liza/edits").contains(&format!("refused-{edit}")));
     let doctor = world.human(&["doctor"]).exits(1);

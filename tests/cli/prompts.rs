@@ -1,4 +1,4 @@
-//! What each role is told, on real boards; and that nothing it is told acts on it.
+//! The prompt of each role, on real boards; and data in a prompt stays data.
 
 use std::rc::Rc;
 
@@ -417,7 +417,7 @@ fn planner_prompt_says_why_it_was_woken() {
     );
     lacks(&told, &["Nothing is planned yet", "liza review", "liza task submit", "\n\n\n"]);
     lacks(&outside(&told), &["all names are allowed", "the spec is silent", "the build is broken"]);
-    // Only the reasons it was woken for are told in full.
+    // Only the reasons it was woken for appear in full.
     let Assignment::Plan { wakes } = world.planning() else { unreachable!() };
     let one: Vec<_> = wakes.into_iter().filter(|wake| wake.trigger == Trigger::Blocked).collect();
     let told = world.brief_of("planner", "planner-1", &Assignment::Plan { wakes: one }).text;
@@ -470,7 +470,7 @@ fn the_overseer_sees_states_and_no_code() {
         ("code_reviewer", not_claimed("t1")),
         ("coder", world.planning()),
     ] {
-        let failure = world.try_brief(role, "somebody", &assignment, &[]).expect_err(role);
+        let failure = world.try_brief(role, "agent-1", &assignment, &[]).expect_err(role);
         assert_eq!(failure.code.as_str(), "refused.role", "{role} {assignment:?}");
     }
 }
@@ -691,7 +691,7 @@ fn every_name_a_template_may_use_is_documented() {
         ("overseer", &plan, "tree agents"),
     ] {
         world.write(&format!(".liza/templates/{role}.md"), "{{ unknown_name }}");
-        let failure = world.try_brief(role, "somebody", assignment, &[]).expect_err(role);
+        let failure = world.try_brief(role, "agent-1", assignment, &[]).expect_err(role);
         let (_, list) = failure.message.split_once("there are: ").expect("a list");
         let names: Vec<&str> = list.split(", ").collect();
         for name in &names {

@@ -527,7 +527,7 @@ fn recorded_sessions_are_counted_exactly() {
     }
 }
 
-/// What the real programs printed when nobody was logged in, the key was wrong, the quota used up or the context full.
+/// What the real programs printed when the user was not logged in, the key was wrong, the quota used up or the context full.
 #[test]
 fn recorded_refusals_have_their_class() {
     let catalog = Catalog::new(&ProjectConfig::default());
@@ -559,7 +559,7 @@ fn recorded_refusals_have_their_class() {
     assert!(looked_at >= 10, "{looked_at}");
 }
 
-/// A program whose help mentions these options; whoever asks leaves a trace.
+/// A program whose help mentions these options; each call of its help leaves a trace.
 fn helpful(world: &World, name: &str, help: &str) {
     let script = format!(
         "#!/bin/sh\necho \"$@\" >> '{}'\ncat <<'END'\nUsage: {name} [options]\n{help}\nEND\n",
@@ -611,7 +611,7 @@ fn doctor_asks_only_the_agent_commands_in_use() {
         all.into_iter().find(|one| one["name"] == name).expect("listed")
     };
     assert!(listed(&providers, "claude")["installed"].is_string());
-    assert!(!world.home().join("asked-claude").exists(), "nobody uses it");
+    assert!(!world.home().join("asked-claude").exists(), "no role uses it");
 
     world.write("liza.yaml", "provider: claude\n");
     let ((found, providers), text) = (doctor(&world), doctor_text(&world));
@@ -629,7 +629,7 @@ fn doctor_names_provider_problems() {
     world.write(
         "liza.yaml",
         "provider: codex\nroles: {coder: {provider: claude}}\nteam:\n  - {role: planner, provider: kimi}\n  \
-         - {role: code_reviewer, provider: nobody}\n",
+         - {role: code_reviewer, provider: ghost}\n",
     );
     let (found, _) = doctor(&world);
     let told: Vec<(String, String)> = found
@@ -641,7 +641,7 @@ fn doctor_names_provider_problems() {
     let codes: Vec<&str> = told.iter().map(|(code, _)| code.as_str()).collect();
     assert_eq!(codes, ["provider.options", "provider.missing", "provider.unusable"], "{told:#?}");
     assert!(told[0].1.contains("--skip-git-repo-check,") && !told[0].1.contains("--json"), "{}", told[0].1);
-    assert!(told[1].1.contains("kimi") && told[2].1.contains("`nobody`"), "{told:?}");
+    assert!(told[1].1.contains("kimi") && told[2].1.contains("`ghost`"), "{told:?}");
     assert!(found[1]["remedy"].as_str().expect("text").contains("claude and codex"), "{}", found[1]);
     assert!(found[2]["remedy"].as_str().expect("text").contains("gemini"), "{}", found[2]);
 

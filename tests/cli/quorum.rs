@@ -48,7 +48,7 @@ fn merge_names_both_approving_reviewers() {
     let said = world.liza(one, &approve).ok().stdout;
     assert!(said.contains("1 of 2 approvals"), "{said}");
 
-    // Counted, and not enough: the review is free again, for anybody else.
+    // Counted, and not enough: the review is free again, for another reviewer.
     let row = world.row("t1");
     assert_eq!((&row["status"], &row["reviewer"]), (&json!("READY_FOR_REVIEW"), &Value::Null));
     assert_eq!(row["approvals"]["needed"], 2);
@@ -114,7 +114,7 @@ fn planner_sees_both_sides_of_a_disagreement() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    // The answer leads on: judged anew, it goes back to its coder, and what is handed in then was approved by nobody.
+    // The answer leads on: judged anew, it goes back to its coder, and the next submission has no approvals.
     world.liza(&planner, &["task", "unblock", "t1", "--answer", "reviewer-2 is right"]).ok();
     world.liza(two, &["review", "claim", "t1"]).ok();
     let again = [&reject("t1", &commit)[..], &["--prior", "i1=resolved"]].concat();
@@ -201,7 +201,7 @@ fn rubber_stamp_reviewer_alerts_once() {
     assert!(text.contains("10 of 10 verdicts are approvals; no issue raised in 10"), "{text}");
     assert!(world.state().contains("rubber_stamp reviewer-1") && world.state().contains("role:planner"));
     let revision = world.revision();
-    assert!(told().is_empty(), "the same is told once");
+    assert!(told().is_empty(), "the same is reported once");
     assert_eq!(world.revision(), revision);
     world.sound();
 }

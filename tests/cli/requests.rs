@@ -17,7 +17,7 @@ fn twice(world: &World, who: &Who, args: &[&str], id: &str) -> Value {
     assert_eq!(second.json()["revision"], first.json()["revision"], "{args:?}");
     assert!(world.bytes() == before, "{args:?} changed the board");
     assert_eq!(world.git(&["for-each-ref"]), refs, "{args:?} moved refs");
-    // Other arguments under the same id are somebody's mistake.
+    // Other arguments under the same id are refused as a mistake.
     let mut other = args.to_vec();
     other.extend(["--request-id", id, "--board", ".liza"]);
     let ran = world.json(who, &other);

@@ -17,7 +17,7 @@ fn scene() -> Scene {
     Scene { world, coder, reviewer }
 }
 
-/// Lines that nobody confuses with each other.
+/// Lines that are all different.
 fn lines(range: std::ops::Range<u32>) -> String {
     range.map(|number| format!("step_{number}\n")).collect()
 }
@@ -77,7 +77,7 @@ fn oscillating_work_is_blocked() {
     );
     let question = task["blocked_questions"][0].as_str().unwrap();
     assert!(question.contains("lock is not taken") && question.contains("waits for a second"), "{question}");
-    // Whoever has to decide sees both beside each other.
+    // The planner sees both positions beside each other.
     let status = world.human(&["status"]).ok().stdout;
     let planner = world.planner_told();
     let show = world.human(&["task", "show", "t1"]).ok().stdout;
@@ -120,7 +120,7 @@ fn issue_keeps_id_through_moves_and_rewording() {
     let issues = world.show("t1")["issues"].clone();
     assert_eq!(issues.as_array().unwrap().len(), 2, "{issues}");
     assert_eq!((&issues[0]["line"], &issues[0]["severity"]), (&json!(73), &json!("critical")));
-    assert_eq!(issues[1]["line"], 90, "nobody named its line, and it moved all the same");
+    assert_eq!(issues[1]["line"], 90, "the verdict did not name its line, and it moved all the same");
     let feedback = world.liza(&scene.coder, &["task", "show", "t1", "--feedback"]).ok().stdout;
     assert!(feedback.contains("[i1] must fix critical a.sh:73 (still there since round 1)"), "{feedback}");
     assert!(

@@ -57,7 +57,7 @@ fn roles_prints_defaults_and_enforcement() {
     assert_eq!(of("spawn", "planner"), (true, "registry".into(), "coder, test_engineer".into()));
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
-    // Nobody is named to play it, so nothing but the prompt keeps it from writing.
+    // No provider is configured for it, so nothing but the prompt keeps it from writing.
     assert_eq!(of("tool write", "code_reviewer").1, "prompt");
     assert_eq!(found["problems"], json!([]));
     let schema = world.human(&["schema", "config"]).ok().stdout;
@@ -332,7 +332,7 @@ fn role_paths_judge_only_the_agents_own_changes() {
     world.git_as(&tester, &worktree, &["commit", "-q", "-m", "tests"], &[]).ok();
     let submit = |who: &Who| world.json(who, &["task", "submit", "t1"]).ok().data()["review_commit"].clone();
     let commit = submit(&tester);
-    // Sent back, its first turn still counts as its own, and what integration brings in as nobody's.
+    // Sent back, its first turn still counts as its own, and changes that came from integration count for no agent.
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
     let commit = commit.as_str().expect("a commit");
     let reject = ["review", "reject", "t1", "--commit", commit, "--reason", "too little", "--issue"];

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Ran, Who, World};
 
-/// Runs a script in a shell that finds this liza on its path and reads nobody's start-up files.
+/// Runs a script in a shell that finds this liza on its path and reads no start-up files.
 pub fn shell(world: &World, who: &Who, dir: &Path, script: &str) -> Ran {
     let mut command = world.command("bash", dir);
     let ours = Path::new(env!("CARGO_BIN_EXE_liza")).parent().expect("a directory");
@@ -76,7 +76,7 @@ fn completion_is_silent_without_a_valid_board() {
     // A broken board, and an identity that is none.
     let world = scene();
     std::fs::write(world.path(".liza/state.yaml"), "nonsense\n").expect("written");
-    let stranger = Who { id: Some("nobody-1".to_owned()), token: None };
+    let stranger = Who { id: Some("ghost-1".to_owned()), token: None };
     let ran = world.liza(&stranger, &["__complete", "--", "task", "claim", ""]).ok();
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
     // Nothing was written anywhere, not even a lock.

@@ -135,7 +135,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
     assert_eq!(limit.len(), 1, "{}", ran.stdout);
     let told = limit[0]["text"].as_str().unwrap();
     assert!(told.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{told}");
-    // Work is kept and handed on; nobody takes it up.
+    // Work is kept and handed off; no agent claims it.
     assert_eq!(world.row("t1")["status"], "IDLE");
     assert!(world.state().contains("spend cap reached"), "{}", world.state());
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
@@ -145,7 +145,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
     let causes = answer(&ran)["data"]["causes"].clone();
     assert_eq!((&causes[0]["kind"], &causes[0]["task"]), (&"spend".into(), &"t1".into()), "{causes}");
     assert!(causes[0]["hint"].as_str().unwrap().contains("`spend.task.tokens`"), "{causes}");
-    // Whoever tries by hand is told the same.
+    // A claim typed by hand gets the same refusal.
     let coder = world.register("coder", "coder-9");
     let error = world.refused(&coder, &["task", "claim", "t1"], 1, "refused.spend");
     assert_eq!(error["details"]["setting"], "spend.task.tokens", "{error}");

@@ -107,7 +107,7 @@ fn deadline_halts_the_team_once() {
     world.human(&["resume"]).ok();
     world.later(3800, &HUMAN, &["watch", "--once"]).ok();
     assert!(!world.path(".liza/CHECKPOINT").exists());
-    // Closing it halts nobody and lets nobody go; whoever closes is told what is still set.
+    // Closing it halts no agent and clears no switch; its answer names the switch that is still set.
     assert!(!world.human(&["sprint", "close"]).ok().stdout.contains("CHECKPOINT"));
     world.human(&["sprint", "start", "--deadline", "1h"]).ok();
     world.later(3700, &HUMAN, &["watch", "--once"]).ok();

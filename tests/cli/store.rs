@@ -359,7 +359,7 @@ fn only_one_unpublished_record_is_set_aside() {
         assert!(matches!(refused, Err(StoreError::Invalid { .. })), "{what}: {refused:?}");
         assert!(session.log().starts_with(&before), "{what}: the log is never cut");
     };
-    // Two records: somebody rolled the board back, whatever the mark says.
+    // Two records: the board was rolled back, whatever the mark says.
     std::fs::write(session.path("state.yaml"), &state).expect("written");
     std::fs::write(&lock, "").expect("written");
     refused(&mut session, "two records");

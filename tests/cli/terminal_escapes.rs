@@ -119,7 +119,7 @@ fn every_command_escapes_hostile_text() {
         (&coder, vec!["task", "claim", "t2"]),
         (&reviewer, vec!["merge", "t2"]),
         (&coder, vec!["task", "submit", "t1"]),
-        // What somebody typed comes back in errors.
+        // Typed arguments come back in errors.
         (&HUMAN, vec!["task", "show", EVIL]),
         (&HUMAN, vec!["task", "add", "--id", "n", "--title", "t", "--in", EVIL]),
         (&HUMAN, vec!["task", "add", "--id", "n", "--title", "t", "--spec", EVIL]),
@@ -149,7 +149,7 @@ fn every_command_escapes_hostile_text() {
         clean(&format!("{label} --json stderr"), &json.stderr);
         serde_json::from_str::<Value>(&json.stdout).unwrap_or_else(|error| panic!("{label}: {error}"));
     }
-    // The environment is somebody's text too.
+    // Variables of the environment are foreign text, too.
     for env in
         [("LIZA_AGENT_ID", EVIL), ("LIZA_CLAIM", EVIL), ("LIZA_AGENT_TOKEN_FILE", EVIL), ("LIZA_DIR", EVIL)]
     {

@@ -133,12 +133,12 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     let data = world.json(&world.register("coder", "coder-2"), &["task", "claim", "more"]).ok().data();
     let worktree = Path::new(data["worktree"].as_str().unwrap()).to_owned();
     // Neither committed nor known to git, and beside it something that must not come along.
-    write(&worktree, "tests/test_empty.sh", "sh greet.sh '' || { echo no greeting for nobody; exit 3; }\n");
+    write(&worktree, "tests/test_empty.sh", "sh greet.sh '' || { echo no greeting without a name; exit 3; }\n");
     write(&worktree, "greet.sh", "echo mended here only\n");
     let status = world.git_in(&worktree, &["status", "--porcelain"]);
     let main = world.git(&["status", "--porcelain"]);
     let head = world.git(&["rev-parse", "integration"]);
-    let args = bug(&["--desc", "Nobody is nobody.", "--in", "greet.sh", "--risk", "high"]);
+    let args = bug(&["--desc", "An empty name is refused.", "--in", "greet.sh", "--risk", "high"]);
     let mut all = vec!["--json"];
     all.extend(&args);
     let data = world.liza_in(&tester, &worktree, &all).ok().data();
@@ -159,7 +159,7 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     assert_eq!(task["scope"]["in"], json!(["greet.sh", "tests/test_empty.sh"]));
     assert_eq!(task["inputs"], json!(["refs/liza/bugs/bug-1"]));
     let told = task["description"].as_str().unwrap();
-    assert!(told.contains("Nobody is nobody.") && told.contains("no greeting for nobody"), "{told}");
+    assert!(told.contains("An empty name is refused.") && told.contains("no greeting without a name"), "{told}");
     assert!(told.contains("git checkout refs/liza/bugs/bug-1 -- tests/test_empty.sh"), "{told}");
     world.sound();
     world.human(&["doctor"]).ok();
@@ -247,7 +247,7 @@ fn bug_needs_a_test_engineer_and_a_test_file() {
     assert!(!root.join("RAN").exists(), "it ran in the caller's checkout");
 }
 
-/// Killed between name and task: the name is nobody's, and the next report takes the next one.
+/// Killed between name and task: the name stays unused, and the next report takes the next name.
 #[test]
 fn a_reporter_killed_half_way_leaves_a_sound_board() {
     let (world, tester) = with_bug();

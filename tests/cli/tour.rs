@@ -58,7 +58,7 @@ fn run_lines(world: &World, lines: &str) -> Ran {
     let mut shell = world.command("sh", &world.root);
     shell.args(["-e", "-c", lines]).env("PATH", path);
     for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
-        shell.env(name, "somebody");
+        shell.env(name, "tester");
     }
     Ran::of(shell.finish().expect("a shell"))
 }

@@ -40,7 +40,7 @@ fn uninstall_removes_liza_and_keeps_users_files() {
     let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
     assert!(planned["worktrees"].to_string().contains(".worktrees/t2"), "{planned}");
     assert!(place.exists() && world.path(".liza/state.yaml").exists());
-    // Unasked only when told so; and never by an agent.
+    // Without a question only with `--yes`; and never by an agent.
     let error = world.refused(&HUMAN, &["uninstall"], 2, "usage.confirm");
     assert!(error["hint"].as_str().unwrap().contains("--yes"), "{error}");
     world.refused(&one, &["uninstall", "--yes"], 1, "refused.human_only");
@@ -85,8 +85,8 @@ fn uninstall_is_refused_while_tasks_are_held() {
     let error = world.refused(&HUMAN, &["uninstall", "--yes"], 1, "refused.in_use");
     let said = error["details"]["busy"].to_string();
     assert!(said.contains("coder-1 holds t2") && said.contains("reviewer-1 holds t1"), "{said}");
-    assert!(!world.path(".liza/PAUSE").exists(), "a refusal stops nobody");
-    // Retired agents and leases that ran out stop nobody.
+    assert!(!world.path(".liza/PAUSE").exists(), "a refusal pauses no agent");
+    // Retired agents and expired leases do not stop the uninstallation.
     world.human(&["agent", "retire", "coder-1"]).ok();
     world.refused(&HUMAN, &["uninstall", "--yes"], 1, "refused.in_use");
     world.later(7200, &HUMAN, &["uninstall", "--yes"]).ok();
@@ -128,7 +128,7 @@ fn killed_uninstall_is_completed_by_the_next() {
         world.dies_at(point, &HUMAN, &["uninstall", "--yes"]);
         if point != "uninstall.renamed" {
             world.human(&["validate"]).ok();
-            // Nobody begins anything meanwhile.
+            // No agent starts anything meanwhile.
             assert_eq!(world.json(&one, &["task", "claim", "t1"]).exits(5).code(), "switch.set");
         }
         world.human(&["uninstall", "--yes"]).ok();
@@ -173,7 +173,7 @@ fn new_board_keeps_attempts_of_former_board() {
     let data = world.json(&one, &["task", "claim", "t1"]).ok().data();
     let fresh = data["branch"].as_str().unwrap().to_owned();
     assert!(fresh.starts_with("task/t1.") && fresh != branch, "{data}");
-    assert_eq!(world.git(&["rev-parse", "task/t1"]), first, "nobody touched it");
+    assert_eq!(world.git(&["rev-parse", "task/t1"]), first, "it was not touched");
     assert_eq!(world.git(&["rev-parse", &branch]), second);
     let place = PathBuf::from(data["worktree"].as_str().unwrap());
     world.checkpoint(&one, "t1", &["a.sh", "tests/test.sh"]);

@@ -244,7 +244,7 @@ fn users_own_worktrees_are_left_alone() {
     assert!(own.iter().all(|path| path.join("only.secret").exists()));
     assert!(world.git(&["worktree", "list"]).contains(".worktrees/away"));
     world.sound();
-    // Not even where a task had its own: what git ignores there, nobody else knows.
+    // Not even where a task had its own: ignored files there exist nowhere else.
     world.merge_task(&one, &reviewer, "t2", "b.sh", "echo b\n");
     let again = world.path(".worktrees/t2");
     world.git(&["worktree", "remove", "-f", "-f", again.to_str().unwrap()]);

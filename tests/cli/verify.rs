@@ -193,7 +193,7 @@ fn strange_worktrees_are_named() {
     scene.world.git(&["worktree", "unlock", ".worktrees/stranger"]);
     scene.world.git(&["worktree", "prune"]);
     scene.world.sound();
-    // What is there and git has no record of is nobody's; what the user made is the user's.
+    // A directory without a record in git is unknown; worktrees of the user are left alone.
     std::fs::create_dir(scene.world.path(".worktrees/nothing")).expect("made");
     assert!(scene.broken().contains(".worktrees/nothing"));
     std::fs::remove_dir(scene.world.path(".worktrees/nothing")).expect("removed");
@@ -218,7 +218,7 @@ fn verify_checks_archived_tasks() {
     assert!(scene.broken().contains("old.yaml"));
 }
 
-/// What was approved is what lands, whatever git is told to show in its place.
+/// What was approved is what lands, whatever git is set to show in its place.
 #[test]
 fn replaced_objects_and_grafts_change_nothing() {
     let world = World::new();

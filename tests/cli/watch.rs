@@ -38,7 +38,7 @@ impl Watching {
         command.stderr(Stdio::from(std::fs::File::create(&err).expect("a file")));
         let watching = Self { child: command.start().expect("it starts"), out, err };
         until("it watches", || watching.err().contains("watching"));
-        // Whoever holds the lock has begun.
+        // A watcher that holds the lock has begun.
         until("it holds the lock", || {
             std::fs::read_to_string(world.path(".liza/watch.lock"))
                 .is_ok_and(|text| text.contains(&format!("\"pid\":{}", watching.child.id())))
@@ -152,15 +152,15 @@ fn a_block_reaches_log_terminal_and_command_as_data() {
     let world = tasks(&["t1"]);
     notify(
         &world,
-        "printf '%s|%s|%s|%s|%s|%s\\n' \"$LIZA_ALERT_KIND\" \"$LIZA_ALERT_SUBJECT\" \"$LIZA_ALERT_SEVERITY\" \"$LIZA_ALERT_TEXT\" \"$LIZA_ALERT_HINT\" \"${LIZA_AGENT_TOKEN-none}\" >> told.txt",
+        "printf '%s|%s|%s|%s|%s|%s\\n' \"$LIZA_ALERT_KIND\" \"$LIZA_ALERT_SUBJECT\" \"$LIZA_ALERT_SEVERITY\" \"$LIZA_ALERT_TEXT\" \"$LIZA_ALERT_HINT\" \"${LIZA_AGENT_TOKEN-none}\" >> notified.txt",
     );
     let watching = Watching::start(&world, &[], &[]);
     let hostile = "x'\"; touch canary; $(touch canary) `touch canary`\u{1b}[2J\n|| touch canary #";
     block(&world, "t1", hostile);
-    let told = world.path("told.txt");
-    until("the command is told", || std::fs::read_to_string(&told).is_ok_and(|text| text.ends_with('\n')));
+    let notified = world.path("notified.txt");
+    until("the command is called", || std::fs::read_to_string(&notified).is_ok_and(|text| text.ends_with('\n')));
     assert_eq!(logged(&world), ["blocked t1"]);
-    let text = world.read("told.txt");
+    let text = world.read("notified.txt");
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(
         text.starts_with("blocked|t1|warning|t1 is blocked: x'\"; touch canary; $(touch canary)"),
@@ -188,13 +188,13 @@ fn touched_checkpoint_switch_gets_one_report() {
     let watching = Watching::start(&world, &["--json"], &[]);
     world.write(".liza/CHECKPOINT", "");
     until("the report is written", || reports(&world).len() == 1);
-    until("it is told", || logged(&world) == ["switch_set CHECKPOINT"]);
+    until("it is reported", || logged(&world) == ["switch_set CHECKPOINT"]);
     // Touching it again makes it no other checkpoint; a new one is one.
     world.write(".liza/CHECKPOINT", "end of the day\n");
     assert!(once_refused(&world).contains(&watching.child.id().to_string()));
     world.human(&["resume"]).ok();
     world.human(&["checkpoint", "--reason", "Friday"]).ok();
-    until("the second is told", || logged(&world).len() == 2);
+    until("the second is reported", || logged(&world).len() == 2);
     let all = reports(&world);
     assert_eq!(all.len(), 2, "{all:?}");
     assert!(all.iter().any(|name| world.read(&format!(".liza/reports/{name}")).contains("Reason: Friday")));
@@ -226,7 +226,7 @@ fn a_watcher_keeps_the_files_for_other_programs_up() {
     watching.ends().exits(143);
 }
 
-/// A second watcher is refused; returns what it is told.
+/// A second watcher is refused; returns the refusal.
 #[track_caller]
 fn once_refused(world: &World) -> String {
     let ran = world.json(&HUMAN, &["watch", "--once"]).exits(3);
@@ -261,7 +261,7 @@ fn watch_once_reports_each_alert_once() {
     assert!(once(&world).is_empty());
     block(&world, "t1", "why");
     assert_eq!(once(&world), ["blocked t1"], "it came again");
-    // Whoever loses the memory hears it again, and nothing worse.
+    // A watcher that lost its memory reports it again, and nothing worse.
     for memory in [None, Some("\u{0}rubbish\nblocked:t9:1:1\n")] {
         match memory {
             None => std::fs::remove_file(world.path(".liza/alerts.told")).expect("removed"),
@@ -283,9 +283,9 @@ fn invalid_board_pauses_the_team_once() {
     let cut = || world.write(".liza/state.yaml", &good[..good.len() / 2]);
     let pause = world.path(".liza/PAUSE");
     cut();
-    until("everybody is halted", || pause.exists());
+    until("the team is halted", || pause.exists());
     assert!(world.read(".liza/PAUSE").starts_with("set by `liza watch`: the board cannot be trusted"));
-    until("it is told", || logged(&world).contains(&"switch_set PAUSE".to_owned()));
+    until("it is reported", || logged(&world).contains(&"switch_set PAUSE".to_owned()));
     assert_eq!(logged(&world)[0], "invalid_board board");
     // A person who goes on all the same is not stopped again for the same damage.
     std::fs::remove_file(&pause).expect("removed");
@@ -300,7 +300,7 @@ fn invalid_board_pauses_the_team_once() {
     until("it goes on", || logged(&world).contains(&"blocked t1".to_owned()));
     assert!(!pause.exists());
     cut();
-    until("everybody is halted", || pause.exists());
+    until("the team is halted", || pause.exists());
     watching.signal("-TERM");
     watching.ends().exits(143);
 }
@@ -315,10 +315,10 @@ fn without_notification_it_polls_and_says_so() {
             .contains("five times a second, because notification is not to be had: a test took it away")
     });
     world.write(".liza/PAUSE", "");
-    until("a switch is told", || logged(&world) == ["switch_set PAUSE"]);
+    until("a switch is reported", || logged(&world) == ["switch_set PAUSE"]);
     std::fs::remove_file(world.path(".liza/PAUSE")).expect("removed");
     block(&world, "t1", "why");
-    until("a change is told", || logged(&world).contains(&"blocked t1".to_owned()));
+    until("a change is reported", || logged(&world).contains(&"blocked t1".to_owned()));
     assert_eq!(watching.err().matches("five times").count(), 1);
 }
 
@@ -338,7 +338,7 @@ fn after_a_thousand_renames_the_last_state_is_seen() {
         world.write(".liza/ABORT-t1", "");
         block(&world, "t1", "why");
         storm(500);
-        until("both are told", || {
+        until("both are reported", || {
             let told = logged(&world);
             ["blocked t1", "switch_set ABORT-t1"].iter().all(|line| told.contains(&(*line).to_owned()))
         });
@@ -350,7 +350,7 @@ fn stalled_queue_is_reported_in_time() {
     let world = tasks(&["t1", "t2"]);
     let coder = world.register("coder", "coder-1");
     world.claim(&coder, "t1");
-    // A queue before somebody at work is no stall.
+    // A queue before a working agent is no stall.
     assert!(once_later(&world, 920).is_empty());
     let release = ["task", "release", "t1"];
     world.liza(&coder, &release).ok();
@@ -395,7 +395,7 @@ fn stale_checkpoint_switch_is_escalated() {
     world.human(&["doctor"]).ok();
     world.human(&["resume"]).ok();
     assert!(!world.path(".liza/ESCALATION").exists());
-    // What stood still while nobody could move is no stall.
+    // Time while the team was halted is no stall.
     assert!(once_later(&world, 29_000).is_empty());
 }
 
@@ -408,7 +408,7 @@ fn watch_reports_low_disk_and_moved_integration() {
     let tree = world.git(&["rev-parse", "HEAD^{tree}"]);
     let commit = world.git(&["commit-tree", "-p", "integration", "-m", "sneaked in", &tree]);
     world.git(&["update-ref", "refs/heads/integration", &commit]);
-    until("it is told", || logged(&world).contains(&"integration_moved integration".to_owned()));
+    until("it is reported", || logged(&world).contains(&"integration_moved integration".to_owned()));
     assert!(world.read(".liza/alerts.log").contains("sneaked in"));
     drop(watching);
 }
@@ -463,7 +463,7 @@ fn a_failing_command_is_said_once_and_stops_nothing() {
     let watching = Watching::start(&world, &[], &[]);
     for id in ["t1", "t2", "t3"] {
         block(&world, id, "why");
-        until("it is told", || logged(&world).contains(&format!("blocked {id}")));
+        until("it is reported", || logged(&world).contains(&format!("blocked {id}")));
     }
     until("it is said", || watching.err().contains("it exited with 4 (no such luck)"));
     // A mistake in liza.yaml stops nothing either.
@@ -486,7 +486,7 @@ fn hanging_notify_command_blocks_no_alert() {
     let pid_file = world.path("child.pid");
     until("it hangs", || std::fs::read_to_string(&pid_file).is_ok_and(|text| text.ends_with('\n')));
     block(&world, "t2", "why");
-    until("the next is told", || logged(&world) == ["blocked t1", "blocked t2"]);
+    until("the next is reported", || logged(&world) == ["blocked t1", "blocked t2"]);
     watching.signal("-TERM");
     watching.ends().exits(143);
     let child = world.read("child.pid");
@@ -505,8 +505,8 @@ fn a_watcher_that_runs_lets_the_breaker_trip() {
         let detail = format!("blocker_service={words}");
         world.liza(who, &["anomaly", "external_blocker", "--task", "t1", "--detail", &detail]).ok();
     }
-    until("it is told", || logged(&world).contains(&"breaker_open trip-1".to_owned()));
-    until("everybody is halted", || world.path(".liza/CHECKPOINT").exists());
+    until("it is reported", || logged(&world).contains(&"breaker_open trip-1".to_owned()));
+    until("the team is halted", || world.path(".liza/CHECKPOINT").exists());
     watching.signal("-TERM");
     let ran = watching.ends();
     assert!(ran.stderr.contains("the breaker tripped (trip-1, external_outage)"), "{}", ran.stderr);

@@ -1,4 +1,4 @@
-//! Plans in the words of a work graph, and the graph told back: report, files, readiness, how many at once.
+//! Plans in the words of a work graph, and the graph reported back: report, files, readiness, how many at once.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -110,7 +110,7 @@ fn incomplete_nodes_become_draft_tasks() {
     std::fs::write(world.path(".liza/state.yaml"), completed).unwrap();
     world.human(&["task", "finalize", "--all"]).ok();
     assert_eq!(world.row("a")["status"], "IDLE");
-    // And so do the flags: they fill in what nobody said.
+    // And so do the flags: they fill in missing values.
     let more = json!({"nodes": [{"id": "c", "description": "Third", "outputs": ["c.sh"]}]});
     planned(&world, &more, &["--spec", "specs/vision.md", "--done", "c is there"]).ok();
     let task = world.json(&HUMAN, &["task", "show", "c"]).ok().data();
@@ -224,7 +224,7 @@ fn graph_report_has_exactly_documented_keys() {
     assert_eq!(done["review_result"]["reviewer"], "reviewer-1");
     let working = node(&said, "WN-002");
     assert_eq!((&working["status"], &working["dependencies"]), (&json!("running"), &json!(["WN-001"])));
-    // What lies in the directory is anybody's; the board says which bundle a task has.
+    // Any process can put files into the directory; the board says which bundle a task has.
     assert_eq!(working["patch_bundle"], json!(null));
     let made = done["patch_bundle"].as_str().expect("a bundle");
     assert!(made.starts_with(".liza/bundles/PB-") && made.ends_with("-001.patchbundle.json"), "{made}");
@@ -270,7 +270,7 @@ fn graph_and_lock_files_carry_their_revision() {
         assert_eq!(kept["locks"][0]["path"], "crates/core/", "{refreshing:?}");
     }
     assert_eq!(view(&world, ".liza/graphs/G-001.json")["nodes"][0]["status"], "running");
-    // They are nobody's truth: nonsense in them harms nothing, and where they cannot be written, the answer comes all the same.
+    // Liza never reads these files: nonsense in them harms nothing, and where they cannot be written, commands still answer.
     std::fs::write(world.path(".liza/locks/locks.json"), "nonsense").unwrap();
     std::fs::remove_dir_all(world.path(".liza/graphs")).unwrap();
     std::fs::write(world.path(".liza/graphs"), "in the way").unwrap();

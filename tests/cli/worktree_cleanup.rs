@@ -45,7 +45,7 @@ fn reviewer_who_stands_in_the_checkout_keeps_it() {
     world.liza_in(&reviewer, &checkout, &["review", "approve", "t1", "--commit", &commit]).ok();
     assert!(checkout.exists());
     world.liza(&reviewer, &["merge", "t1"]).ok();
-    assert!(!checkout.exists(), "the merge finds nobody there");
+    assert!(!checkout.exists(), "the reviewer is no longer in it");
     // Notes of a reviewer are no commit's: they go to the trash.
     let commit = world.submitted(&one, "t2", "b.sh", "x\n");
     world.liza(&reviewer, &["review", "claim", "t2"]).ok();
@@ -116,7 +116,7 @@ fn only_copies_of_work_are_never_deleted() {
     assert_eq!(world.git(&["show", &format!("{kept}:k.ignored")]), "precious");
     let text = world.human(&["gc"]).ok().stdout;
     assert!(text.contains("1 worktree uncommitted work"), "{text}");
-    // A commit that nobody approved keeps its worktree.
+    // A commit without approval keeps its worktree.
     world.task("late", &["l.sh", "tests/test_late.sh"]);
     let commit = world.submit_work(&one, "late", "l.sh", "x\n");
     world.approve(&reviewer, "late", &commit);

@@ -1,4 +1,4 @@
-//! Worktrees that nobody needs any more, the trash, and the way back out of it.
+//! Worktrees that are no longer used, the trash, and the way back out of it.
 
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
     world.liza(&one, &["task", "release", "t1"]).ok();
     let second = world.claim(&two, "t1");
     write(&second, "new.txt", "not committed");
-    // Somebody's own, in the same place.
+    // A worktree of the user, in the same directory.
     let own = world.path(".worktrees/mine");
     world.git(&["worktree", "add", "-q", "--detach", own.to_str().unwrap()]);
 
@@ -126,7 +126,7 @@ fn unreachable_head_is_kept_under_a_ref() {
     assert!(!review.exists());
     let kept = world.git(&["for-each-ref", "--format=%(objectname)", "refs/liza/wip/t1"]);
     assert_eq!(kept, extra);
-    // The same for one of a review that nobody ends any more.
+    // The same for the checkout of an abandoned review.
     world.submitted(&one, "t2", "b.sh", "echo b\n");
     world.liza(&reviewer, &["review", "claim", "t2"]).ok();
     let review = world.path(".worktrees/.review/t2");
@@ -148,7 +148,7 @@ fn unreadable_worktree_is_kept() {
     let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();
     assert!(data["worktrees"]["stay"].to_string().contains("lost its `.git` file"), "{data}");
     assert!(place.join("a.sh").exists());
-    // One somebody else locked is not ours to move.
+    // A worktree locked with another reason is not moved.
     world.merge_task(&one, &reviewer, "t2", "b.sh", "echo b\n");
     world.git(&["worktree", "unlock", ".worktrees/t2"]);
     world.git(&["worktree", "lock", "--reason", "on a stick", ".worktrees/t2"]);
@@ -229,7 +229,7 @@ fn the_trash_is_emptied_by_age_and_by_people() {
     let planned = world.later(15 * day, &HUMAN, &["trash", "empty", "--dry-run"]).ok().data();
     assert!(deleted(&planned) == 1 && planned["freed"].as_u64().unwrap() > 0, "{planned}");
     assert!(world.path(&format!(".liza/trash/{name}")).exists());
-    // A directory nobody may write into is deleted all the same.
+    // A directory without write permission is deleted all the same.
     let inside = world.path(&format!(".liza/trash/{name}/tree/sealed"));
     write(&inside, "x", "y");
     std::fs::set_permissions(&inside, std::os::unix::fs::PermissionsExt::from_mode(0o500)).unwrap();
@@ -321,9 +321,9 @@ fn filtered_file_is_not_uncommitted_work() {
     let file = std::fs::File::options().append(true).open(place_of.join("a.up")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
     drop(file);
-    // Whoever only looks runs no filter, and says so rather too much than too little.
+    // A command that only reads runs no filter, and rather reports too many changes than too few.
     assert_eq!(place(&world, &place_of)["dirty"], true);
-    // Whoever acts asks git.
+    // A command that deletes asks git.
     let data = world.json(&HUMAN, &["archive", "t1"]).ok().data();
     assert!(data["worktrees"]["pruned"].to_string().contains("/.worktrees/t1"), "{data}");
     assert!(!place_of.exists());

@@ -180,7 +180,7 @@ fn apply_recovers_from_killed_git() {
     scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", "bundle.moved")]).exits(-1);
     put(&worktree, "work/new.txt", b"ne");
     put(&scene.world.root, ".git/worktrees/t2/index.lock", b"");
-    // What is neither before nor after nor on its way is somebody's.
+    // Content that is neither old, new nor half written belongs to the user.
     put(&worktree, "work/a.txt", b"mine\n");
     let ran = scene.world.json(&scene.other, &args).ok();
     assert!(
@@ -247,7 +247,7 @@ fn half_updated_worktree_is_completed() {
     put(&worktree, "work/a.txt", changed.as_bytes());
     std::fs::remove_file(worktree.join("work/b.txt")).expect("a file");
     put(&worktree, "work/new.txt", b"new\n");
-    // What is neither before nor afterwards is somebody's, and stays.
+    // Content that is neither old nor new belongs to the user, and stays.
     put(&worktree, "work/mine", b"mine\n");
     let again = scene.world.json(&scene.other, &args).ok().data();
     assert_eq!(again["already_applied"], json!(true), "{again}");
@@ -292,7 +292,7 @@ fn bundle_commits_are_recorded_and_kept() {
     assert!(!doctor.stdout.contains("ref.orphan"), "{}", doctor.stdout);
 }
 
-/// Nobody has to apply it again: handing in the work ends what died, whatever died.
+/// The coder need not apply it again: `task submit` completes a killed apply.
 #[test]
 fn submit_completes_a_killed_apply() {
     for point in ["bundle.moved", "bundle.brought"] {
@@ -308,7 +308,7 @@ fn submit_completes_a_killed_apply() {
     }
 }
 
-/// Whoever lost the task while the gates ran moves nothing, even if nobody has taken it since.
+/// An agent that lost the task while the gates ran moves nothing, even if no other agent has claimed it.
 #[test]
 fn a_fenced_agent_moves_nothing() {
     let (scene, bundle, worktree) = ready();
@@ -321,7 +321,7 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(ran.code(), "stale.epoch", "{}", ran.stdout);
     assert_eq!(scene.world.git(&["rev-parse", "task/t2"]), head);
     assert_eq!(scene.world.git_in(&worktree, &["status", "--porcelain"]), "");
-    // And while the branch moves nobody takes the task away.
+    // And while the branch moves, the task cannot be released.
     let worktree = scene.world.claim(&scene.other, "t2");
     scene.world.checkpoint(&scene.other, "t2", &["work/"]);
     let child = scene.world.stopped_at(&scene.other, "bundle.moved", &args);
@@ -333,7 +333,7 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n");
 }
 
-/// Who had a hand in it is what the board says: whoever applies it and whoever made the work, not whom the file names.
+/// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not those the file names.
 #[test]
 fn implementers_are_those_on_record() {
     let scene = Scene::new();
@@ -383,7 +383,7 @@ fn nothing_below_a_replaced_directory_is_lost() {
     assert_eq!(std::fs::read(worktree.join("work/dir")).expect("a file"), b"x\n");
 }
 
-/// One file cannot be written, others are by then: branch and files go back, and what was nobody's stays.
+/// One file cannot be written, others are by then: branch and files go back, and untracked files stay.
 #[test]
 fn files_that_cannot_follow_take_the_branch_back() {
     let scene = Scene::new();

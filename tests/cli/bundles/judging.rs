@@ -1,4 +1,4 @@
-//! Reviewing a bundle: by somebody else, every item answered, and no task changes its state by it.
+//! Reviewing a bundle: by an independent reviewer, every item answered, and no task changes its state.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ fn bundle_schema_is_printed() {
     assert!(schema["properties"]["reviewer_checklist"].is_object(), "{schema}");
 }
 
-/// Whatever a bundle says of itself: whoever made that very tree is on record.
+/// Whatever a bundle says about itself: the agent that made the same tree is on record.
 #[test]
 fn implementer_of_same_tree_cannot_review_bundle() {
     let scene = Scene::new();
@@ -181,7 +181,7 @@ fn implementer_of_same_tree_cannot_review_bundle() {
     for key in ["task", "implementers", "base_commit", "base_tree", "result_tree"] {
         object.remove(key);
     }
-    whole["metadata"]["author"] = json!("somebody");
+    whole["metadata"]["author"] = json!("unknown-author");
     let path = scene.world.home().join("stripped.patchbundle.json");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
     scene.world.human(&["task", "abandon", "t1", "--reason", "its paths are wanted"]).ok();
@@ -210,7 +210,7 @@ fn claimed_tree_must_match_the_built_tree() {
     let args = ["bundle", "review", text(&path), "--answer", "1=yes"];
     let error = scene.world.refused(&scene.reviewer, &args, 1, "refused.bundle");
     assert!(error["message"].as_str().expect("a message").contains(&tree), "{error}");
-    // Made against something else, it can claim nothing here; and nobody is told to approve the task for it.
+    // Made against another base, its claim is not compared; and the answer does not advise to approve the task.
     whole["base_tree"] = json!("0123456789012345678901234567890123456789");
     std::fs::write(&path, whole.to_string()).expect("a bundle");
     let data = scene.world.json(&scene.reviewer, &args).ok().data();

@@ -84,7 +84,7 @@ fn create_then_apply_gives_the_identical_tree() {
         message.contains("Liza-Bundle: PB-") && message.contains("Liza-Bundle-Author: coder-1"),
         "{message}"
     );
-    // Whoever made it had a hand in the work.
+    // The agent that made the bundle counts as an implementer.
     let task = scene.world.json(&HUMAN, &["task", "show", "t2"]).ok().data();
     assert_eq!(task["implementers"], json!(["coder-2", "coder-1"]));
     scene.world.json(&scene.other, &["task", "submit", "t2"]).ok();
@@ -202,7 +202,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let before = std::fs::read(&out).expect("a bundle");
     scene.world.refused(&scene.coder, &["bundle", "create", "t1", "--out", text(&out)], 1, "refused.value");
     assert_eq!(std::fs::read(&out).expect("a bundle"), before);
-    // Its number is taken as well, and whoever does not work on the task does not change what the task names.
+    // Its number is taken as well, and an agent that does not work on the task does not change the bundle the task names.
     assert!(String::from_utf8_lossy(&before).contains("-003\""), "{}", String::from_utf8_lossy(&before));
     assert!(scene.world.show("t1")["patch_bundle"].as_str().expect("a path").contains("-002."));
     for place in [".git/x.json", ".liza/x.json", ".worktrees/x.json"] {

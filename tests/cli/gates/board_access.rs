@@ -1,4 +1,4 @@
-//! As whom a gate runs: as nobody. It runs what a coder wrote, so it can change nothing on this board.
+//! Processes started by a gate may not change the board: a gate runs what a coder wrote.
 
 use serde_json::json;
 
@@ -88,7 +88,7 @@ fn nothing_that_a_gate_starts_changes_the_board() {
     world.sound();
 }
 
-/// Kills the holder, so that whoever asked gets the orphan, and stops that one until the orphan has tried to act. What it
+/// Kills the holder, so that the liza process gets the orphan, and stops that one until the orphan has tried to act. What it
 /// heard is in the file.
 fn rebellion(world: &World) -> (String, std::path::PathBuf) {
     let seen = world.home().join("seen");
@@ -161,7 +161,7 @@ fn validation_processes_cannot_change_the_board() {
 #[test]
 fn gate_process_runs_no_recovery() {
     let (world, coder, _) = reviewed();
-    // A claim that died in the middle waits to be ended by the next command of somebody.
+    // A claim that died in the middle waits to be ended by the next command of an agent or a person.
     world.task("t2", &["b.txt", "tests/test_t2.sh"]);
     let _ = world.json_env(&coder, &["task", "claim", "t2"], &[("LIZA_CRASH_AT", "claim.begun")]);
     let before = board_of(&world);
@@ -170,7 +170,7 @@ fn gate_process_runs_no_recovery() {
     configure(&world, json!([{ "name": "actor", "command": acts }]));
     assert_eq!(said(&world, "actor")["status"], "pass");
     assert_eq!(board_of(&world), before);
-    // Whoever is somebody does it.
+    // A person's command does it.
     world.human(&["note", "y"]).ok();
     assert!(world.state().contains("intents: []"), "{}", world.state());
 }

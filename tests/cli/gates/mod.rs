@@ -100,5 +100,5 @@ pub fn text_of(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// A refusal of whoever a gate started, as it stands in its output.
+/// The refusal of a process started by a gate, as it stands in the gate's output.
 pub const NOBODY: &str = "started by a gate or by git for liza; it may not change the board";

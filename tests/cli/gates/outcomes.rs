@@ -77,7 +77,7 @@ fn gate_daemons_do_not_outlive_the_gate() {
         &world,
         optional(&[
             ("daemon", json!(daemon)),
-            // Whoever ends the one that holds it is ended by the next.
+            // A gate that kills its holder is ended by the process above.
             ("rebel", json!(format!("(setsid {endless} &) ; kill -9 $PPID; {endless}"))),
         ]),
     );

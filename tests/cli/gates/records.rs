@@ -62,7 +62,7 @@ fn gate_file_of_task_has_documented_keys() {
     world.sound();
 }
 
-/// Nothing below `.liza` is anybody else's to read.
+/// Only the owner may read what is below `.liza`.
 fn private(world: &World) {
     let mut looked_at = 0;
     let mut left = vec![world.path(".liza/gates"), world.path(".liza/locks")];
@@ -97,7 +97,7 @@ fn gate_output_is_shown_escaped() {
     world.human(&["gate", "run", "--tree", "main"]).exits(7);
     let shown = world.human(&["gate", "show", "--tree", "main", "--log", "rude"]).ok().stdout;
     assert!(shown.contains("red") && !shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
-    // A record that somebody made to point elsewhere opens nothing.
+    // A tampered record that points elsewhere opens nothing.
     let tree = world.git(&["rev-parse", "main^{tree}"]);
     let path = format!(".liza/gates/tree-{}.gate.json", &tree[..12]);
     for away in ["/etc/passwd", ".liza/../liza.yaml", "liza.yaml"] {

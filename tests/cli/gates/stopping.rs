@@ -1,4 +1,4 @@
-//! Gates that are ended before their time: by a switch, by a signal, by the death of whoever asked.
+//! Gates that are ended early: by a switch, by a signal, by the death of the command that started them.
 
 use std::process::Stdio;
 

@@ -15,7 +15,7 @@ use super::{
 
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
 
-/// A program that tries to act as a person, and leaves a daemon that tries it once everybody above it is gone.
+/// A program that tries to act as a person, and leaves a daemon that tries it once every process above it is gone.
 fn evil(world: &World) -> (std::path::PathBuf, std::path::PathBuf, String) {
     let (script, heard) = (world.home().join("evil.sh"), world.home().join("heard"));
     let word = marker(world, "evil-daemon");
@@ -106,7 +106,7 @@ i="$(git rev-parse --git-path index)"; git update-index --really-refresh; cp "$i
         assert!(found["reason"].as_str().unwrap().contains("README.md"), "{found}");
         assert_eq!(said(&world, "whole")["status"], "pass", "after {name}");
     }
-    // An index that was forged while nobody looked.
+    // An index that was forged between two runs.
     let index = world.path(".git/worktrees/1/index");
     std::fs::write(world.path(".worktrees/.gates/1/README.md"), "forged\n").unwrap();
     world.git_in(&world.path(".worktrees/.gates/1"), &["update-index", "--assume-unchanged", "README.md"]);

@@ -1,4 +1,4 @@
-//! Where gates run: a private worktree of exactly that commit, used again, and never anybody's checkout.
+//! Where gates run: a private worktree of exactly that commit, used again, and never the checkout of a person or an agent.
 
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn listed_and_taken_back(world: &World) {
     let purposes: Vec<&Value> =
         data["worktrees"].as_array().unwrap().iter().map(|place| &place["purpose"]).collect();
     assert_eq!(purposes, ["gate", "gate"]);
-    // They stay for the next gates, and nobody finds them strange.
+    // They stay for the next gates, and doctor does not report them.
     let data = world.json(&HUMAN, &["worktree", "prune"]).ok().data();
     assert_eq!(data["pruned"], json!([]));
     world.human(&["gc"]).ok();

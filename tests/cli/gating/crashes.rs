@@ -19,7 +19,7 @@ fn killed_merge_reuses_its_gate_results() {
         killed.env("LIZA_CRASH_AT", point);
         assert!(!killed.finish().expect("ran").status.success(), "{point}");
         let ran = world.liza(&team.reviewer, &["merge", "t1"]);
-        // Once the branch has moved, whoever comes next only puts it on record.
+        // Once the branch has moved, the next command only puts it on record.
         assert!(ran.exit == 0 || point == "merge.moved", "{point}: {}", ran.stderr);
         assert_eq!(status(&team, "t1"), "MERGED", "{point}");
         assert_eq!(asked(&team, "g").len(), 1, "{point}: what was said stays said");

@@ -27,7 +27,7 @@ fn queue_merges_by_priority_then_approval_time() {
     for id in ["t4", "t3", "t2", "t1"] {
         let commit = world.submit_work(&team.one, id, &format!("{id}.sh"), "echo\n");
         world.approve(&team.reviewer, id, &commit);
-        // Approvals are told apart by seconds.
+        // Approvals are ordered by whole seconds.
         world.later(0, &HUMAN, &["note", "a moment"]).ok();
     }
     let data = world.json(&team.reviewer, &["merge", "--all"]).ok().data();
@@ -158,7 +158,7 @@ fn every_approved_task_gets_its_outcome() {
             _ => assert_eq!(task["gates"]["results"][0]["status"], "pass"),
         }
     }
-    // Green at every commit of its first-parent history, as anybody can see who looks.
+    // Green at every commit of its first-parent history, checked with git alone.
     let history = world.git(&["rev-list", "--first-parent", &format!("{base}..integration")]);
     let commits: Vec<&str> = history.lines().collect();
     let ended = |end: &str| right.iter().filter(|(_, wanted)| *wanted == end).count();

@@ -84,7 +84,7 @@ fn cheap_refusals_come_before_gates() {
     gate_with(&team, &noting(&team, "g", "", "true"));
     let world = &team.world;
     let commit = world.submitted(&team.one, "t1", "a.sh", "echo a\n");
-    // Nobody has claimed the review.
+    // No reviewer has claimed the review.
     world.liza(&team.reviewer, &["review", "approve", "t1", "--commit", &commit]).exits(3);
     world.tier0(&team.one, &["review", "approve", "t1", "--commit", &commit], "tier0.role_boundary");
     assert!(asked(&team, "g").is_empty());
@@ -114,7 +114,7 @@ fn red_merge_sends_task_back_with_evidence() {
     assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("liza task claim t2"));
     let failure = &world.show("t2")["integration_failure"];
     assert_eq!((&failure["gate"], &failure["log"]), (&json!("few"), &json!(log)));
-    // Whoever takes it up is told.
+    // The next coder sees the failure.
     world.claim(&team.two, "t2");
     let shown = world.liza(&team.two, &["task", "show", "t2"]).ok();
     assert!(shown.stdout.contains("few") && shown.stdout.contains(log), "{}", shown.stdout);
@@ -204,7 +204,7 @@ fn integration_moved_by_hand_is_gated_first() {
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "by hand"]);
     world.git(&["update-ref", "refs/heads/integration", "HEAD"]);
-    // Its gates are asked first, so that whoever looks knows.
+    // Its gates run first, so that the person who decides knows the result.
     let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
     assert!(error["message"].as_str().unwrap().contains("by hand"), "{error}");
     let accept = ["integration", "advance", "integration", "--reason", "it was me"];

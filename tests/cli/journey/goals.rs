@@ -61,7 +61,7 @@ fn run_goes_on_with_the_queue_and_says_what_is_next() {
     assert_eq!(done(&["--json", "metrics"]), 1);
     assert_eq!(done(&["--json", "metrics", "--all-goals"]), 2);
     assert_eq!(person.liza(&["--json", "report"]).ok().data()["total_nodes"], 1);
-    // With nothing to do, the run says what there is to do, and starts nobody.
+    // With no open task, the run names the next command, and starts no agent.
     let ran = person.liza(&["run"]).ok();
     assert!(ran.stdout.contains("nothing to do: goal-2 is complete"), "{}", ran.stdout);
     assert!(

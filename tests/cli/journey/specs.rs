@@ -3,7 +3,7 @@
 use super::{Newcomer, plain_agent};
 use crate::support::{HUMAN, World};
 
-/// What an agent would be told for its task.
+/// The prompt an agent would get for its task.
 fn prompt(world: &World, role: &str, task: &str) -> String {
     let ran =
         world.human(&["agent", "run", "--role", role, "--task", task, "--explain", "--provider", "claude"]);

@@ -37,7 +37,7 @@ fn explained_work_is_what_that_agent_may_take() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();
-    // Whoever worked on it does not review it, whatever its role.
+    // An implementer does not review the task, whatever its roles.
     let explain = |id: &str| {
         let args = ["agent", "run", "--role", "code_reviewer", "--id", id, "--explain"];
         world.json(&HUMAN, &args).ok().data()["work"].clone()

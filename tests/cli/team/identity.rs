@@ -24,7 +24,7 @@ bare sh -c "(setsid sh -c 'until [ \$(ps -o ppid= -p \$\$ | tr -d \" \") != '\$\
 until [ -e $OUT/fork.done ]; do sleep 0.05; done
 # With another clock, by which the start of every process looks different.
 tell clock bare unshare -r -T --boottime 100000 --fork $me review claim t1
-# With the token of somebody who may.
+# With the token of an agent that may.
 tell token env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review claim t1
 tell approve env LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev $me review approve t1 --commit $sha
 tell merge bare $me merge t1
@@ -58,7 +58,7 @@ tell after bare $me review claim t1
     // The same from outside is what it says it is.
     let commit = task["review_commit"].as_str().unwrap();
     world.approve(&reviewer, "t1", commit);
-    // A note is by whoever really wrote it.
+    // The author of a note is the agent that really wrote it.
     let notes = world.json(&HUMAN, &["inbox"]).ok().stdout;
     assert!(notes.contains("coder-1"), "{notes}");
 }

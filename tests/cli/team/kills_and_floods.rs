@@ -13,7 +13,7 @@ fn next_runner_resumes_after_killed_runner() {
     child.wait().expect("it ends");
     until("the agent is gone", || {
         agents_of(&world).iter().all(|pid| {
-            // Its shell dies with the runner; a sleep that the shell started may outlive it and harms nobody.
+            // Its shell dies with the runner; a sleep that the shell started may outlive it and does no harm.
             std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim() == "sleep"
         })
     });
@@ -208,7 +208,7 @@ fn walk(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn twelve_tasks_merge_despite_random_kills() {
     let world = scripted(EVERY_ROLE);
-    // Who is killed counts as crashed, and so many of them would halt everybody.
+    // A killed agent counts as crashed, and so many crashes would halt the team.
     configure(&world, "run: { grace_seconds: 1 }\nbreaker: { responses: { crash_loop: warning } }\n");
     let tasks: Vec<String> = (0..12).map(|n| format!("t{n}")).collect();
     for task in &tasks {

@@ -19,7 +19,7 @@ ping_pong_reviewer() {{
   open="$(liza --json review show "$LIZA_TASK" --no-diff | grep -o '"id":"i[12]"' | wc -l)"
   case "$open" in
     0) liza review reject "$LIZA_TASK" --commit "$commit" --reason "far too noisy" --issue "major:ring.txt:1:it must be soft" ;;
-    1) liza review reject "$LIZA_TASK" --commit "$commit" --reason "nobody can hear this" --issue "major:ring.txt:1:speak up, people sleep" \
+    1) liza review reject "$LIZA_TASK" --commit "$commit" --reason "too quiet to hear" --issue "major:ring.txt:1:speak up, people sleep" \
          --prior i1=resolved ;;
     *) liza review reject "$LIZA_TASK" --commit "$commit" --reason "my ears hurt" --prior i1=open --prior i2=resolved ;;
   esac

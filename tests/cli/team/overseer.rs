@@ -44,7 +44,7 @@ pub fn actions(interventions: &[Value]) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The task loops for whoever takes it first, whichever of them that is.
+/// The first coder that claims t1 loops on it.
 const LOOPS: &str = r#"
 case "$LIZA_ROLE:$LIZA_TASK" in
   coder:t1)
@@ -69,13 +69,13 @@ fn looping_coder_is_nudged_then_halted() {
     let ran = quickly(&world, &["--json", "run", "--team", "coder=2", "--team", "code_reviewer"]).exits(1);
     signal(watch.id(), "-TERM");
     watch.wait().expect("it ends");
-    assert_eq!(world.row("t2")["status"], "MERGED", "one that fails stops nobody else: {}", ran.stdout);
+    assert_eq!(world.row("t2")["status"], "MERGED", "a looping agent stops no other agent: {}", ran.stdout);
     let looper = out(&world, "looper").trim().to_owned();
     let done = done_about(&world, &looper);
     assert_eq!(actions(&done), [("nudge", "infinite_loop"), ("halt", "infinite_loop")], "{done:?}");
     let evidence = done[1]["evidence"].to_string();
     assert!(evidence.contains("times in a row with the same arguments"), "{evidence}");
-    // The work is kept, and whoever goes on knows why it stopped and what to answer.
+    // The work is kept, and the block says why the agent was halted and what to answer.
     let task = world.show("t1");
     assert_eq!(task["status"], "BLOCKED");
     let reason = task["blocked_reason"].as_str().unwrap();
@@ -87,7 +87,7 @@ fn looping_coder_is_nudged_then_halted() {
     assert!((1..=3).contains(&task["blocked_questions"].as_array().unwrap().len()));
     assert_eq!(task["failed_by"], json!([looper]));
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "draft");
-    // Who was told.
+    // The agent, the planner and the person got their messages.
     let state = world.state();
     for line in ["role:planner", "type: nudge", "type: halt", "type: escalate"] {
         assert!(state.contains(line), "{line}");
@@ -132,8 +132,8 @@ fn stagnation_is_nudged_then_asks_a_person() {
     until("it is flagged", || !done_about(&world, "coder-1").is_empty());
     assert_eq!(actions(&done_about(&world, "coder-1"))[0], ("nudge", "stagnation"));
     until("a person is asked", || world.path(".liza/ESCALATION").exists());
-    assert_eq!(world.row("t1")["status"], "WORKING", "nobody is halted where people said so");
-    until("people are told", || out(&world, "notified").contains("stagnation"));
+    assert_eq!(world.row("t1")["status"], "WORKING", "no agent is halted where liza.yaml forbids it");
+    until("a person is notified", || out(&world, "notified").contains("stagnation"));
     let waiting = world.read(".liza/ESCALATION");
     assert!(
         waiting.contains("Shall `coder-1` be halted and `t1` taken from it?")
@@ -276,7 +276,7 @@ fn next_watcher_reports_killed_watchers_decision() {
     assert!(world.read(".liza/ESCALATION").contains("coder-1"));
     world.human(&["resume"]).ok();
     world.human(&["watch", "--once"]).ok();
-    assert!(!world.path(".liza/ESCALATION").exists(), "and nobody is told twice");
+    assert!(!world.path(".liza/ESCALATION").exists(), "and the person is not asked twice");
     let done = done_about(&world, "coder-1");
     assert_eq!(
         actions(&done)[2..],
@@ -314,7 +314,7 @@ esac
     assert_eq!(world.row("t1")["status"], "MERGED");
     assert_eq!(named(&events(&ran), "halted").len(), 1, "{}", ran.stdout);
     let reviews = world.show("t1")["reviews"].clone();
-    assert!(!reviews[0].to_string().contains(&stuck), "somebody else gave the verdict: {reviews}");
+    assert!(!reviews[0].to_string().contains(&stuck), "another reviewer gave the verdict: {reviews}");
     assert!(agents_of(&world).is_empty());
 }
 
@@ -343,7 +343,7 @@ fn overseer_shows_liveness_and_alarm_distance() {
     assert!(text.contains("no agent is registered"), "{text}");
     add(&world, "t1");
     let mut runner = start(&world, &["agent", "run", "--role", "coder"]);
-    // Nobody watches: looking needs nobody.
+    // No watcher runs: `liza overseer` needs none.
     let found = || {
         let data = world.json(&HUMAN, &["overseer"]).ok().data();
         data["agents"].as_array().and_then(|all| all.first().cloned()).unwrap_or_default()
@@ -363,7 +363,7 @@ fn overseer_shows_liveness_and_alarm_distance() {
     let revision = world.revision();
     let text = world.human(&["overseer"]).ok().stdout;
     assert!(text.contains("nobody does anything about it now: `liza watch`"), "{text}");
-    assert!(!text.contains("progress"), "of somebody in a loop that would be misleading: {text}");
+    assert!(!text.contains("progress"), "for a looping agent that would be misleading: {text}");
     let text = world.human(&["overseer", "--explain", "coder-1"]).ok().stdout;
     for part in ["coder-1", "infinite_loop", "last call", "Bash (", "how near each alarm is", "scope_creep"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -386,7 +386,7 @@ fn overseer_shows_liveness_and_alarm_distance() {
     world.refused(&HUMAN, &["overseer", "halt", "coder-1", "--reason", "x"], 1, "refused.transition");
     let text = world.human(&["overseer", "nudge", "coder-1", "--reason", "x"]).ok().stdout;
     assert!(text.contains("the runner of coder-1 has ended"), "{text}");
-    // Whoever may not halt anybody hears that first.
+    // An agent without the right to halt is refused before anything else is checked.
     let other = world.register("coder", "coder-7");
     let refused = world.json(&other, &["overseer", "halt", "coder-1", "--reason", "x"]);
     assert_eq!(refused.json()["error"]["code"], "refused.role", "{}", refused.stdout);
@@ -426,7 +426,7 @@ case "$LIZA_ROLE" in
   coder) touch $OUT/up; until [ -e $OUT/go ]; do sleep 0.02; done ;;
 esac
 "#;
-    // Its runner looks once an hour, so what lies there is somebody else's.
+    // Its runner looks once an hour, so the observations there come from another process.
     let world = overseen(&format!("{script}\n{EVERY_ROLE}"), "nudge_cooldown_seconds: 0", NO_LIMITS);
     let slow = world.read("liza.yaml").replace("check_interval_seconds: 0.1", "check_interval_seconds: 3600");
     world.write("liza.yaml", &slow);
@@ -437,7 +437,7 @@ esac
         .replace("check_interval_seconds: 3600", "check_interval_seconds: 0.05, loop_detection_window: 2");
     world.write("liza.yaml", &quick);
     let mut number = 0;
-    until("it is halted, as far as anybody can tell", || {
+    until("the board says that it is halted", || {
         number += 1;
         forge(&world, number);
         world.human(&["watch", "--once"]).ok();
@@ -458,7 +458,7 @@ esac
     assert_eq!(world.row("t1")["status"], "READY_FOR_REVIEW", "{}", ran.stdout);
 }
 
-/// What somebody would write who wants coder-1 to be halted.
+/// Forged observations that would get coder-1 halted.
 fn forge(world: &World, number: u64) {
     let heartbeat = world.json(&HUMAN, &["agent", "list"]).ok().data()["agents"][0]["heartbeat"].clone();
     let looks: Vec<Value> = (1..=5)

@@ -48,7 +48,7 @@ fn run_waits_for_a_persons_reviews_and_merges() {
     );
     let all = events(&ran);
     let wanted: Vec<_> = named(&all, "review_wanted").iter().map(|event| event["task"].clone()).collect();
-    assert_eq!(wanted.len(), 3, "each submission is told of once: {}", ran.stdout);
+    assert_eq!(wanted.len(), 3, "each submission is reported once: {}", ran.stdout);
     assert!(named(&all, "review_wanted")[0]["text"].as_str().unwrap().contains("liza review claim"));
     let notified = std::fs::read_to_string(&told).unwrap_or_default();
     assert_eq!(notified.lines().filter(|line| line.starts_with("person_wanted ")).count(), 3, "{notified}");

@@ -1,4 +1,4 @@
-//! Hooks, filters and aliases that a coder plants run below the reviewer's runner, and act for nobody.
+//! Hooks, filters and aliases that a coder plants run below the reviewer's runner, and may not change the board.
 
 use super::*;
 

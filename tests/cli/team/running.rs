@@ -79,7 +79,7 @@ fn broken_project_template_claims_no_task() {
     agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert!(out(&world, "stdin").starts_with("Own words for t1."), "{}", out(&world, "stdin"));
     add(&world, "t2");
-    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ nobody }}.\n").unwrap();
+    std::fs::write(world.path(".liza/templates/coder.md"), "Own words for {{ unknown_name }}.\n").unwrap();
     let ran = agent_run(&world, &["--role", "coder", "--once"]);
     assert_eq!(ran.exit, 2, "{}", ran.stdout);
     assert_eq!(answer(&ran)["error"]["code"], "usage.template");
@@ -241,7 +241,7 @@ fn stuck_run_says_what_it_needs() {
     // Answered, it goes on by itself.
     play(&world, EVERY_ROLE);
     world.human(&["task", "unblock", "q", "--answer", "the first"]).ok();
-    world.human(&["task", "abandon", "other", "--reason", "nobody can"]).ok();
+    world.human(&["task", "abandon", "other", "--reason", "no role can do it"]).ok();
     world.human(&["task", "abandon", "rival", "--reason", "the same file twice"]).ok();
     let ran = world.json(&HUMAN, &["run", "--team", "coder=2", "--team", "code_reviewer"]).ok();
     assert_eq!(answer(&ran)["data"]["outcome"], "complete", "{}", ran.stdout);

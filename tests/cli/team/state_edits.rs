@@ -74,7 +74,7 @@ esac"#,
     world.sound();
 }
 
-/// Whoever can compute a checksum can write a board that looks like liza's. Its agents are still known by their runners.
+/// An agent that can compute a checksum can write a board that looks like liza's. It is still recognised by its runner.
 #[test]
 fn forged_board_grants_no_person_rights() {
     let world = scripted(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A coder whose work fits only with what stands on integration: it looks there, and mends it when it is told.
+/// A coder whose work fits only with what stands on integration: it looks there, and fixes its work when its prompt names the failure.
 const PARTS: &str = r#"
 mkdir -p parts
 cat > "$OUT/$LIZA_ROLE-$LIZA_TASK.$(date +%s%N).prompt"

@@ -62,7 +62,7 @@ fn abort_ends_agents_and_keeps_their_work() {
 fn each_pause_and_its_end_is_said_once() {
     for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
         let world = scripted("exit 0");
-        // Work that nobody of this team may take, so that it waits.
+        // A task that no agent of this team may claim, so that it waits.
         world.task_with("t1", &["t1.txt"], &["--role", "test_engineer"]);
         let held = world.register("test_engineer", "me");
         world.liza(&held, &["task", "claim", "t1"]).ok();
