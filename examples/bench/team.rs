@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A command that goes on, and what it tells.
 pub(super) struct Going {
     pub(super) child: Child,
-    told: Receiver<(Instant, Value)>,
+    events: Receiver<(Instant, Value)>,
 }
 
 impl Going {
@@ -34,7 +34,7 @@ impl Going {
     fn said(&self, event: &str, task: Option<&str>) -> Instant {
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok((at, said)) if said["event"] == event && task.is_none_or(|task| said["task"] == task) => {
                     return at;
                 }
@@ -55,17 +55,17 @@ impl Going {
 pub(super) fn going(bench: &Bench, world: &World, args: &[&str]) -> Going {
     let mut child =
         world.command(&bench.liza, &world.root, None).arg("--json").args(args).spawn().expect("it starts");
-    let (tell, told) = channel();
+    let (sender, events) = channel();
     let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             let at = Instant::now();
             if let Ok(said) = serde_json::from_str(&line) {
-                let _ = tell.send((at, said));
+                let _ = sender.send((at, said));
             }
         }
     });
-    Going { child, told }
+    Going { child, events }
 }
 
 fn play(world: &World, script: &str) {
@@ -184,7 +184,7 @@ impl Bench {
             // Any runner may have claimed it: the others report nothing about this task.
             let at = 'found: loop {
                 for runner in &runners {
-                    while let Ok((at, said)) = runner.told.try_recv() {
+                    while let Ok((at, said)) = runner.events.try_recv() {
                         if said["event"] == "claimed" && said["task"] == id.as_str() {
                             runner.said("blocked", Some(&id));
                             break 'found at;

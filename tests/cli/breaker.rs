@@ -25,8 +25,9 @@ fn outage(world: &World, who: &Who, task: &str, words: &str) {
 #[track_caller]
 fn look(world: &World) -> Vec<String> {
     let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
-    let told = data["alerts"].as_array().expect("alerts").clone();
-    told.iter()
+    let alerts = data["alerts"].as_array().expect("alerts").clone();
+    alerts
+        .iter()
         .map(|alert| format!("{} {}", alert["kind"].as_str().unwrap(), alert["subject"].as_str().unwrap()))
         .collect()
 }
@@ -51,7 +52,7 @@ fn switch(world: &World) -> Value {
 fn outage_reported_by_three_agents_trips_once() {
     let (world, [one, two, three]) = team();
     outage(&world, &one, "t1", "PyPI is down");
-    assert!(!look(&world).iter().any(|told| told.starts_with("breaker_open")));
+    assert!(!look(&world).iter().any(|alert| alert.starts_with("breaker_open")));
     assert_eq!(breaker(&world)["open"], serde_json::json!([]));
     outage(&world, &two, "t2", "cannot reach pypi.org: HTTP 503");
     outage(&world, &three, "t3", "package index pypi gives timeouts");
@@ -66,8 +67,8 @@ fn outage_reported_by_three_agents_trips_once() {
     assert_eq!((&gauge["nearest"]["count"], &gauge["trips"]), (&3.into(), &true.into()), "{gauge}");
     assert_eq!(trips(&world), Vec::<String>::new(), "checking changes nothing");
 
-    let told = look(&world);
-    assert!(told.contains(&"breaker_open trip-1".to_owned()), "{told:?}");
+    let alerts = look(&world);
+    assert!(alerts.contains(&"breaker_open trip-1".to_owned()), "{alerts:?}");
     assert_eq!(trips(&world), ["trip-1"]);
     assert_eq!(world.tasks(), tasks, "no task is touched");
     assert_eq!(switch(&world), "CHECKPOINT");

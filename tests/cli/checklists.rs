@@ -104,8 +104,11 @@ fn a_feedback_object_answers_by_number_or_by_text() {
     let task = world.show("t1");
     assert_eq!(task["status"], "REJECTED");
     assert_eq!(task["reviews"][0]["checklist"][1]["note"], "the token");
-    let told = task["rejection_feedback"].as_str().unwrap();
-    assert!(told.contains("checklist, answered with no: no secret in the log? (the token)"), "{told}");
+    let feedback = task["rejection_feedback"].as_str().unwrap();
+    assert!(
+        feedback.contains("checklist, answered with no: no secret in the log? (the token)"),
+        "{feedback}"
+    );
 }
 
 #[test]

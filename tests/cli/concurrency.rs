@@ -377,12 +377,12 @@ fn a_lock_from_the_shell_excludes_liza() {
     let held = ShellLock::on(&world);
     let ran = world.liza_with(&HUMAN, &["note", "hello"], b"", &[("LIZA_LOCK_TIMEOUT", "0.3")]).exits(4);
     // `flock FILE COMMAND` forks; the kernel's table names the one that took the lock.
-    let told: Option<u32> = ran
+    let named_process: Option<u32> = ran
         .stderr
         .split("process ")
         .nth(1)
         .and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok());
-    assert_eq!(told, Some(held.0.id()), "{}", ran.stderr);
+    assert_eq!(named_process, Some(held.0.id()), "{}", ran.stderr);
     assert_eq!(world.state(), before);
     // Reading needs no lock.
     world.human(&["status"]).ok();

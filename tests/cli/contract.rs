@@ -236,8 +236,8 @@ fn next_command_writes_summary_of_touched_checkpoint() {
     let reports = || std::fs::read_dir(world.path(".liza/reports")).map_or(0, Iterator::count);
     assert_eq!(reports(), 0);
     world.write(".liza/CHECKPOINT", "");
-    let told = world.human(&["task", "list"]).ok().stderr;
-    assert!(told.contains("summary: ") && told.contains("reports/checkpoint-"), "{told}");
+    let output = world.human(&["task", "list"]).ok().stderr;
+    assert!(output.contains("summary: ") && output.contains("reports/checkpoint-"), "{output}");
     world.human(&["note", "looked"]).ok();
     assert_eq!(reports(), 1, "once");
     world.human(&["resume"]).ok();

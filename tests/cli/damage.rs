@@ -22,7 +22,7 @@ fn put(world: &World, bytes: &[u8]) {
 
 /// A person has the board mended; what stood there is kept, and the board is the good one again.
 #[track_caller]
-fn mended(world: &World, good: &str) {
+fn fixed_by_doctor(world: &World, good: &str) {
     world.human(&["doctor"]).exits(1);
     world.human(&["doctor", "--fix"]).ok();
     assert_eq!(world.state(), good);
@@ -46,7 +46,7 @@ fn board_cut_at_any_line_is_found() {
         if number % sweep(40, 20) == 0 {
             world.human(&["status"]).exits(6);
             world.human(&["validate"]).exits(6);
-            mended(&world, &good);
+            fixed_by_doctor(&world, &good);
         }
     }
     // Inside the last line nothing of the content is missing; it is found all the same.
@@ -54,7 +54,7 @@ fn board_cut_at_any_line_is_found() {
         put(&world, &good.as_bytes()[..good.len() - short]);
         world.human(&["note", "x"]).exits(6);
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
     assert!(std::fs::read_dir(world.path(".liza/edits")).unwrap().count() > 2);
 }
 
@@ -128,7 +128,7 @@ fn a_rolled_back_board_is_restored() {
     // The same from any older image, and by doctor.
     let good = world.state();
     std::fs::copy(world.path(".liza/images/1.yaml"), world.path(".liza/state.yaml")).unwrap();
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn lost_board_is_rebuilt_from_the_log() {
         assert!(ran.json()["error"]["hint"].as_str().unwrap().contains("doctor --fix"), "{}", ran.stdout);
         assert!(!world.path(".liza/state.yaml").exists());
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
     // An agent only looks.
     let coder = world.register("coder", "coder-2");
     world.refused(&coder, &["doctor", "--fix"], 1, "refused.human_only");
@@ -166,7 +166,7 @@ fn links_pipes_and_directories_are_not_followed() {
             assert_eq!(ran.exit, 6, "{kind} {args:?}: {}", ran.stdout);
         }
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), good, "{kind}");
-        mended(&world, &good);
+        fixed_by_doctor(&world, &good);
         assert!(std::fs::symlink_metadata(&state).unwrap().is_file(), "{kind}");
         assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), good, "{kind}");
     }
@@ -228,7 +228,7 @@ fn hostile_board_contents_are_refused_quickly() {
             ran.stdout
         );
         if world.bytes().0 != good.as_bytes() {
-            mended(&world, &good);
+            fixed_by_doctor(&world, &good);
         }
         let _ = std::fs::remove_file(world.path(".liza/PAUSE"));
         for kept in std::fs::read_dir(world.path(".liza/edits")).unwrap().flatten() {
@@ -265,7 +265,7 @@ fn a_changed_version_is_never_adopted() {
         assert!(ran.stdout.contains("older"), "{args:?}: {}", ran.stdout);
         assert_eq!(world.state(), older, "{args:?}");
     }
-    mended(&world, &good);
+    fixed_by_doctor(&world, &good);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn flipped_board_version_is_damage() {
         let ran = world.json(&HUMAN, &["note", "x"]).exits(6);
         assert_eq!(ran.code(), "board.invalid", "{version}: {}", ran.stdout);
         assert!(ran.stdout.contains("doctor --fix") && !ran.stdout.contains("newer"), "{}", ran.stdout);
-        mended(&world, &good);
+        fixed_by_doctor(&world, &good);
     }
     // One that a newer liza may have written stays what it is.
     let other = good.replacen("version: 2", "version: 3", 1).replacen("revision: ", "revision: 1", 1);

@@ -57,7 +57,7 @@ fn found(world: &World, code: &str, env: &[(&str, &str)]) -> Vec<Value> {
 
 /// Found, mended, and then nothing is wrong.
 #[track_caller]
-fn mended(world: &World, code: &str) {
+fn found_and_fixed(world: &World, code: &str) {
     let looked = found(world, code, &[]);
     assert!(looked.iter().all(|finding| finding["fixable"] == true), "{code}: {looked:#?}");
     let fixed = findings(world, &["--fix"], &[]);
@@ -173,10 +173,10 @@ fn rights_are_taken_back() {
         wrong_modes.push((path.clone(), right));
         mode(&path, wrong);
         if path == liza {
-            mended(&world, "rights.mode");
+            found_and_fixed(&world, "rights.mode");
         }
     }
-    mended(&world, "rights.mode");
+    found_and_fixed(&world, "rights.mode");
     for (path, right) in wrong_modes {
         let now = std::fs::metadata(&path).expect("there").mode() & 0o777;
         assert_eq!(now, right, "{}", path.display());
@@ -223,7 +223,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     }
     let looked = found(&world, "lock.dead", &[]);
     assert_eq!(looked.len(), ours.len(), "{looked:#?}");
-    mended(&world, "lock.dead");
+    found_and_fixed(&world, "lock.dead");
     assert!(ours.iter().all(|name| !git.join(name).exists()));
 
     // In use by this very process, however old they are.
@@ -285,7 +285,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     named(&world, "lock.held");
     drop(alive.stdin.take());
     alive.wait().expect("git ends");
-    mended(&world, "lock.dead");
+    found_and_fixed(&world, "lock.dead");
     // The user's own are the user's.
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         plant(&git.join(name), "");
@@ -313,10 +313,10 @@ fn locks_of_other_programs_are_named() {
     }
     let lock = world.path(".liza/state.yaml.lock");
     std::fs::write(&lock, format!("pid 999999 {}", "x".repeat(900))).expect("written");
-    mended(&world, "lock.note");
+    found_and_fixed(&world, "lock.note");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
     std::fs::remove_file(&lock).expect("removed");
-    mended(&world, "lock.missing");
+    found_and_fixed(&world, "lock.missing");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
     // A directory in its place stops every command; liza does not guess whose it is.
     std::fs::remove_file(&lock).expect("removed");
@@ -331,14 +331,14 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     let worktree = world.path(".worktrees/working");
     write(&worktree, "x.sh", "precious\n");
     std::fs::remove_file(worktree.join(".git")).expect("removed");
-    mended(&world, "worktree.no_git_file");
+    found_and_fixed(&world, "worktree.no_git_file");
     assert_eq!(std::fs::read_to_string(worktree.join("x.sh")).expect("text"), "precious\n");
     world.git_in(&worktree, &["status"]);
     // The process that rewrote it may have died before or while writing.
     let whole = std::fs::read(worktree.join(".git")).expect("a file");
     for length in [0, 3, 20, whole.len() - 4] {
         std::fs::write(worktree.join(".git"), &whole[..length]).expect("cut");
-        mended(&world, "worktree.no_git_file");
+        found_and_fixed(&world, "worktree.no_git_file");
         assert_eq!(std::fs::read(worktree.join(".git")).expect("a file"), whole, "{length}");
     }
 
@@ -346,10 +346,10 @@ fn worktrees_that_lost_their_way_are_brought_back() {
     let made = ["worktree", "add", "-q", "--lock", "--reason", "liza: ghost"];
     world.git(&[&made[..], &["-b", "ghost", ".worktrees/ghost"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/ghost")).expect("removed");
-    mended(&world, "worktree.stale_record");
+    found_and_fixed(&world, "worktree.stale_record");
     world.git(&[&made[..], &["--detach", ".worktrees/.review/merged", "main"]].concat());
     std::fs::remove_dir_all(world.path(".worktrees/.review/merged")).expect("removed");
-    mended(&world, "worktree.stale_record");
+    found_and_fixed(&world, "worktree.stale_record");
     assert!(world.git(&["branch", "--list", "ghost"]).contains("ghost"), "branches stay");
 
     // Unknown worktrees: clean ones and empty ones are removed, and so are checkouts of no review and no merge.
@@ -359,11 +359,11 @@ fn worktrees_that_lost_their_way_are_brought_back() {
         (".worktrees/.merge/stranger", "worktree.merge_left"),
     ] {
         world.git(&[&made[..], &["--detach", path, "main"]].concat());
-        mended(&world, code);
+        found_and_fixed(&world, code);
         assert!(!world.path(path).exists());
     }
     std::fs::create_dir(world.path(".worktrees/empty")).expect("made");
-    mended(&world, "worktree.of_nobody");
+    found_and_fixed(&world, "worktree.of_nobody");
 
     // What may be the only copy stays.
     std::fs::create_dir(world.path(".worktrees/notes")).expect("made");
@@ -393,7 +393,7 @@ fn doctor_repairs_half_made_worktree_records() {
     };
     for path in [".worktrees/ghost", ".worktrees/.review/ghost", ".worktrees/.merge/ghost"] {
         broken("ghost", path);
-        mended(&world, "worktree.half_made");
+        found_and_fixed(&world, "worktree.half_made");
         world.git(&["branch"]);
     }
     // In the place of a review that is under way: the checkout is made anew.
@@ -401,7 +401,7 @@ fn doctor_repairs_half_made_worktree_records() {
     let checkout = world.read(".worktrees/.review/waiting/.git");
     let record = Path::new(checkout.trim().trim_start_matches("gitdir: ").trim()).to_owned();
     std::fs::write(record.join("commondir"), "").expect("written");
-    mended(&world, "worktree.half_made");
+    found_and_fixed(&world, "worktree.half_made");
     world.liza(&reviewer, &["review", "claim", "waiting"]).ok();
     world.git_in(&world.path(".worktrees/.review/waiting"), &["status"]);
     // One that is not liza's is only named.
@@ -462,7 +462,7 @@ fn temporary_files_of_dead_commands_are_swept() {
     aged(&scratch, 120);
     let looked = found(&world, "leftover.temporary", &[]);
     assert_eq!(looked.len(), 11, "{looked:#?}");
-    mended(&world, "leftover.temporary");
+    found_and_fixed(&world, "leftover.temporary");
     assert!(!scratch.exists());
     // Files of a running command, and of another program.
     for name in [".notes.tmp", "x.tmp", ".a.b.tmp"] {
@@ -486,7 +486,7 @@ fn what_a_killed_commit_leaves_is_swept() {
             }
         }
         if point.starts_with("commit.6") {
-            mended(&world, "leftover.temporary");
+            found_and_fixed(&world, "leftover.temporary");
         }
         world.human(&["note", "y"]).ok();
         assert!(findings(&world, &[], &[]).is_empty(), "{point}: {:#?}", findings(&world, &[], &[]));
@@ -500,7 +500,7 @@ fn tokens_and_agents_belong_together() {
     plant(&world.path(".liza/tokens/nobody-7"), "secret\n");
     std::fs::set_permissions(world.path(".liza/tokens/nobody-7"), std::fs::Permissions::from_mode(0o600))
         .expect("set");
-    mended(&world, "agent.stray_token");
+    found_and_fixed(&world, "agent.stray_token");
     let token = world.path(".liza/tokens/coder-1");
     let good = std::fs::read(&token).expect("a token");
     std::fs::write(&token, "another\n").expect("written");
@@ -519,7 +519,7 @@ fn tokens_and_agents_belong_together() {
 fn what_git_may_see_of_liza() {
     let Scene { world, .. } = busy();
     std::fs::write(world.path(".git/info/exclude"), "# mine\n*.o").expect("written");
-    mended(&world, "git.exclude");
+    found_and_fixed(&world, "git.exclude");
     assert!(world.read(".git/info/exclude").starts_with("# mine\n*.o\n/.liza/\n"));
     world.git(&["add", "-f", ".liza/state.yaml"]);
     assert!(named(&world, "git.tracked").contains("state.yaml"));
@@ -610,11 +610,11 @@ fn refused_edits_stay_until_resume() {
     }
     let looked = found(&world, "edit.refused", &[]);
     assert_eq!(codes(&looked), ["edit.refused", "edit.refused"]);
-    let told = |number: u32| {
+    let reported = |number: u32| {
         let line = format!("+  tier0_violations: {number}");
         looked.iter().any(|finding| finding["what"].as_str().expect("text").contains(&line))
     };
-    assert!(told(7) && told(8), "{looked:#?}");
+    assert!(reported(7) && reported(8), "{looked:#?}");
     world.human(&["resume"]).ok();
     assert!(findings(&world, &[], &[]).is_empty());
     let kept = std::fs::read_dir(world.path(".liza/edits")).expect("kept").count();
@@ -628,13 +628,13 @@ fn work_left_half_done_is_ended() {
     let ran = world.json_env(&reviewer, &["merge", "approved"], &[("LIZA_CRASH_AT", "merge.moved")]);
     assert_ne!(ran.exit, 0);
     world.human(&["verify"]).ok();
-    mended(&world, "intent.dead");
+    found_and_fixed(&world, "intent.dead");
     assert_eq!(world.status_of("approved"), "MERGED");
     world.task("next", &["n.sh"]);
     world.liza(&coder, &["task", "release", "working"]).ok();
     let ran = world.json_env(&coder, &["task", "claim", "next"], &[("LIZA_CRASH_AT", "claim.added")]);
     assert_ne!(ran.exit, 0);
     world.human(&["verify"]).ok();
-    mended(&world, "intent.dead");
+    found_and_fixed(&world, "intent.dead");
     assert_eq!(world.status_of("next"), "IDLE");
 }

@@ -61,7 +61,7 @@ fn subcontracts_are_planned_completed_and_shown() {
     assert_eq!(world.show("SC-001")["inputs_from"], json!({"SC-000": ["docs/auth.md"]}));
     let text = world.human(&["task", "show", "SC-001"]).ok().stdout;
     assert!(text.contains("inputs from SC-000:\n  - docs/auth.md\n"), "{text}");
-    assert!(world.planner_told().contains("SC-000: merged as"), "the planner sees what was produced");
+    assert!(world.planner_prompt().contains("SC-000: merged as"), "the planner sees what was produced");
     world.sound();
 }
 
@@ -127,11 +127,15 @@ fn document_style_feedback_reaches_the_coder() {
             &feedback("request_changes", false),
         )
         .ok();
-    let told = world.liza(&coder, &["task", "show", "t1", "--feedback"]).ok().stdout;
-    assert!(told.contains("[i1] must fix critical auth.sh:42-57: SQL injection vulnerability"), "{told}");
+    let feedback_text = world.liza(&coder, &["task", "show", "t1", "--feedback"]).ok().stdout;
     assert!(
-        told.contains("query(?)") && told.contains("condition for approval: Fix the injection"),
-        "{told}"
+        feedback_text.contains("[i1] must fix critical auth.sh:42-57: SQL injection vulnerability"),
+        "{feedback_text}"
+    );
+    assert!(
+        feedback_text.contains("query(?)")
+            && feedback_text.contains("condition for approval: Fix the injection"),
+        "{feedback_text}"
     );
     // The same by flag.
     world.claim(&coder, "t1");
@@ -207,8 +211,11 @@ fn handoff_carries_what_git_and_the_board_know() {
     let warnings = package["warnings"].to_string();
     assert!(warnings.contains("that the branch lacks: `liza task sync t1`"), "{warnings}");
     assert!(warnings.contains("1 file not committed; kept as refs/liza/wip/t1/1"), "{warnings}");
-    let told = world.human(&["task", "show", "t1", "--feedback"]).ok().stdout;
-    assert!(told.contains("files changed:\n  - a.sh\n") && told.contains("warnings:"), "{told}");
+    let feedback_text = world.human(&["task", "show", "t1", "--feedback"]).ok().stdout;
+    assert!(
+        feedback_text.contains("files changed:\n  - a.sh\n") && feedback_text.contains("warnings:"),
+        "{feedback_text}"
+    );
     world.sound();
 }
 

@@ -92,11 +92,11 @@ fn hook_lines_come_first_and_leave_no_trace() {
 
     world.write("a.txt", "a\n");
     world.commit_all("with hooks");
-    let told = std::fs::read_to_string(&notes).expect("notes");
-    assert!(told.contains("mine") && told.contains("linked"), "{told}");
+    let noted = std::fs::read_to_string(&notes).expect("notes");
+    assert!(noted.contains("mine") && noted.contains("linked"), "{noted}");
     assert!(
-        told.lines().any(|line| line.trim().parse::<u32>().is_ok_and(|lines| lines > 0)),
-        "it is fed: {told}"
+        noted.lines().any(|line| line.trim().parse::<u32>().is_ok_and(|lines| lines > 0)),
+        "it is fed: {noted}"
     );
 
     world.human(&["hooks", "uninstall"]).ok();

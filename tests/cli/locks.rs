@@ -27,7 +27,7 @@ fn lock_list_shows_holder_and_times() {
     let (world, _, two) = scene();
     world.claim(&two, "t3");
     let rows = locks(&world);
-    let told: Vec<(&str, &str, &str, &str)> = rows
+    let listed: Vec<(&str, &str, &str, &str)> = rows
         .iter()
         .map(|row| {
             let text = |key: &str| row[key].as_str().unwrap();
@@ -35,7 +35,7 @@ fn lock_list_shows_holder_and_times() {
         })
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("one.md", "file", "t1", "coder-1"),
             ("other/*.sh", "pattern", "t3", "coder-2"),

@@ -116,15 +116,18 @@ fn doctor_refounds_a_lost_or_broken_log() {
             serde_json::from_str(world.read(".liza/log.yaml").trim_end().strip_prefix("- ").unwrap())
                 .unwrap();
         assert_eq!((&record["prev"], &record["revision"]), (&"".into(), &(revision + 1).into()), "{name}");
-        let told = &record["do"]["refound_log"];
-        assert!(told["integration_head"].is_string() && told["reason"].is_string(), "{name}: {told}");
+        let recorded = &record["do"]["refound_log"];
+        assert!(
+            recorded["integration_head"].is_string() && recorded["reason"].is_string(),
+            "{name}: {recorded}"
+        );
         match left.filter(|left| !left.is_empty()) {
             Some(left) => {
-                let kept = format!(".liza/{}", told["kept"].as_str().expect("where it is kept"));
+                let kept = format!(".liza/{}", recorded["kept"].as_str().expect("where it is kept"));
                 assert_eq!(std::fs::read(world.path(&kept)).unwrap(), left, "{name}");
                 assert!(fixed["remedy"].as_str().unwrap().contains("log-until-"), "{name}: {fixed}");
             }
-            None => assert!(told["kept"].is_null(), "{name}: {told}"),
+            None => assert!(recorded["kept"].is_null(), "{name}: {recorded}"),
         }
         world.human(&["doctor"]).ok();
         world.sound();

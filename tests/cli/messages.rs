@@ -65,8 +65,8 @@ fn messages_reach_an_agent_a_role_and_a_person() {
     assert_eq!(ids(&looked), ["message-2", "message-1"]);
     assert_eq!(looked["unseen"], 0);
     world.refused(&team.coder, &["message", "inbox", "--agent", "coder-2"], 1, "refused.human_only");
-    let told = world.human(&["status"]).ok();
-    assert!(told.stderr.contains("1 message for you"), "{}", told.stderr);
+    let announced = world.human(&["status"]).ok();
+    assert!(announced.stderr.contains("1 message for you"), "{}", announced.stderr);
     let revision = world.revision();
     let read = world.json(&HUMAN, &["message", "inbox"]).ok().data();
     assert_eq!(read["messages"][0]["payload"], json!({ "port": "80", "proto": "tcp" }));
@@ -224,7 +224,7 @@ fn any_command_announces_new_messages() {
         &["--subject", "look up", "--body", HOSTILE, "--priority", "50"],
     );
     send(&world, &HUMAN, "coder-1", "provide_input", &["--subject", "by the way", "--body", "a secret"]);
-    let told = |ran: Ran| {
+    let announced = |ran: Ran| {
         let text = ran.stderr;
         assert!(text.contains("2 messages for you"), "{text}");
         assert!(text.contains("message-1 nudge from human: look up"), "{text}");
@@ -238,10 +238,10 @@ fn any_command_announces_new_messages() {
     };
     let plain = world.json(&team.coder, &["status"]).ok();
     assert_eq!(plain.json(), world.json(&HUMAN, &["status"]).ok().json(), "the answer itself is as ever");
-    told(plain);
+    announced(plain);
     // A call that changes the board, one that is refused, one of an agent that hides who it is not.
-    told(world.liza(&team.coder, &["task", "claim", "t1"]).ok());
-    told(world.liza(&team.coder, &["task", "submit", "t1"]).exits(1));
+    announced(world.liza(&team.coder, &["task", "claim", "t1"]).ok());
+    announced(world.liza(&team.coder, &["task", "submit", "t1"]).exits(1));
     assert_eq!(world.liza(&team.coder, &["-q", "status"]).ok().stderr, "");
     assert!(!world.liza(&team.other, &["status"]).ok().stderr.contains("message"));
     // Once it is read it is not announced again.
@@ -322,9 +322,9 @@ good_coder
     let first = team::out(&world, "prompt0");
     assert!(first.contains("note 18") && !first.contains("note 19"), "{first}");
     assert!(first.contains("6 more: `liza message inbox`"), "{first}");
-    let told = team::out(&world, "stderr0");
-    assert!(told.contains("6 messages for you") && told.contains("note 19"), "{told}");
-    assert!(!told.contains("which port?"), "{told}");
+    let announced = team::out(&world, "stderr0");
+    assert!(announced.contains("6 messages for you") && announced.contains("note 19"), "{announced}");
+    assert!(!announced.contains("which port?"), "{announced}");
     let second = team::out(&world, "prompt1");
     assert!(second.contains("note 19") && second.contains("note 24"), "{second}");
     let thread = world.json(&HUMAN, &["message", "thread", "message-1"]).ok().data();

@@ -516,8 +516,8 @@ fn recorded_sessions_are_counted_exactly() {
             meter.finish(usage_file.as_deref());
             let used = meter.usage().clone();
             assert_eq!((used.turns, used.tool_calls, used.errors), (3, 2, 0), "{name} {number}: {used:?}");
-            let told = name != "kimi";
-            let tokens = if told { (2400, 150, 600) } else { (0, 0, 0) };
+            let reported = name != "kimi";
+            let tokens = if reported { (2400, 150, 600) } else { (0, 0, 0) };
             let counted = (used.input_tokens, used.output_tokens, used.cached_tokens);
             assert_eq!(counted, tokens, "{name} {number}: {used:?}");
             assert!(used.session.is_some() && (number == 1 || used.session == session), "{name}: {used:?}");
@@ -632,16 +632,20 @@ fn doctor_names_provider_problems() {
          - {role: code_reviewer, provider: ghost}\n",
     );
     let (found, _) = doctor(&world);
-    let told: Vec<(String, String)> = found
+    let reported: Vec<(String, String)> = found
         .iter()
         .map(|one| {
             (one["code"].as_str().expect("a code").to_owned(), one["what"].as_str().expect("text").to_owned())
         })
         .collect();
-    let codes: Vec<&str> = told.iter().map(|(code, _)| code.as_str()).collect();
-    assert_eq!(codes, ["provider.options", "provider.missing", "provider.unusable"], "{told:#?}");
-    assert!(told[0].1.contains("--skip-git-repo-check,") && !told[0].1.contains("--json"), "{}", told[0].1);
-    assert!(told[1].1.contains("kimi") && told[2].1.contains("`ghost`"), "{told:?}");
+    let codes: Vec<&str> = reported.iter().map(|(code, _)| code.as_str()).collect();
+    assert_eq!(codes, ["provider.options", "provider.missing", "provider.unusable"], "{reported:#?}");
+    assert!(
+        reported[0].1.contains("--skip-git-repo-check,") && !reported[0].1.contains("--json"),
+        "{}",
+        reported[0].1
+    );
+    assert!(reported[1].1.contains("kimi") && reported[2].1.contains("`ghost`"), "{reported:?}");
     assert!(found[1]["remedy"].as_str().expect("text").contains("claude and codex"), "{}", found[1]);
     assert!(found[2]["remedy"].as_str().expect("text").contains("gemini"), "{}", found[2]);
 

@@ -153,8 +153,8 @@ fn a_team_of_two_reviewers_gives_both_approvals() {
         approvals["by"].as_array().unwrap().iter().filter_map(|given| given["reviewer"].as_str()).collect();
     by.sort_unstable();
     assert_eq!(by, ["code-reviewer-1", "code-reviewer-2"]);
-    let told = events(&ran);
-    assert_eq!(named(&told, "approved").len(), 2, "{}", ran.stdout);
+    let reported = events(&ran);
+    assert_eq!(named(&reported, "approved").len(), 2, "{}", ran.stdout);
     world.sound();
     world.human(&["doctor"]).ok();
 }
@@ -185,7 +185,7 @@ fn run_status_and_doctor_report_low_quorum() {
 #[test]
 fn rubber_stamp_reviewer_alerts_once() {
     let Scene { world, coder, one, .. } = &scene();
-    let told = || {
+    let reported = || {
         let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
         let alerts = data["alerts"].as_array().cloned().unwrap_or_default();
         alerts.into_iter().filter(|alert| alert["kind"] == "rubber_stamp").collect::<Vec<Value>>()
@@ -194,14 +194,14 @@ fn rubber_stamp_reviewer_alerts_once() {
         let id = format!("t{number}");
         world.approved(coder, one, &id, &format!("{id}.sh"), "echo a\n");
     }
-    let alerts = told();
+    let alerts = reported();
     assert_eq!(alerts.len(), 1, "{alerts:?}");
     assert_eq!(alerts[0]["subject"], "reviewer-1");
     let text = alerts[0]["text"].as_str().unwrap();
     assert!(text.contains("10 of 10 verdicts are approvals; no issue raised in 10"), "{text}");
     assert!(world.state().contains("rubber_stamp reviewer-1") && world.state().contains("role:planner"));
     let revision = world.revision();
-    assert!(told().is_empty(), "the same is reported once");
+    assert!(reported().is_empty(), "the same is reported once");
     assert_eq!(world.revision(), revision);
     world.sound();
 }

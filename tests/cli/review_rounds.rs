@@ -65,8 +65,11 @@ fn oscillating_work_is_blocked() {
     let commit = scene.again("exec one\n");
     world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
     let args = Scene::args(&commit, "unsafe once more", &["--prior", "i1=open", "--prior", "i2=resolved"]);
-    let told = world.liza(&scene.reviewer, &args).ok().stdout;
-    assert!(told.contains("t1 is BLOCKED: oscillating: the work is again what it was in round 1"), "{told}");
+    let output = world.liza(&scene.reviewer, &args).ok().stdout;
+    assert!(
+        output.contains("t1 is BLOCKED: oscillating: the work is again what it was in round 1"),
+        "{output}"
+    );
     let task = world.show("t1");
     assert_eq!((&task["status"], &task["blocked_from"]), (&json!("BLOCKED"), &json!("REJECTED")));
     assert_eq!(task["failed_by"], json!(["coder-1"]));
@@ -79,7 +82,7 @@ fn oscillating_work_is_blocked() {
     assert!(question.contains("lock is not taken") && question.contains("waits for a second"), "{question}");
     // The planner sees both positions beside each other.
     let status = world.human(&["status"]).ok().stdout;
-    let planner = world.planner_told();
+    let planner = world.planner_prompt();
     let show = world.human(&["task", "show", "t1"]).ok().stdout;
     for text in [&status, &planner, &show] {
         let row = text
@@ -115,8 +118,8 @@ fn issue_keeps_id_through_moves_and_rewording() {
     let commit = scene.again(&body);
     world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
     let again = ["--issue", "critical:a.sh:73:quoting of the name is missing", "--prior", "i2=partial"];
-    let told = world.liza(&scene.reviewer, &Scene::args(&commit, "blanks break it", &again)).ok().stdout;
-    assert!(told.contains("finding 1 is i1: it is the same issue, so it keeps its name"), "{told}");
+    let output = world.liza(&scene.reviewer, &Scene::args(&commit, "blanks break it", &again)).ok().stdout;
+    assert!(output.contains("finding 1 is i1: it is the same issue, so it keeps its name"), "{output}");
     let issues = world.show("t1")["issues"].clone();
     assert_eq!(issues.as_array().unwrap().len(), 2, "{issues}");
     assert_eq!((&issues[0]["line"], &issues[0]["severity"]), (&json!(73), &json!("critical")));
@@ -164,8 +167,8 @@ fn repeated_minor_issues_are_accepted_with_notes() {
     let commit = scene.again("two\n");
     world.liza(&scene.reviewer, &["review", "claim", "t1"]).ok();
     let more = ["--prior", "i1=open", "--issue", "nitpick:a.sh:1:a blank line would help"];
-    let told = world.liza(&scene.reviewer, &Scene::args(&commit, "and a little air", &more)).ok().stdout;
-    assert!(told.contains("t1 is APPROVED, accepted with notes (i1, i2)"), "{told}");
+    let output = world.liza(&scene.reviewer, &Scene::args(&commit, "and a little air", &more)).ok().stdout;
+    assert!(output.contains("t1 is APPROVED, accepted with notes (i1, i2)"), "{output}");
     let task = world.show("t1");
     assert_eq!(task["status"], "APPROVED");
     assert_eq!(task["approval"]["notes"], json!(["i1", "i2"]));

@@ -119,12 +119,12 @@ fn roles_and_doctor_name_invalid_settings() {
         "liza.yaml",
         "roles:\n  coder: {allow: [work, merge], deny: [work], may_message: [cooder]}\n  red_team: {provider: kimi, deny: [write]}\n",
     );
-    let told = matrix(&world)["problems"].as_array().expect("problems").clone();
-    let places: Vec<&str> = told.iter().map(|one| one["at"].as_str().expect("a place")).collect();
+    let problems = matrix(&world)["problems"].as_array().expect("problems").clone();
+    let places: Vec<&str> = problems.iter().map(|one| one["at"].as_str().expect("a place")).collect();
     assert_eq!(
         places,
         ["roles.coder.allow", "roles.coder.allow", "roles.coder.may_message", "roles.red_team.deny"],
-        "{told:#?}"
+        "{problems:#?}"
     );
     let text = world.human(&["roles"]).ok().stdout;
     assert!(text.contains("problems:") && text.contains("there is no role `cooder`"), "{text}");

@@ -133,8 +133,8 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
     let all = events(&ran);
     let limit = named(&all, "limit");
     assert_eq!(limit.len(), 1, "{}", ran.stdout);
-    let told = limit[0]["text"].as_str().unwrap();
-    assert!(told.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{told}");
+    let reported = limit[0]["text"].as_str().unwrap();
+    assert!(reported.starts_with("spend cap reached: task `t1` has used 110 of 100 tokens"), "{reported}");
     // Work is kept and handed off; no agent claims it.
     assert_eq!(world.row("t1")["status"], "IDLE");
     assert!(world.state().contains("spend cap reached"), "{}", world.state());
@@ -160,11 +160,11 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
         let all = data["alerts"].as_array().unwrap().clone();
         all.into_iter().filter(|alert| alert["kind"] == "spend").collect::<Vec<_>>()
     };
-    let told = alerts(&world);
+    let reported = alerts(&world);
     assert_eq!(
-        (told.len(), &told[0]["subject"], &told[0]["severity"]),
+        (reported.len(), &reported[0]["subject"], &reported[0]["severity"]),
         (1, &"t1".into(), &"critical".into()),
-        "{told:?}"
+        "{reported:?}"
     );
     assert!(alerts(&world).is_empty());
     // Raised, it is near, and goes on where it was left.
@@ -208,8 +208,8 @@ fn usd_cap_uses_costs_reported_by_provider() {
     add(&world, "t1");
     let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     let all = events(&ran);
-    let told = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
-    assert!(told.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{told}");
+    let reported = named(&all, "limit")[0]["text"].as_str().unwrap().to_owned();
+    assert!(reported.contains("agent `coder-1` has used 2.50 of 2.00 USD (`spend.agent.usd`)"), "{reported}");
     // Another has money left.
     let ran = agent_run(&world, &["--role", "coder", "--id", "coder-1", "--once"]).ok();
     assert!(named(&events(&ran), "started").is_empty(), "{}", ran.stdout);

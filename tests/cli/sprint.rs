@@ -145,8 +145,8 @@ fn a_run_halts_at_the_deadline_too() {
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    let told = "\"event\":\"notice\",\"text\":\"CHECKPOINT is set: sprint sprint-2 has reached";
-    assert_eq!(text.matches(told).count(), 1, "{text}");
+    let notice = "\"event\":\"notice\",\"text\":\"CHECKPOINT is set: sprint sprint-2 has reached";
+    assert_eq!(text.matches(notice).count(), 1, "{text}");
     assert_eq!(world.row("t1")["status"], "MERGED");
     world.sound();
 }

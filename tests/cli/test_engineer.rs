@@ -133,7 +133,11 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     let data = world.json(&world.register("coder", "coder-2"), &["task", "claim", "more"]).ok().data();
     let worktree = Path::new(data["worktree"].as_str().unwrap()).to_owned();
     // Neither committed nor known to git, and beside it something that must not come along.
-    write(&worktree, "tests/test_empty.sh", "sh greet.sh '' || { echo no greeting without a name; exit 3; }\n");
+    write(
+        &worktree,
+        "tests/test_empty.sh",
+        "sh greet.sh '' || { echo no greeting without a name; exit 3; }\n",
+    );
     write(&worktree, "greet.sh", "echo mended here only\n");
     let status = world.git_in(&worktree, &["status", "--porcelain"]);
     let main = world.git(&["status", "--porcelain"]);
@@ -158,9 +162,16 @@ fn a_failing_test_becomes_a_task_that_is_repaired() {
     assert_eq!(task["done_when"], json!(["sh tests/test_empty.sh passes"]));
     assert_eq!(task["scope"]["in"], json!(["greet.sh", "tests/test_empty.sh"]));
     assert_eq!(task["inputs"], json!(["refs/liza/bugs/bug-1"]));
-    let told = task["description"].as_str().unwrap();
-    assert!(told.contains("An empty name is refused.") && told.contains("no greeting without a name"), "{told}");
-    assert!(told.contains("git checkout refs/liza/bugs/bug-1 -- tests/test_empty.sh"), "{told}");
+    let description = task["description"].as_str().unwrap();
+    assert!(
+        description.contains("An empty name is refused.")
+            && description.contains("no greeting without a name"),
+        "{description}"
+    );
+    assert!(
+        description.contains("git checkout refs/liza/bugs/bug-1 -- tests/test_empty.sh"),
+        "{description}"
+    );
     world.sound();
     world.human(&["doctor"]).ok();
 

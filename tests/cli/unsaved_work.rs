@@ -140,9 +140,9 @@ fn unpushed_submodule_commits_keep_worktree() {
     prune(&world, &["--save"]);
     assert!(place.join("sub/lib.sh").exists());
     // What it says to type brings the commit to where it is kept, and then the worktree may go.
-    let told = why.split('`').find(|part| part.starts_with("git --git-dir")).expect("a command");
-    let ran = world.command("sh", &world.root).args(["-c", told]).finish().unwrap();
-    assert!(ran.status.success(), "{told}: {}", String::from_utf8_lossy(&ran.stderr));
+    let suggested = why.split('`').find(|part| part.starts_with("git --git-dir")).expect("a command");
+    let ran = world.command("sh", &world.root).args(["-c", suggested]).finish().unwrap();
+    assert!(ran.status.success(), "{suggested}: {}", String::from_utf8_lossy(&ran.stderr));
     let data = prune(&world, &[]);
     assert_eq!(data["pruned"].as_array().unwrap().len(), 1, "{data}");
     assert!(!place.exists());
@@ -320,9 +320,9 @@ fn lost_worktree_remedy_works_in_every_state() {
         command.strip_prefix("liza ").expect("a command of liza's").to_owned()
     };
     let follow = |who: &Who, id: &str, wanted: &str| {
-        let told = remedy(id);
-        assert_eq!(told, wanted);
-        world.liza(who, &told.split(' ').collect::<Vec<_>>()).ok();
+        let suggested = remedy(id);
+        assert_eq!(suggested, wanted);
+        world.liza(who, &suggested.split(' ').collect::<Vec<_>>()).ok();
     };
     let lose = |id: &str| std::fs::remove_dir_all(world.path(&format!(".worktrees/{id}"))).unwrap();
     let commit = world.submitted(&one, "a", "a.sh", "echo a\n");

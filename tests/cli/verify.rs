@@ -50,10 +50,13 @@ fn the_first_foreign_commit_is_named() {
     let first = scene.foreign("integration", "sneaked in");
     let second = scene.foreign(&first, "and another");
     scene.put(&second);
-    let told = scene.broken();
-    assert!(told.contains(&first) && told.contains("sneaked in") && told.contains("1 more"), "{told}");
-    assert!(told.contains("by hand") && told.contains("Somebody"), "the reflog tells who: {told}");
-    assert!(!told.contains("no longer in it"), "{told}");
+    let finding = scene.broken();
+    assert!(
+        finding.contains(&first) && finding.contains("sneaked in") && finding.contains("1 more"),
+        "{finding}"
+    );
+    assert!(finding.contains("by hand") && finding.contains("Somebody"), "the reflog tells who: {finding}");
+    assert!(!finding.contains("no longer in it"), "{finding}");
     scene.put(&scene.head);
     scene.world.sound();
 
@@ -61,16 +64,16 @@ fn the_first_foreign_commit_is_named() {
     let place = scene.world.home().join("checkout");
     scene.world.git(&["worktree", "add", "-q", place.to_str().expect("text"), "integration"]);
     let commit = scene.world.write_and_commit(&place, &[("x.txt", "x\n")]);
-    let told = scene.broken();
-    assert!(told.contains(&commit), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains(&commit), "{finding}");
 }
 
 #[test]
 fn a_branch_set_back_or_forced_is_named() {
     let scene = scene();
     scene.put("integration~1");
-    let told = scene.broken();
-    assert!(told.contains("two is MERGED") && told.contains(&scene.head), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("two is MERGED") && finding.contains(&scene.head), "{finding}");
     // Without a merged task missing, the branch itself tells: an empty merge is amended.
     scene.put(&scene.head);
     let amended = scene.world.git(&[
@@ -84,13 +87,13 @@ fn a_branch_set_back_or_forced_is_named() {
         "integration^{tree}",
     ]);
     scene.put(&amended);
-    let told = scene.broken();
-    assert!(told.contains("two is MERGED"), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("two is MERGED"), "{finding}");
     let checks = scene.world.json(&HUMAN, &["verify"]).json()["error"]["details"]["checks"].clone();
     let line = checks.as_array().expect("checks").iter().find(|check| check["name"] == "integration");
-    let told = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
-    assert!(told.contains(&amended) && told.contains("Merge two, nicer"), "{told}");
-    assert!(told.contains("no longer in it"), "{told}");
+    let finding = line.expect("looked at")["detail"].as_str().expect("text").to_owned();
+    assert!(finding.contains(&amended) && finding.contains("Merge two, nicer"), "{finding}");
+    assert!(finding.contains("no longer in it"), "{finding}");
     // To somewhere else altogether.
     let elsewhere = scene.world.git(&["commit-tree", "-m", "unrelated", "main^{tree}"]);
     scene.put(&elsewhere);
@@ -112,8 +115,8 @@ fn a_foreign_commit_below_a_merge_is_named() {
     scene.put(&foreign);
     // Where a merge goes on all the same, it does not hide what it stands on.
     if scene.world.liza(&scene.reviewer, &merging).exit == 0 {
-        let told = scene.broken();
-        assert!(told.contains(&foreign) && told.contains("before the merge of four"), "{told}");
+        let finding = scene.broken();
+        assert!(finding.contains(&foreign) && finding.contains("before the merge of four"), "{finding}");
     }
     // A person may say that it is right, once.
     scene.world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
@@ -160,10 +163,10 @@ fn a_moved_branch_is_seen_without_the_log_as_well() {
     assert_eq!(integration(&scene)["ok"], true);
     let foreign = scene.foreign("integration", "sneaked in");
     scene.put(&foreign);
-    let told = integration(&scene);
-    assert_eq!(told["ok"], false);
-    let told = told["detail"].as_str().expect("text");
-    assert!(told.contains(&foreign) && told.contains("somebody moved it"), "{told}");
+    let finding = integration(&scene);
+    assert_eq!(finding["ok"], false);
+    let finding = finding["detail"].as_str().expect("text");
+    assert!(finding.contains(&foreign) && finding.contains("somebody moved it"), "{finding}");
 }
 
 #[test]
@@ -172,8 +175,8 @@ fn verify_reports_missing_task_branch() {
     let world = &scene.world;
     let at = world.git(&["rev-parse", "task/three"]);
     world.git(&["update-ref", "-d", "refs/heads/task/three"]);
-    let told = scene.broken();
-    assert!(told.contains("task/three") && told.contains("WORKING"), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("task/three") && finding.contains("WORKING"), "{finding}");
     assert!(world.human(&["doctor"]).exits(1).stdout.contains("task/three"));
     world.git(&["update-ref", "refs/heads/task/three", &at]);
     world.sound();
@@ -212,8 +215,8 @@ fn verify_checks_archived_tasks() {
     scene.world.sound();
     let elsewhere = scene.foreign("main", "never merged");
     std::fs::write(&archive, file(&elsewhere)).expect("written");
-    let told = scene.broken();
-    assert!(told.contains("Old is MERGED") && told.contains(&elsewhere), "{told}");
+    let finding = scene.broken();
+    assert!(finding.contains("Old is MERGED") && finding.contains(&elsewhere), "{finding}");
     std::fs::write(&archive, "id: [\n").expect("written");
     assert!(scene.broken().contains("old.yaml"));
 }

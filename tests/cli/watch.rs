@@ -158,7 +158,9 @@ fn a_block_reaches_log_terminal_and_command_as_data() {
     let hostile = "x'\"; touch canary; $(touch canary) `touch canary`\u{1b}[2J\n|| touch canary #";
     block(&world, "t1", hostile);
     let notified = world.path("notified.txt");
-    until("the command is called", || std::fs::read_to_string(&notified).is_ok_and(|text| text.ends_with('\n')));
+    until("the command is called", || {
+        std::fs::read_to_string(&notified).is_ok_and(|text| text.ends_with('\n'))
+    });
     assert_eq!(logged(&world), ["blocked t1"]);
     let text = world.read("notified.txt");
     assert_eq!(text.lines().count(), 1, "{text}");
@@ -339,8 +341,8 @@ fn after_a_thousand_renames_the_last_state_is_seen() {
         block(&world, "t1", "why");
         storm(500);
         until("both are reported", || {
-            let told = logged(&world);
-            ["blocked t1", "switch_set ABORT-t1"].iter().all(|line| told.contains(&(*line).to_owned()))
+            let reported = logged(&world);
+            ["blocked t1", "switch_set ABORT-t1"].iter().all(|line| reported.contains(&(*line).to_owned()))
         });
     }
 }
@@ -510,5 +512,5 @@ fn a_watcher_that_runs_lets_the_breaker_trip() {
     watching.signal("-TERM");
     let ran = watching.ends();
     assert!(ran.stderr.contains("the breaker tripped (trip-1, external_outage)"), "{}", ran.stderr);
-    assert_eq!(logged(&world).iter().filter(|told| told.starts_with("breaker_open")).count(), 1);
+    assert_eq!(logged(&world).iter().filter(|alert| alert.starts_with("breaker_open")).count(), 1);
 }

@@ -160,10 +160,10 @@ fn invalid_graph_is_refused_whole() {
     assert_eq!(planned(&world, &drafts, &[]).exits(1).code(), "refused.cycle");
     assert!(world.bytes() == before);
     // What is not taken over is said.
-    let mut told = graph();
-    told["nodes"][0]["assigned_to"] = json!("agent-7");
-    told["nodes"][0]["review_result"] = json!({"decision": "approve"});
-    let ran = planned(&world, &told, &[]).ok();
+    let mut extended = graph();
+    extended["nodes"][0]["assigned_to"] = json!("agent-7");
+    extended["nodes"][0]["review_result"] = json!({"decision": "approve"});
+    let ran = planned(&world, &extended, &[]).ok();
     assert!(ran.stderr.contains("agent-7") && ran.stderr.contains("review_result"), "{}", ran.stderr);
     assert_eq!(world.row("WN-001")["assigned_to"], Value::Null);
 }

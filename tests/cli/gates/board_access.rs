@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::support::{HUMAN, Who, World, write};
 
-use super::{NOBODY, configure, log_of, said, with_gates};
+use super::{GATE_REFUSAL, configure, log_of, said, with_gates};
 
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
 
@@ -78,7 +78,7 @@ fn nothing_that_a_gate_starts_changes_the_board() {
     let found = said(&world, "actor");
     assert_eq!(found["status"], "pass", "{found}");
     let log = log_of(&world, &found);
-    assert_eq!(log.matches(NOBODY).count(), count, "{log}");
+    assert_eq!(log.matches(GATE_REFUSAL).count(), count, "{log}");
     assert_eq!(board_of(&world), before);
     // Looking is free.
     let looks = format!("'{LIZA}' status && '{LIZA}' task show t1 && '{LIZA}' gate list && '{LIZA}' log");
@@ -114,7 +114,7 @@ fn gate_that_kills_its_holder_is_still_refused() {
     let before = board_of(&world);
     assert_eq!(said(&world, "rebel")["status"], "could_not_run");
     // Three acts of each of three tries.
-    assert_eq!(super::text_of(&seen).matches(NOBODY).count(), 9, "{}", super::text_of(&seen));
+    assert_eq!(super::text_of(&seen).matches(GATE_REFUSAL).count(), 9, "{}", super::text_of(&seen));
     assert_eq!(board_of(&world), before);
 
     let coder = world.register("coder", "coder-2");
@@ -127,7 +127,7 @@ fn gate_that_kills_its_holder_is_still_refused() {
     std::fs::remove_file(&seen).unwrap();
     let before = world.bytes();
     world.refused(&coder, &["task", "submit", "t2"], 7, "gate.validation");
-    assert_eq!(super::text_of(&seen).matches(NOBODY).count(), 9, "{}", super::text_of(&seen));
+    assert_eq!(super::text_of(&seen).matches(GATE_REFUSAL).count(), 9, "{}", super::text_of(&seen));
     assert_eq!(world.bytes(), before);
 }
 
@@ -153,7 +153,7 @@ fn validation_processes_cannot_change_the_board() {
     let revision = world.revision();
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
     let log = world.read(data["validation"]["log"].as_str().unwrap());
-    assert_eq!(log.matches(NOBODY).count(), attempts.len(), "{log}");
+    assert_eq!(log.matches(GATE_REFUSAL).count(), attempts.len(), "{log}");
     assert_eq!(world.revision(), revision + 1, "only the submission");
     assert!(!world.state().contains("hacked") && !world.path(".liza/PAUSE").exists());
 }

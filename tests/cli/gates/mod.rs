@@ -101,4 +101,4 @@ pub fn text_of(path: &Path) -> String {
 }
 
 /// The refusal of a process started by a gate, as it stands in the gate's output.
-pub const NOBODY: &str = "started by a gate or by git for liza; it may not change the board";
+pub const GATE_REFUSAL: &str = "started by a gate or by git for liza; it may not change the board";

@@ -10,7 +10,7 @@ use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World};
 
 use super::{
-    NOBODY, alive, configure, configure_with, log_of, marker, places, said, text_of, until, with_gates,
+    GATE_REFUSAL, alive, configure, configure_with, log_of, marker, places, said, text_of, until, with_gates,
 };
 
 const LIZA: &str = env!("CARGO_BIN_EXE_liza");
@@ -59,7 +59,7 @@ fn filter_set_by_gate_is_named_and_powerless() {
     configure(&world, json!([{ "name": "fine", "command": "true;true" }]));
     assert_eq!(said(&world, "fine")["status"], "pass");
     let heard = text_of(&heard);
-    assert!(heard.contains(NOBODY) && !heard.contains("noted"), "{heard}");
+    assert!(heard.contains(GATE_REFUSAL) && !heard.contains("noted"), "{heard}");
     assert_eq!(alive(&word), Vec::<String>::new());
     assert_eq!(world.bytes(), before);
 }
@@ -165,7 +165,7 @@ fn endless_forks_end_and_fake_git_is_refused() {
     );
     assert_eq!(alive(&word), Vec::<String>::new());
     assert_eq!(said(&world, "git")["status"], "pass");
-    assert!(text_of(&heard).contains(NOBODY), "{}", text_of(&heard));
+    assert!(text_of(&heard).contains(GATE_REFUSAL), "{}", text_of(&heard));
     assert_eq!(world.bytes(), before);
 }
 

@@ -47,8 +47,11 @@ fn unedited_vision_is_never_sent_to_agents() {
     assert!(world.read("specs/vision.md").contains("Who needs it"), "the template is there");
     for (id, spec) in [("t1", "specs/vision.md"), ("t2", "goal")] {
         add(world, id, spec);
-        let told = prompt(world, "coder", id);
-        assert!(told.contains("Say hello to everybody") && !told.contains("Who needs it"), "{told}");
+        let prompt_text = prompt(world, "coder", id);
+        assert!(
+            prompt_text.contains("Say hello to everybody") && !prompt_text.contains("Who needs it"),
+            "{prompt_text}"
+        );
         assert_eq!(world.json(&HUMAN, &["task", "show", id]).ok().data()["spec"]["of"], "goal");
     }
     // Edited, it is what tasks are planned by; it is not committed.

@@ -52,9 +52,9 @@ fn one(name: &str) {
     assert!(!words.iter().any(|word| word == "session-0"), "{name}: {words:?}");
     assert_eq!(fake.record("cwd").trim(), world.path(".worktrees/t1").to_str().unwrap(), "{name}");
     let prompt = std::fs::read_to_string(&runs(&world, "t1", "prompt.md")[0]).unwrap();
-    let told = format!("{}\n{}", fake.record("stdin"), words.join("\n"));
+    let given = format!("{}\n{}", fake.record("stdin"), words.join("\n"));
     let file = runs(&world, "t1", "prompt.md")[0].display().to_string();
-    assert!(told.contains(prompt.trim()) || told.contains(&file), "{name} was not given its prompt");
+    assert!(given.contains(prompt.trim()) || given.contains(&file), "{name} was not given its prompt");
     let env = fake.env();
     assert_eq!(env["LIZA_AGENT_ID"], "coder-1", "{name}");
     assert_eq!(env["LIZA_CLAIM"], "t1:1", "{name}");

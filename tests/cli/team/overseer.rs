@@ -207,8 +207,8 @@ esac
     add(&world, "t1");
     let ran = world.liza(&HUMAN, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert_eq!(world.row("t1")["status"], "MERGED", "{}", ran.stdout);
-    let told = events(&ran);
-    let handed_off = named(&told, "handed_off");
+    let all_events = events(&ran);
+    let handed_off = named(&all_events, "handed_off");
     assert_eq!(handed_off.len(), 1, "{}", ran.stdout);
     assert!(handed_off[0]["text"].as_str().is_some_and(|text| text.contains("tokens")), "{handed_off:?}");
     let done = done_about(&world, "coder-1");
@@ -445,8 +445,8 @@ esac
     });
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = Ran::of(runner.wait_with_output().expect("it ends"));
-    let told = events(&ran);
-    let notices = named(&told, "notice");
+    let all_events = events(&ran);
+    let notices = named(&all_events, "notice");
     assert!(
         notices
             .iter()

@@ -145,13 +145,17 @@ fn agent_at_time_limit_is_stopped_and_handed_off() {
         r#"trap '' TERM
 liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" --validate "cat t1.txt" --expect hello --file t1.txt --file tests/test_t1.sh
 echo half > t1.txt
-while :; do liza task renew t1 >> $OUT/told 2>&1; sleep 0.2; done"#,
+while :; do liza task renew t1 >> $OUT/renewals 2>&1; sleep 0.2; done"#,
     );
     configure(&world, "run: { grace_seconds: 1 }\nroles:\n  coder: { limits: { wall_seconds: 1 } }\n");
     add(&world, "t1");
     let ran = agent_run(&world, &["--role", "coder", "--once"]).ok();
     assert_eq!(named(&events(&ran), "limit").len(), 1, "{}", ran.stdout);
-    assert!(out(&world, "told").contains("liza task handoff t1 --summary"), "{}", out(&world, "told"));
+    assert!(
+        out(&world, "renewals").contains("liza task handoff t1 --summary"),
+        "{}",
+        out(&world, "renewals")
+    );
     let task = world.json(&HUMAN, &["task", "show", "t1"]).ok().data();
     assert_eq!(task["status"], "IDLE", "{task}");
     let handoff = world.state();

@@ -53,10 +53,10 @@ fn coder_fixes_red_merge_in_next_session() {
         .filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("coder-{sent_back}.")))
         .map(|entry| std::fs::read_to_string(entry.path()).unwrap())
         .collect();
-    let told = prompts.iter().any(|prompt| {
+    let named_in_prompt = prompts.iter().any(|prompt| {
         prompt.contains("Gate `few` is red on the merged tree") && prompt.contains("gate-merge-few.log")
     });
-    assert!(told, "{prompts:?}");
+    assert!(named_in_prompt, "{prompts:?}");
     world.sound();
 }
 

@@ -67,13 +67,13 @@ fn each_pause_and_its_end_is_said_once() {
         let held = world.register("test_engineer", "me");
         world.liza(&held, &["task", "claim", "t1"]).ok();
         let mut child = start(&world, &[&["--json"], args].concat());
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, received) = std::sync::mpsc::channel();
         let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("a pipe")));
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| tell.send(line)));
+        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let next = |kind: &str| {
             let mut others = 0;
             loop {
-                let line = told.recv_timeout(Duration::from_secs(60)).expect("it is said in time");
+                let line = received.recv_timeout(Duration::from_secs(60)).expect("it is said in time");
                 let event: Value = serde_json::from_str(&line).unwrap_or_default();
                 if event["event"] == kind && !event["text"].as_str().unwrap_or_default().contains("t1") {
                     return others;
