@@ -359,7 +359,7 @@ def part_team(options):
             fire = Fire(world, random.Random(seed), wild=False)
             fire.to_the_end(1500)
             fixable = world.finished()
-            count("team", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could mend: {sorted(set(fixable)) or 'nothing'}")
+            count("team", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could fix: {sorted(set(fixable)) or 'nothing'}")
         except (Failed, OSError) as error:
             failed += count("team", len(world.tasks), 1, began, f"{error}; {words_of(fire.done)}")
             if options.keep:
@@ -381,7 +381,7 @@ def part_soak(options):
             fire.to_the_end(1500)
             # The clock was ahead on purpose: this finding is expected.
             fixable = world.finished(known=("machine.clock",))
-        failed = count("soak", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could mend: {sorted(set(fixable)) or 'nothing'}")
+        failed = count("soak", len(world.tasks), 0, began, words_of(fire.done) + f"; doctor could fix: {sorted(set(fixable)) or 'nothing'}")
     except (Failed, OSError) as error:
         failed = count("soak", len(world.tasks), 1, began, f"{error}; {words_of(fire.done)}")
         if options.keep:

@@ -191,7 +191,7 @@ class World:
         self.save("leaving")
 
     def prepare_faults(self):
-        """What the doctor mends, planted all at once."""
+        """Faults that `doctor --fix` repairs, planted all at once."""
         self.restore("worked")
         for name in (".liza/state.yaml", ".liza/log.yaml"):
             os.chmod(self.path(name), 0o644)
@@ -302,7 +302,7 @@ class World:
             raise Failed("an intent is left open")
 
     def recovers(self, op):
-        """One plain command mends everything; then the operation is done, or can be done."""
+        """One ordinary command repairs everything; then the operation is done, or can be done."""
         if op.again:
             # A command that repairs a broken board, or leaves it, gives the same answer again.
             self.must(*op.args_in(self), who=op.who, env=op.env)

@@ -77,7 +77,7 @@ fn parse_rooms(text: &str) -> Result<Vec<Room>, String> {
     if rooms.is_empty() { Err("the table has no row".to_owned()) } else { Ok(rooms) }
 }
 
-/// What stands between a pair of backticks.
+/// The text between a pair of backticks.
 fn code(cell: &str) -> Option<String> {
     let name = cell.strip_prefix('`')?.strip_suffix('`')?;
     let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
@@ -132,7 +132,7 @@ fn is_of_tests(path: &Path) -> bool {
         })
 }
 
-/// How the board's files are reached by name: only `store` does so, and another engine could keep the board elsewhere.
+/// Names of the board's files: only `store` uses them, so that another engine could keep the board elsewhere.
 const BY_NAME: [&str; 10] = [
     ".layout()",
     "Layout::",
@@ -307,7 +307,7 @@ const NAMES_GIT: [&str; 5] = [
     "src/cli/demo/stage.rs",
 ];
 
-/// Settings that an agent made have no say in what liza does with git, because every way to git is one room.
+/// Git settings that an agent planted do not affect liza, because only the room `git` uses git.
 #[test]
 fn only_git_room_runs_git_and_libgit2() {
     for (place, line) in lines_outside(&["git"]) {
@@ -347,8 +347,8 @@ fn only_git_room_runs_git_and_libgit2() {
     }
 }
 
-/// Where a person is named as the actor: `identify` says who is one, a verb asks it, and these write what a person's command was
-/// identified for.
+/// Files that name a person as the actor: `identify` decides who is a person, a verb asks it, and these record what a person's
+/// command was identified for.
 const SPEAK_OF_PEOPLE: [&str; 10] = [
     "crates/core/src/board/call.rs",
     "crates/core/src/board/rules/agents.rs",

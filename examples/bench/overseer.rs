@@ -1,4 +1,4 @@
-//! What one look of the overseer costs, beside reading what it looks at.
+//! What one look of the overseer costs, compared with reading its input.
 
 use liza::board::oversight::{Action, Behaviour, Gravity, Intervention};
 use liza::board::{AgentId, Wall};
@@ -101,7 +101,7 @@ fn snapshot(number: u64, at: u64, looping: bool) -> AgentSnapshot {
     }
 }
 
-/// Four words long ago: none of them hinders another.
+/// Four nudges long ago: none of them delays another.
 fn past(number: u64) -> Vec<Intervention> {
     let one = |at: i64| Intervention {
         id: format!("intervention-{at}"),

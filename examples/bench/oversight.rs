@@ -1,4 +1,4 @@
-//! What it costs to look after agents: the looks of their runners and those of the run, with nothing the matter.
+//! What oversight of healthy agents costs: the looks of their runners and those of the run.
 
 use std::time::Duration;
 

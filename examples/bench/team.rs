@@ -23,14 +23,14 @@ const BLOCKS: &str =
     r#"exec liza task block "$LIZA_TASK" --reason "two ways to read it" --question "Which one?""#;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A command that goes on, and what it tells.
+/// A running command, and the events it prints.
 pub(super) struct Going {
     pub(super) child: Child,
     events: Receiver<(Instant, Value)>,
 }
 
 impl Going {
-    /// When it said this, dropping all it said before.
+    /// When it printed this event, dropping all earlier events.
     fn said(&self, event: &str, task: Option<&str>) -> Instant {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -136,7 +136,7 @@ impl Bench {
         all
     }
 
-    /// From the touch of a switch until the last of the runners has said that it saw it.
+    /// From the touch of a switch until the last runner has reported it.
     pub(super) fn reaction(&mut self) {
         let world = self.world(50);
         play(&world, BLOCKS);
@@ -232,7 +232,7 @@ impl Bench {
         let (mut bare, mut typed, mut run) = (Vec::new(), Vec::new(), Vec::new());
         let (mut bare_cpu, mut typed_cpu) = (0, 0);
         let of_runners = |all: &[Going]| -> u64 {
-            // What they used themselves, and what those they waited for used.
+            // CPU time of the processes, and of the children they waited for.
             let with_children = |pid: u32| {
                 let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
                 ticks(&text, [13, 14]) + ticks(&text, [15, 16])
@@ -244,7 +244,7 @@ impl Bench {
             let id = format!("t{round}");
             add(self, &world, &id, true);
             add(self, &runners.0, &id, false);
-            // What one left unwritten is not to be charged to the next.
+            // Unwritten data of one measurement must not slow the next.
             rustix::fs::sync();
             let before = used_by_children();
             bare.push(timed(|| bare_cycle(&world, round)));
@@ -292,7 +292,7 @@ impl Bench {
         liza(reviewer, &["merge", id]);
     }
 
-    /// What it costs that nothing can be done.
+    /// What idle runners cost.
     pub(super) fn idle(&mut self) {
         let seconds = if self.quick { 20 } else { 60 };
         let watch = |pids: &[u32]| {
@@ -375,7 +375,7 @@ fn work(world: &World, place: &Path, id: &str) {
     world.run(Path::new("git"), place, None, &["commit", "-q", "-m", id]);
 }
 
-/// What git has to do for a task in any case: a worktree to work in, one to review in, a merge, and no worktree left.
+/// The git commands every task needs: a worktree to work in, one to review in, a merge, and both worktrees removed.
 fn bare_cycle(world: &World, round: usize) {
     let sync = "core.fsync=committed";
     let (branch, id) = (format!("bare-{round}"), format!("b{round}"));

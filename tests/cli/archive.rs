@@ -1,4 +1,4 @@
-//! Finished tasks in files of their own: off the board, found all the same, their ids taken for good.
+//! Archived tasks: each in its own file, off the board, still found, and its id never reused.
 
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     assert_eq!(got["task"], "next");
     world.task_with("later", &["c.sh"], &["--depends", "t1"]);
 
-    // The id is never given again, in no spelling.
+    // The id is never reused, whatever its case.
     for id in ["t1", "T1"] {
         let args = ["task", "add", "--id", id, "--title", "again"];
         world.refused(&HUMAN, &args, 1, "refused.id_taken");
@@ -98,7 +98,7 @@ fn archived_task_leaves_the_board_and_is_found() {
     assert!(error["hint"].as_str().unwrap().contains("`t1`"), "{error}");
     let error = world.refused(&HUMAN, &["task", "abandon", "t1", "--reason", "r"], 1, "refused.unknown_task");
     assert!(error["message"].as_str().unwrap().contains("MERGED and archived"), "{error}");
-    // Once more is no error and changes nothing.
+    // Archiving again is no error and changes nothing.
     let state = world.bytes();
     assert_eq!(archive(&world, &["t1"])["already"], json!(["t1"]));
     assert!(world.bytes() == state);
@@ -140,7 +140,7 @@ fn archive_without_id_takes_only_old_tasks() {
     let day = 86_400;
     let late = |days: i64, args: &[&str]| world.later(days * day, &HUMAN, args).ok().data();
     assert_eq!(late(13, &["archive"])["archived"], json!([]));
-    // A clock that stands before the end of the task makes nothing old.
+    // With a clock set before the end of the task, no task is old.
     assert_eq!(late(-40, &["archive", "--keep-days", "0"])["archived"], json!([]));
     assert_eq!(late(3, &["archive", "--keep-days", "2", "--dry-run"])["archived"], json!(["a"]));
     assert_eq!(late(15, &["archive"])["archived"], json!(["a"]));
@@ -163,7 +163,7 @@ fn dependencies_follow_archived_replacements() {
     let commit = world.submit_work(&coder, "real", "r.sh", "echo r\n");
     world.approve(&reviewer, "real", &commit);
     world.liza(&reviewer, &["merge", "real"]).ok();
-    // One after the other, so that each stage of the chain is met in the archive.
+    // One after the other, so that every step of the chain is tried with archived tasks.
     for id in ["s1", "s2", "real", "dead"] {
         archive(&world, &[id]);
         assert_eq!(world.row("waits")["node_state"], "ready", "after {id}");
@@ -177,7 +177,7 @@ fn dependencies_follow_archived_replacements() {
     world.refused(&coder, &["task", "claim", "stranded"], 1, "refused.dependency_unmet");
     world.claim(&coder, "waits");
     world.sound();
-    // A plan that names archived tasks is judged the same before and when it is made.
+    // `plan --check` and `plan` judge a plan that names archived tasks in the same way.
     let plan = "- {id: p, title: p, spec_ref: specs/vision.md, done_when: [d], scope: {in: [p/]}, depends_on: [s1]}\n";
     world.json_stdin(&HUMAN, &["plan", "-", "--check"], plan).ok();
     world.json_stdin(&HUMAN, &["plan", "-"], plan).ok();
@@ -286,7 +286,7 @@ fn archiving_is_answered_once_for_each_request() {
     assert!(world.bytes() == state);
 }
 
-/// Many tasks that are finished, made without a process for each.
+/// Many finished tasks, made in process.
 pub fn finish_many(world: &World, prefix: &str, count: usize) {
     use liza::board::rules::Abandon;
     use liza::board::{Credentials, TaskId, Transition};
@@ -316,7 +316,7 @@ fn crowded_board_archives_oldest_tasks() {
     finish_many(&world, "f", 200);
     world.task("one", &["one/"]);
     world.task("two", &["two/"]);
-    // Two hundred may stand there.
+    // Two hundred finished tasks may stay on the board.
     assert_eq!(world.tasks().len(), 202);
     let ran = world.human(&["task", "abandon", "one", "--reason", "r"]).ok();
     assert!(ran.stderr.contains("101 finished tasks were archived"), "{}", ran.stderr);
@@ -363,7 +363,7 @@ fn archived_tasks_do_not_enlarge_the_board() {
     let text = world.human(&["status"]).ok().stdout;
     assert!(text.contains(&format!("{many} tasks archived")), "{text}");
     world.sound();
-    // A former revision can be made again: the log says who left.
+    // A former revision can be rebuilt: the log records which tasks were archived.
     let image = world.human(&["doctor", "--image", &(world.revision() - 3).to_string()]).ok().stdout;
     assert!(
         image.contains(&format!("archived: {many}")) || image.contains(&format!("- id: f{}", many - 1)),

@@ -60,7 +60,7 @@ fn emptied_board_directory_is_restored() {
     world.sound();
 }
 
-/// Written over in place and put in place of the files: both ways to bring a backup back.
+/// A backup is restored in two ways: written over the files in place, and renamed over them.
 #[test]
 fn old_board_journal_and_lock_are_noticed() {
     for in_place in [true, false] {
@@ -111,7 +111,7 @@ fn lost_archived_task_comes_back() {
     world.human(&["verify"]).exits(6);
 }
 
-/// An agent's sandbox may keep the copies from being written: they lag behind, and the next command makes that up.
+/// An agent's sandbox may keep the copies from being written: they lag behind, and the next command updates them.
 #[test]
 fn copies_that_lag_behind_are_no_damage() {
     let world = board();

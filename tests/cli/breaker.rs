@@ -1,4 +1,4 @@
-//! The circuit breaker through the binary: it trips once for one story, survives a kill, and leaves every task as it is.
+//! The circuit breaker through the binary: it trips once for one cause, survives a kill, and leaves every task as it is.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn outage(world: &World, who: &Who, task: &str, words: &str) {
     world.liza(who, &["anomaly", "external_blocker", "--task", task, "--detail", &detail]).ok();
 }
 
-/// What `watch --once` tells, as `kind subject`.
+/// The alerts of `watch --once`, as `kind subject`.
 #[track_caller]
 fn look(world: &World) -> Vec<String> {
     let data = world.json(&HUMAN, &["watch", "--once"]).ok().data();
@@ -267,7 +267,7 @@ fn next_check_completes_a_killed_trip() {
 
 #[test]
 fn crashes_of_two_agents_on_two_tasks_trip() {
-    // Every crash ends otherwise, so that none is taken for another.
+    // Every crash has its own exit code, so that no two crashes look alike.
     let world = scripted("echo x >> $OUT/crashes; exit $(wc -l < $OUT/crashes)");
     add(&world, "t1");
     add(&world, "t2");

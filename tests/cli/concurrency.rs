@@ -89,7 +89,7 @@ fn notes_at_once(world: &World, workers: usize, each: usize) {
                             let text = format!("note {number} of worker {worker}");
                             let mut command =
                                 world.liza_command(&HUMAN, &world.root, &["--json", "note", &text]);
-                            // Waiting for a place among many is no failure on a slow machine.
+                            // On a slow machine a process may wait long for the lock.
                             command.env("LIZA_LOCK_TIMEOUT", "300");
                             let answer = Ran::of(command.finish().expect("liza runs")).ok().json();
                             let id = answer["data"]["id"].as_str().expect("an id").to_owned();
@@ -310,7 +310,7 @@ fn a_stale_holder_is_fenced_whatever_it_tries() {
         .ok();
     let alive = PathBuf::from(takeover.data()["worktree"].as_str().expect("a worktree"));
     assert_ne!(dead, alive);
-    // It wakes up and goes on, in a place that is dead.
+    // It wakes up and goes on, in a worktree that is no longer used.
     world.write_and_commit(&dead, &[("a.txt", "from the past\n")]);
     let before = world.state();
     for args in [
@@ -424,7 +424,7 @@ fn a_stopped_holder_is_named() {
     world.sound();
 }
 
-/// A refusal that no longer holds when the lock is had: nothing is changed, and the same command works.
+/// A refusal that no longer holds once the lock is acquired: nothing is changed, and the same command works.
 #[test]
 fn sync_resumed_while_waiting_records_nothing() {
     let world = World::new();

@@ -50,7 +50,7 @@ impl World {
         assert_eq!(output.status.signal(), Some(9), "{point} of {args:?} was not reached: {output:?}");
     }
 
-    /// One ordinary command mends what a death left; then everything tells the same story.
+    /// One ordinary command completes or undoes the killed one; then board, log and repository agree.
     #[track_caller]
     pub fn recovers(&self, after: &str) -> Ran {
         // What a reader sees meanwhile is a whole board, too.
@@ -200,7 +200,7 @@ fn a_commit_over_an_image_may_die_at_every_step() {
         assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {output:?}");
         assert_eq!(world.state().contains(&text), published(point), "{point}");
         world.recovers(point);
-        // The one that died may have taken an image with it.
+        // The killed command may have removed an image.
         assert!(note("once more").finish().expect("liza runs").status.success());
         assert!(note("and again").finish().expect("liza runs").status.success());
     }
@@ -459,12 +459,12 @@ fn death_at_any_moment_is_survived() {
         };
         let mut command = world.liza_command(who, &world.root, args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().expect("liza starts");
-        // Not to wait for anything, but to be at no particular place.
+        // Not a synchronisation: the sleep only makes the point of the kill arbitrary.
         std::thread::sleep(Duration::from_micros(chance.below(120_000) as u64));
         let _ = child.kill();
         let status = child.wait().expect("it ends");
         killed += u32::from(status.signal() == Some(9));
-        // Its git may still be running; it is part of what must be survived.
+        // Its git process may still be running; liza must cope with that, too.
         world.human(&["note", "afterwards"]).ok();
         world.human(&["validate"]).ok();
         if merging {
@@ -547,7 +547,7 @@ fn every_crash_point_with_every_branch_position() {
     assert_eq!(tried, 12);
 }
 
-/// A `git` in the search path that does this where its arguments contain that, and is git otherwise.
+/// A `git` in the search path that runs a script if its arguments contain a text, and is git otherwise.
 fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, String); 2] {
     let real = std::env::var("PATH").expect("a path");
     let git = format!(
@@ -558,7 +558,7 @@ fn other_git(world: &World, wanted: &str, script: &str) -> [(&'static str, Strin
     [("PATH", format!("{}:{real}", world.home().join("bin").display())), ("REAL", real)]
 }
 
-/// One that says it is there and waits until it may go on.
+/// A `git` that writes a file when it starts and waits until it may go on.
 fn waiting_git(world: &World, wanted: &str) -> (PathBuf, PathBuf, [(&'static str, String); 2]) {
     let (reached, go) = (world.home().join("reached"), world.home().join("go"));
     let (there, on) = (reached.display(), go.display());

@@ -20,7 +20,7 @@ fn put(world: &World, bytes: &[u8]) {
     std::fs::write(world.path(".liza/state.yaml"), bytes).unwrap();
 }
 
-/// A person has the board mended; what stood there is kept, and the board is the good one again.
+/// `doctor --fix` restores the good board and keeps the damaged file.
 #[track_caller]
 fn fixed_by_doctor(world: &World, good: &str) {
     world.human(&["doctor"]).exits(1);
@@ -64,7 +64,7 @@ fn restore(world: &World, backup: &Path) {
     std::fs::remove_dir_all(&live).unwrap();
     let ok = Command::new("cp").arg("-a").arg(backup).arg(&live).finish_status().unwrap();
     assert!(ok.success());
-    // The copies tell that this is an older board.
+    // The copies show that this is an older board.
     let _ = std::fs::remove_dir_all(world.path(".git/liza"));
 }
 

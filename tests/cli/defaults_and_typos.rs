@@ -1,4 +1,4 @@
-//! What may be left out when liza is used by hand, and what mistakes are answered with.
+//! Arguments that may be left out when a person types commands, and the answers to mistyped ones.
 
 use serde_json::json;
 
@@ -65,7 +65,7 @@ fn next_takes_the_role_of_the_caller() {
     world.task("t1", &["a.sh", "tests/"]);
     let coder = world.register("coder", "coder-1");
     assert_eq!(world.json(&coder, &["next"]).ok().data()["task"], "t1");
-    // One who has two roles gets what there is for either.
+    // An agent with two roles is offered work of either role.
     world.task("t2", &["b.sh", "tests/test_t2.sh"]);
     let both = world.register_roles(&["code_reviewer", "coder"], "both-1");
     assert_eq!(world.json(&both, &["next"]).ok().data(), json!(null), "tests/ is held by t1");
@@ -95,7 +95,7 @@ fn verdict_without_commit_is_bound_to_the_claim() {
     let again =
         world.json(&reviewer, &["review", "approve", "t1", "--summary", "fine", "--request-id", "r1"]).ok();
     assert_eq!(again.data(), data);
-    // And a coder who leaves the commit out is still no reviewer of his own work.
+    // And a coder who leaves the commit out still cannot review its own task.
     let commit = world.submitted(&coder, "t2", "b.sh", "echo\n");
     assert!(!commit.is_empty());
     world.tier0(&coder, &["review", "approve", "t2", "--summary", "mine"], "tier0.role_boundary");
@@ -190,7 +190,7 @@ fn doubtful_tasks_are_warned_of() {
     for part in ["warning: t1 is a code task", "specs/vision.md#exit-codes?", "did you mean src/?"] {
         assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
     }
-    // A directory with tests in it, one that will hold them, everything, and what is no code need no word.
+    // A directory with tests in it, one that will hold them, everything, and a task without code cause no warning.
     for (id, path, more) in [
         ("a", "lib/", &[][..]),
         ("b", "tests/", &[]),

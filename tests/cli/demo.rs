@@ -67,7 +67,7 @@ fn demo_shows_every_check_and_cleans_up() {
     assert_eq!(temporary_files(&world), Vec::<String>::new());
     assert_eq!(processes_of(world.home()), Vec::<String>::new());
 
-    // What was kept is whole, and can be looked at without the demo.
+    // The kept repository is complete and works without the demo.
     let report = data["report"].as_str().expect("a report");
     assert!(std::fs::read_to_string(report).expect("the report").contains("Outcome: complete"));
     std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");

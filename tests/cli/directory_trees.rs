@@ -1,4 +1,4 @@
-//! Directory trees that liza makes, moves and deletes, where what is there is not what liza put there.
+//! Directory trees that liza makes, moves and deletes, when an agent or a user has replaced parts of them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -57,7 +57,7 @@ fn symlinked_worktree_keeps_other_git_record() {
     world.human(&["archive", "t1"]).ok();
     let pruned = world.json(&HUMAN, &["worktree", "prune", "--save"]).ok().data();
     assert!(!pruned["pruned"].to_string().contains("t2"), "{pruned}");
-    // Everything that takes a place away leaves the other one alone.
+    // No command that removes a worktree touches the other one.
     world.json(&HUMAN, &["doctor", "--fix"]);
     assert_eq!(std::fs::read(second.join("b.sh")).expect("still there"), b"precious\n");
     world.git_in(&second, &["status"]);

@@ -72,7 +72,7 @@ fn without_descriptors_nothing_changes() {
         match ran.exit {
             0 => {}
             // 127: not even the program's libraries could be opened.
-            // 1: who calls cannot be read.
+            // 1: the caller cannot be identified.
             1 | 2 | 6 | 8 | 9 | 127 => {
                 failed += 1;
                 assert_eq!(world.files(), before, "{count}: {ran:?}");

@@ -1,4 +1,4 @@
-//! Every fault the doctor knows: planted, found, left alone by a look and by a dry run, mended where that is safe.
+//! Every fault the doctor knows: planted, found, left alone without `--fix` and by a dry run, fixed where that is safe.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -55,7 +55,7 @@ fn found(world: &World, code: &str, env: &[(&str, &str)]) -> Vec<Value> {
     looked
 }
 
-/// Found, mended, and then nothing is wrong.
+/// Doctor finds the fault, fixes it, and then reports nothing.
 #[track_caller]
 fn found_and_fixed(world: &World, code: &str) {
     let looked = found(world, code, &[]);
@@ -145,7 +145,7 @@ fn a_healthy_busy_board_yields_nothing() {
     assert_eq!(findings(&world, &[], &[]), Vec::<Value>::new());
     assert_eq!(findings(&world, &["--fix"], &[]), Vec::<Value>::new());
     world.sound();
-    // Agents look as well; only a person mends.
+    // Agents may run doctor as well; only a person may use `--fix`.
     for who in [&coder, &other, &reviewer] {
         world.json(who, &["doctor"]).ok();
         world.json(who, &["doctor", "--fix", "--dry-run"]).ok();
@@ -286,7 +286,7 @@ fn dead_locks_of_ours_go_and_living_ones_stay() {
     drop(alive.stdin.take());
     alive.wait().expect("git ends");
     found_and_fixed(&world, "lock.dead");
-    // The user's own are the user's.
+    // Locks of the user are left alone.
     for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
         plant(&git.join(name), "");
         aged(&git.join(name), 3600);
@@ -318,7 +318,7 @@ fn locks_of_other_programs_are_named() {
     std::fs::remove_file(&lock).expect("removed");
     found_and_fixed(&world, "lock.missing");
     assert!(world.read(".liza/state.yaml.lock").contains(&format!("\"revision\":{}", world.revision())));
-    // A directory in its place stops every command; liza does not guess whose it is.
+    // A directory in its place stops every command; liza does not guess who made it.
     std::fs::remove_file(&lock).expect("removed");
     std::fs::create_dir(&lock).expect("made");
     std::fs::set_permissions(&lock, std::fs::Permissions::from_mode(0o700)).expect("changed");

@@ -1,4 +1,4 @@
-//! Sentences of the documents about roles, reviews and graphs, as a user who has read them tries them.
+//! Promises of the documents about roles, reviews and graphs, tried as a reader would try them.
 
 use serde_json::{Value, json};
 

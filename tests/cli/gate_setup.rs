@@ -22,11 +22,11 @@ fn init_never_writes_into_a_liza_yaml_that_is_there() {
         .take_while(|line| !line.is_empty())
         .map(|line| format!("{line}\n"))
         .collect();
-    // As they are printed they can be put there.
+    // The printed gates can be pasted into liza.yaml.
     world.write("liza.yaml", &format!("{own}{lines}"));
     let error = world.refused(&HUMAN, &bless("test", "a1b2c3d4", "x"), 1, "refused.value");
     assert!(error["message"].as_str().unwrap().contains("its adapter is cargo-test"), "{error}");
-    // Where people have decided, nothing is proposed.
+    // Where liza.yaml has gates, nothing is proposed.
     let world = World::bare_repo();
     world.write("Cargo.toml", "[package]\nname = \"x\"\n");
     world.write("liza.yaml", REPLAY);
@@ -152,7 +152,7 @@ fn reviewers_blessed_hash_lands_with_the_task() {
     let state = world.state();
     assert!(state.contains("hash: bbbbbbbb") && !state.contains("hash: aaaaaaaa"), "{state}");
     world.refused(&reviewer, &bless_task("t1", "cccccccc"), 1, "refused.transition");
-    // What was said of work that is given up goes with it.
+    // The blessed hash of an abandoned task is removed.
     world.task("t2", &["other.sh"]);
     world.human(&bless_task("t2", "dddddddd")).ok();
     assert!(world.state().contains("hash: dddddddd"));

@@ -1,4 +1,4 @@
-//! Collection: only with proof, and what did not land is never let go.
+//! `liza gc`: branches are deleted only with proof that they landed; other work is kept.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What an agent puts into git's settings, names and objects does not reach what liza does with git.
+//! Settings, names and objects that an agent plants in git do not affect liza's git commands.
 
 use std::path::{Path, PathBuf};
 
@@ -330,7 +330,7 @@ fn changed_review_checkout_takes_no_verdict() {
     let approve = ["review", "approve", "t1", "--commit", &commit, "--summary", "fine"];
     for (file, text) in [("a.txt", "good\n"), ("other.txt", "another\n")] {
         write(&checkout, file, text);
-        // Git is set not to look.
+        // Git is set to skip the file.
         world.git_in(&checkout, &["update-index", "--assume-unchanged", file]);
         let error = world.refused(&team.reviewer, &approve, 1, "refused.worktree_dirty");
         assert!(error["message"].as_str().expect("text").contains(file), "{error}");

@@ -278,7 +278,7 @@ fn a_branch_renamed_onto_integration_is_not_lost() {
     world.git(&["status"]);
 }
 
-/// The ways past a hook: each moves the branch, and each is noticed by `verify` and by whatever would go on from there.
+/// The ways past a hook: each moves the branch, and `verify` and every command that would build on the branch notice it.
 #[test]
 fn move_past_the_hook_stops_later_commands() {
     let world = with_hooks();
@@ -482,7 +482,7 @@ fn commit_needs_checkpoint_lease_and_scope() {
     // The holder by name alone: git run by liza does not get the token.
     let named = Who { id: coder.id.clone(), token: None };
     commit_as(&world, &named, &worktree, "src/b.sh").ok();
-    // And who says nothing: tools scrub the environment of what they run.
+    // And a caller without identity: tools scrub the environment of the commands they run.
     super::support::write(&worktree, "src/b.sh", "echo again\n");
     world.git_as(&HUMAN, &worktree, &["commit", "-q", "-am", "silent"], &[]).ok();
     // Only some of what is staged: the index git commits is the one looked at.
@@ -592,7 +592,7 @@ fn task_branch_push_needs_permission() {
     }
     assert_eq!(world.git_in(Path::new(remote), &["for-each-ref"]), "");
     world.git(&["push", "-q", remote, "main", "integration"]);
-    // What has landed may go by any name.
+    // Merged commits may be pushed under any name.
     commit_as(&world, &coder, &worktree, "tests/test_a.sh").ok();
     let sha = world.json(&coder, &["task", "submit", "t1"]).ok().data()["review_commit"]
         .as_str()

@@ -1,4 +1,4 @@
-//! Who is who: ids, incarnations, tokens, and what a token must never reach.
+//! Identity: ids, incarnations, tokens, and where a token must never appear.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -107,7 +107,7 @@ fn agent_id_needs_its_token() {
     let env = [("LIZA_AGENT_ID", "coder-1"), ("LIZA_AGENT_TOKEN_FILE", "/nonexistent")];
     let ran = world.json_env(&HUMAN, &["note", "x"], &env).exits(1);
     assert_eq!(ran.code(), "refused.identity");
-    // An agent makes no identities.
+    // An agent may not register agents.
     for fake in [&coder, &reviewer] {
         world.refused(fake, &["agent", "register", "--role", "code_reviewer"], 1, "refused.human_only");
     }

@@ -41,7 +41,7 @@ fn an_expired_lease_is_taken_over_by_a_new_claim() {
         world.refused(&one, &args, 3, "stale.lease_lost");
     }
     assert!(first.join("a.sh").is_file());
-    // Whatever it still commits never lands.
+    // Commits of the late holder never land.
     world.write_and_commit(&first, &[("a.sh", "later still\n")]);
     world.checkpoint(&two, "t1", &["a.sh", "tests/x.sh"]);
     let commit = world.write_and_commit(&second, &[("a.sh", "mine\n"), ("tests/x.sh", "echo ok\n")]);
@@ -150,7 +150,7 @@ fn another_boot_ends_every_lease() {
     assert_eq!(data["epoch"], 2);
     assert!(worktree.join("a.sh").is_file(), "the former one's work stays");
     world.refused(&one, &["task", "renew", "t1"], 3, "stale.lease_lost");
-    // Without a rival its own agent goes on after a reboot as if nothing had been.
+    // If no other agent claims the task, its own agent goes on after a reboot.
     let (world, one, _) = two_coders();
     world.claim(&one, "t1");
     world.json_env(&one, &checkpoint_args("t1", &["a.sh", "tests/"], "echo ok", "ok"), &boot).ok();

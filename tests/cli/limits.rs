@@ -1,4 +1,4 @@
-//! Sizes, waits, output and threads that have an end: an error that says so, never a hang, a panic or a lost answer.
+//! Limits of sizes, waits, output and threads: an error that says so, never a hang, a panic or a lost answer.
 
 use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Locks: what is held and by whom, who waits for it, and how a person takes it back.
+//! Path locks: which agent holds which paths, which tasks wait for them, and how a person releases them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A log that is lost or broken while the board is whole: said truthfully, and begun anew if a person wants it.
+//! A log that is lost or broken while the board is whole: liza reports it, and refounds the log if a person wants it.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -157,7 +157,7 @@ fn boards_since_refounding_can_be_rebuilt() {
     }
     let last = world.revision();
     let image = |revision: u64| world.path(&format!(".liza/images/{revision}.yaml"));
-    // With every image of since taken away, the last board of before and the log make them all.
+    // With every later image removed, the last earlier board and the log rebuild them all.
     for revision in before + 1..last {
         std::fs::remove_file(image(revision)).expect("an image");
     }
@@ -172,7 +172,7 @@ fn boards_since_refounding_can_be_rebuilt() {
     world.sound();
     world.human(&["doctor", "--restore", &(before + 1).to_string()]).ok();
     world.sound();
-    // Of those before only what is kept as an image.
+    // Earlier boards exist only as kept images.
     let earlier = before - 2;
     world.human(&["doctor", "--image", &earlier.to_string()]).ok();
     std::fs::remove_file(image(earlier)).expect("an image");
@@ -306,7 +306,7 @@ fn a_resume_that_fails_leaves_the_switch() {
     world.human(&["resume"]).exits(6);
     assert!(world.path(".liza/PAUSE").is_file(), "still paused");
     write_log(&world, &log);
-    // Dying between the two gives the time twice and takes nothing away.
+    // A kill between the two steps adds the time twice and loses nothing.
     let output = world
         .liza_command(&HUMAN, &world.root, &["resume"])
         .env("LIZA_CRASH_AT", "resume.extended")

@@ -1,4 +1,4 @@
-//! Everything through the binary, on real git repositories in temporary folders.
+//! End-to-end tests through the binary, on real git repositories in temporary folders.
 
 #![allow(clippy::disallowed_methods, reason = "tests set the scene on disk")]
 #![allow(clippy::print_stderr, reason = "a test says what it skipped and which seed repeats it")]

@@ -1,4 +1,4 @@
-//! Figures and the whole report: equal to what the histories say by hand.
+//! Metrics and the goal report: equal to values computed by hand from the histories.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Things people lose or move, and what is said about it.
+//! Worktrees, branches and boards that people delete, move or edit, and what liza says about it.
 
 use crate::support::{HUMAN, World, write};
 

@@ -255,7 +255,7 @@ fn a_sprint_under_way_goes_on_after_the_migration() {
         ("task-6", "SUPERSEDED"),
         // No approval is carried over.
         ("task-7", "READY_FOR_REVIEW"),
-        // Nothing in the repository bears it out.
+        // The repository has no commit that proves its merge.
         ("task-8", "BLOCKED"),
     ] {
         assert!(states.contains(&(id.to_owned(), state.to_owned())), "{id}: {states:?}");

@@ -141,7 +141,7 @@ fn typed_note_wakes_the_planner_and_is_no_answer() {
     assert!(inbox.contains("typed into state.yaml") && inbox.contains("use argparse"), "{inbox}");
     world.liza(&scene.planner, &["inbox", "--done", "note-1"]).ok();
     assert!(wake(&scene).is_null());
-    // The word of a person makes an answer of it, even after the planner has dealt with it.
+    // A person's command makes the note an answer, even after the planner has processed it.
     world.human(&["task", "add", "--id", "other", "--title", "another"]).ok();
     assert_eq!(
         (&wake(&scene)["trigger"], &wake(&scene)["about"]),
@@ -300,7 +300,7 @@ fn refused_command_says_what_became_of_edits() {
     set_aside(&scene);
     let ran = world.human(&["task", "finalize", "held"]).exits(1);
     says(&ran, &["adopted", "config.max_review_cycles: 5 -> 6"]);
-    // By a look that is refused before anything is done.
+    // A refused reading command settles the edit, too.
     world.edit_state("max_review_cycles: 6", "max_review_cycles: 7");
     set_aside(&scene);
     let ran = world.human(&["review", "approve", "held", "--commit", "0123456789"]);
@@ -340,7 +340,7 @@ fn number_of_pending_edits_is_limited() {
 fn edited_board_grants_no_person_rights() {
     let scene = scene();
     let world = &scene.world;
-    // Whom the file calls agents is not who they are.
+    // The edited file does not decide who is an agent.
     let text = world.state();
     let at = text.find("agents:\n").unwrap();
     let end = at + text[at..].find("\nintents:").unwrap();

@@ -16,7 +16,7 @@ fn task(id: &str, more: &str) -> String {
     format!("  - {{id: {id}, title: Do {id}, spec_ref: specs/vision.md, {more}}}\n")
 }
 
-/// Beside what the repository says to the paths, which is tested in defaults_and_typos.rs.
+/// Without the checks of paths against the repository, which are tested in defaults_and_typos.rs.
 fn codes(data: &Value) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     data["findings"]
@@ -120,7 +120,7 @@ fn plan_check_separates_warnings_from_errors() {
         ]
     );
     assert_eq!(data["waits"][0]["tasks"], json!(["vague", "meets"]));
-    // A single file cut into many is one task.
+    // A split of a single file into many tasks is one task.
     let one = "done_when: [prints 1], scope: {in: [one.rs]}";
     let plan = format!("tasks:\n{}{}", task("x", one), task("y", &format!("{one}, depends_on: [x]")));
     let data = checked(&world, &plan).ok().data();

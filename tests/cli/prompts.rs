@@ -524,7 +524,7 @@ fn an_incomplete_bootstrap_says_what_is_missing() {
     world.human(&["doctor", "--fix"]);
     assert!(world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().is_ok());
     assert_eq!(std::fs::read_to_string(&page).unwrap(), text);
-    // A page that leads elsewhere is none, and is a person's to take away.
+    // A symbolic link does not count as a page, and only a person removes it.
     std::fs::remove_file(&page).unwrap();
     std::os::unix::fs::symlink(world.path("README.md"), &page).unwrap();
     let missing = world.try_brief("coder", "coder-1", &not_claimed("t1"), &[]).unwrap().expect_err("a link");

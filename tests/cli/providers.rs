@@ -17,7 +17,7 @@ use liza::provider::{Catalog, Job, Meter, Redactor, Usage, environment, invocati
 use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, World, write};
 
-/// What lies about on developers' machines and is no agent's business.
+/// Secrets on developers' machines that an agent must not get.
 pub(crate) const CANARIES: [&str; 32] = [
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -572,7 +572,7 @@ fn with_fakes(world: &World) -> String {
     format!("{}:/usr/local/bin:/usr/bin:/bin", world.home().join("bin").display())
 }
 
-/// A short patience only where a help never comes: a loaded machine needs its time for the others.
+/// A short timeout only for the program whose help hangs: on a loaded machine the others need their time.
 fn help_ms(world: &World) -> &'static str {
     if world.home().join("bin/qwen").exists() { "1000" } else { "20000" }
 }

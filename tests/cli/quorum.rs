@@ -1,4 +1,4 @@
-//! Where two reviewers have to approve, and what becomes of it when they disagree.
+//! Tasks that need two approvals, and what happens when the reviewers disagree.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn merge_names_both_approving_reviewers() {
     assert_eq!(world.json(one, &["next", "--role", "code_reviewer"]).ok().data(), Value::Null);
     world.tier0(one, &["merge", "t1"], "tier0.unapproved_merge");
     world.tier0(coder, &["review", "claim", "t1"], "tier0.role_boundary");
-    // Asking for less from now on approves nothing by itself, and does not let the same one in again.
+    // A lower quorum in liza.yaml approves nothing by itself, and does not let the same reviewer claim again.
     world.write("liza.yaml", "version: 1\n");
     world.refused(one, &["review", "claim", "t1"], 1, "refused.already_approved");
     world.tier0(one, &["merge", "t1"], "tier0.unapproved_merge");
@@ -74,7 +74,7 @@ fn merge_names_both_approving_reviewers() {
     let merged = world.json(one, &["merge", "t1"]).ok().data();
     let message = world.git(&["log", "-1", "--format=%B", merged["merge_commit"].as_str().unwrap()]);
     assert!(message.contains("Reviewed-by: reviewer-1\nReviewed-by: reviewer-2\n"), "{message}");
-    // Nothing of it for work of less risk.
+    // Tasks of lower risk need one approval.
     let commit = scene.submitted("t2", "low");
     world.approve(one, "t2", &commit);
     assert_eq!(world.status_of("t2"), "APPROVED");
@@ -114,7 +114,7 @@ fn planner_sees_both_sides_of_a_disagreement() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    // The answer leads on: judged anew, it goes back to its coder, and the next submission has no approvals.
+    // After the answer the review is repeated: the task goes back to its coder, and the next submission has no approvals.
     world.liza(&planner, &["task", "unblock", "t1", "--answer", "reviewer-2 is right"]).ok();
     world.liza(two, &["review", "claim", "t1"]).ok();
     let again = [&reject("t1", &commit)[..], &["--prior", "i1=resolved"]].concat();

@@ -1,4 +1,4 @@
-//! Reviews that come to an end: issues known again, disagreements named, and what came of it on record.
+//! Review rounds end: issues keep their ids, disagreements are classified, and the result is on record.
 
 use serde_json::{Value, json};
 
@@ -94,7 +94,7 @@ fn oscillating_work_is_blocked() {
     assert!(planner.contains("review_deadlock on t1 by reviewer-1"), "{planner}");
     let anomalies = world.json(&HUMAN, &["inbox"]).ok().stdout;
     assert!(anomalies.contains("oscillating: the work is again"), "{anomalies}");
-    // Answered, the rounds begin anew.
+    // After the answer the count of rounds starts again.
     world.human(&["task", "unblock", "t1", "--answer", "the lock"]).ok();
     assert!(scene.result().is_null());
     let commit = scene.again("exec two\n");

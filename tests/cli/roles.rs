@@ -254,7 +254,7 @@ fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
     let always = "--disallowedTools=EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let deny = format!("{always},Edit,MultiEdit,Write,NotebookEdit");
-    // By default: who judges, plans or watches does not write; and never at the price of `liza`.
+    // By default roles that review, plan or oversee get no write tools, unless that would also deny `liza`.
     for role in ["code_reviewer", "red_team", "planner", "overseer"] {
         assert!(explained(&world, role, "claude").contains(&deny), "{role}");
         assert!(explained(&world, role, "copilot").contains(&"--deny-tool=write".to_owned()), "{role}");
@@ -265,7 +265,7 @@ fn tools_are_denied_by_each_providers_own_options() {
         assert!(explained(&world, role, "claude").contains(&always.to_owned()), "{role}");
         assert!(explained(&world, role, "copilot").iter().all(|word| !word.starts_with("--deny")), "{role}");
     }
-    // A person's express word is taken at its word.
+    // Explicit settings of liza.yaml are used as they are.
     world.write(
         "liza.yaml",
         "roles:\n  red_team: {deny: [write, network, Task]}\n  code_reviewer: {allow: [read, write, run, network]}\n",
@@ -354,7 +354,7 @@ fn handoff_does_not_hide_out_of_bounds_changes() {
     let world = World::new();
     world.write("liza.yaml", "roles:\n  coder: {paths: [src/]}\n");
     let (coder, tester) = (world.register("coder", "coder-1"), world.register("test_engineer", "tester-1"));
-    // Giving it back is never refused.
+    // A release is never refused.
     handed_to_tests(&world, &coder, &[("src/a.sh", "echo a\n"), ("tests/test_a.sh", "true\n")]);
     let worktree = world.claim(&tester, "t1");
     world.checkpoint(&tester, "t1", &["src/a.sh", "tests/test_a.sh", "tests/test_b.sh"]);

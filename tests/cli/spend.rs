@@ -1,4 +1,4 @@
-//! What agents' sessions cost: on the board, against the caps, and what is done at each step.
+//! The cost of agents' sessions: recorded on the board, compared with the caps, and what happens at each cap.
 
 use serde_json::Value;
 
@@ -122,7 +122,7 @@ fn negative_cap_is_refused() {
 
 #[test]
 fn task_cap_warns_refuses_and_halts_only_its_task() {
-    // Of t1 it never gets enough.
+    // Its session on t1 never ends by itself.
     let script = format!(
         "if [ \"$LIZA_TASK\" = t1 ]; then echo half > t1.txt; spends 45 a; sleep 1; spends 45 b; spends 20 c; sleep 600; fi\n{EVERY_ROLE}"
     );
@@ -167,7 +167,7 @@ fn task_cap_warns_refuses_and_halts_only_its_task() {
         "{reported:?}"
     );
     assert!(alerts(&world).is_empty());
-    // Raised, it is near, and goes on where it was left.
+    // With a raised cap the task is near its cap, and work resumes.
     configure(&world, "spend: { task: { tokens: 130 } }\n");
     assert_eq!(alerts(&world)[0]["severity"], "warning");
     play(&world, EVERY_ROLE);
@@ -192,7 +192,7 @@ fn a_run_counts_what_it_used_itself() {
     assert_eq!(causes[0]["kind"], "spend", "{causes}");
     assert!(causes[0]["why"].as_str().unwrap().contains("this run has used 120 of 100 tokens"), "{causes}");
     assert_eq!((&world.row("t1")["status"], &world.row("t2")["status"]), (&"MERGED".into(), &"IDLE".into()));
-    // No run, no cap of it; and the next one begins anew.
+    // Without a run there is no run cap; and the next run counts from zero.
     let coder = world.register("coder", "coder-9");
     world.claim(&coder, "t2");
     world.liza(&coder, &["task", "release", "t2"]).ok();

@@ -65,7 +65,7 @@ fn a_sprint_is_begun_changed_and_closed() {
         assert!(text.contains(fact), "{fact} is not in\n{text}");
     }
     assert!(!text.contains("t2"), "{text}");
-    // What it came to is kept, whatever happens to its tasks later.
+    // The metrics of the sprint are kept, whatever happens to its tasks later.
     world.human(&["task", "unblock", "t3", "--answer", "Latin"]).ok();
     let kept = world.json(&HUMAN, &["metrics", "--sprint", "sprint-2"]).ok().data();
     assert_eq!(kept["figures"]["tasks_blocked"], 1.0, "{kept}");

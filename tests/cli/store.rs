@@ -1,4 +1,4 @@
-//! The files under `.liza` damaged in every way that matters: found, never believed, and made again from what is kept.
+//! The files under `.liza` damaged in many ways: the damage is found, never trusted, and repaired from images and log.
 
 use std::path::PathBuf;
 

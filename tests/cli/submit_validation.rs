@@ -39,7 +39,7 @@ fn red_validation_changes_nothing_and_keeps_log() {
         log.contains("$ sh tests/test_a.sh") && log.contains("ok\n") && log.contains("to-stderr"),
         "{log}"
     );
-    // Mended, the same command passes; the log is the new one.
+    // Once fixed, the same command passes; the log is the new one.
     std::fs::write(world.path(".git/info/exclude"), "fixed\n").unwrap();
     write(&worktree, "fixed", "");
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();
@@ -99,7 +99,7 @@ fn validation_that_changes_worktree_is_refused() {
         let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
         assert!(paths(&error)[0].starts_with(left), "{command}: {error}");
     }
-    // A commit of its own making is not what was looked at before.
+    // A commit made by the validation is not the commit that was checked before.
     let commit = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sly; echo ok";
     let (world, coder, _) = ready(commit, "ok");
     world.refused(&coder, &["task", "submit", "t1"], 3, "stale.commit");

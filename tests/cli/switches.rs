@@ -1,4 +1,4 @@
-//! Kill switches: whatever stands there counts, what they stop answers exit 5, everything else goes on.
+//! Kill switches: any file of that name counts, the commands they stop exit with 5, all others work.
 
 use std::path::Path;
 
@@ -281,7 +281,7 @@ fn agents_stop_only_themselves_and_own_tasks() {
     world.liza(&coder, &["pause", "--agent", "coder-1"]).ok();
     assert!(world.path(".liza/PAUSE-t1").is_file() && world.path(".liza/PAUSE-coder-1").is_file());
     world.claim(&other, "t2");
-    // Those above may, unless liza.yaml says otherwise.
+    // Planner and overseer may, unless liza.yaml says otherwise.
     world.write("liza.yaml", "roles: {planner: {deny: [stop]}}\n");
     let planner = world.register("planner", "planner-1");
     let error = world.refused(&planner, &["abort"], 1, "refused.role");

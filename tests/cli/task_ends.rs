@@ -1,4 +1,5 @@
-//! The ways out of work as commands. What they do to a task is tested in src/flow/tests/task_ends.rs.
+//! `task release`, `handoff`, `block`, `abandon` and `rescope` as commands. What they do to a task is tested in
+//! src/flow/tests/task_ends.rs.
 
 use serde_json::json;
 

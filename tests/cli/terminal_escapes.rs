@@ -1,4 +1,4 @@
-//! Texts that would act on a terminal or on the eye are stored exactly and never printed raw.
+//! Texts with control or invisible characters are stored exactly and never printed raw.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The ordinary way, from an empty board to merged work.
+//! The ordinary course, from an empty board to merged work.
 
 use crate::support::process::Bounded as _;
 use crate::support::{Ran, World};

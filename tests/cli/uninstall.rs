@@ -1,4 +1,4 @@
-//! Out of the repository again, with nothing lost, and in again as if for the first time.
+//! `liza uninstall`: removes liza from the repository, loses no work, and `liza init` works again.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ fn uninstall_removes_liza_and_keeps_users_files() {
     world.liza(&one, &["task", "release", "t2"]).ok();
     write(&place, "b/z.txt", "written after it was let go");
     let heads = world.git(&["for-each-ref", "refs/heads"]);
-    // First a look.
+    // First a dry run.
     let planned = world.json(&HUMAN, &["uninstall", "--dry-run"]).ok().data();
     assert!(planned["worktrees"].to_string().contains(".worktrees/t2"), "{planned}");
     assert!(place.exists() && world.path(".liza/state.yaml").exists());

@@ -1,4 +1,4 @@
-//! What may be the only copy of work stays, and what the user made is not touched.
+//! Worktrees that may hold the only copy of work are kept, and the user's own worktrees are not touched.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn findings(world: &World, more: &[&str]) -> Vec<Value> {
     world.json(&HUMAN, &args).data()["findings"].as_array().expect("findings").clone()
 }
 
-/// The worktree of a task that was begun, let go and given up.
+/// The worktree of a task that was claimed, released and abandoned.
 fn given_up(world: &World, coder: &Who, id: &str, work: impl FnOnce(&Path)) -> PathBuf {
     world.task(id, &[&format!("{id}.sh"), "sub"]);
     let place = world.claim(coder, id);

@@ -1,4 +1,4 @@
-//! Board, log and repository tell the same story, or the first place where they do not is named.
+//! `liza verify`: board, log and repository agree, or the first contradiction is named.
 
 use crate::support::{HUMAN, Who, World};
 

@@ -1,4 +1,4 @@
-//! `liza watch`: what it notices, whom it tells, and what it survives.
+//! `liza watch`: what it notices, where it reports it, and what it survives.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -98,7 +98,7 @@ fn logged(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// What `watch --once` tells so many seconds from now, as `kind subject`.
+/// The alerts of `watch --once` so many seconds from now, as `kind subject`.
 #[track_caller]
 fn once_later(world: &World, seconds: i64) -> Vec<String> {
     let data = world.later(seconds, &HUMAN, &["watch", "--once"]).ok().data();
@@ -191,7 +191,7 @@ fn touched_checkpoint_switch_gets_one_report() {
     world.write(".liza/CHECKPOINT", "");
     until("the report is written", || reports(&world).len() == 1);
     until("it is reported", || logged(&world) == ["switch_set CHECKPOINT"]);
-    // Touching it again makes it no other checkpoint; a new one is one.
+    // Touching the CHECKPOINT switch again makes no second report; a new switch does.
     world.write(".liza/CHECKPOINT", "end of the day\n");
     assert!(once_refused(&world).contains(&watching.child.id().to_string()));
     world.human(&["resume"]).ok();
@@ -295,7 +295,7 @@ fn invalid_board_pauses_the_team_once() {
     until("it has looked again", || logged(&world).contains(&"switch_set CHECKPOINT-t1".to_owned()));
     assert!(!pause.exists());
     assert_eq!(logged(&world).iter().filter(|line| line.starts_with("invalid_board")).count(), 1);
-    // Mended, it goes on; damaged again, it halts again.
+    // Once the board is repaired the team goes on; damaged again, the watcher pauses it again.
     world.human(&["doctor", "--fix"]).ok();
     std::fs::remove_file(world.path(".liza/CHECKPOINT-t1")).expect("removed");
     block(&world, "t1", "why");

@@ -159,7 +159,7 @@ fn invalid_graph_is_refused_whole() {
     drafts["defaults"] = json!({});
     assert_eq!(planned(&world, &drafts, &[]).exits(1).code(), "refused.cycle");
     assert!(world.bytes() == before);
-    // What is not taken over is said.
+    // Ignored keys are named.
     let mut extended = graph();
     extended["nodes"][0]["assigned_to"] = json!("agent-7");
     extended["nodes"][0]["review_result"] = json!({"decision": "approve"});
@@ -246,7 +246,7 @@ fn graph_report_has_exactly_documented_keys() {
     let counts = ["total_nodes", "passed", "failed", "pending"].map(|key| later[key].as_u64().unwrap());
     assert_eq!(counts, [5, 1, 1, 3]);
     assert_eq!(node(&later, "WN-001")["task_status"], "MERGED");
-    // What could go into the next plan is no plan: its work is done here already.
+    // The exported graph is refused as a plan: its tasks exist already.
     let exported = world.read(".liza/graphs/G-001.json");
     assert_eq!(world.json_stdin(&HUMAN, &["plan", "-"], &exported).exits(2).code(), "usage.input");
 }

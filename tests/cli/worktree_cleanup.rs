@@ -1,4 +1,4 @@
-//! What has served goes: review checkouts with the verdict, worktrees of merged tasks once newer ones are merged.
+//! Automatic removal: review checkouts with the verdict, worktrees of merged tasks once newer ones are merged.
 
 use crate::crash::Saved;
 use crate::merging::Team;
@@ -27,7 +27,7 @@ fn review_checkout_goes_with_the_verdict() {
     write(&checkout, "build.ignored", "x\n");
     std::fs::write(world.path(".git/info/exclude"), ".liza\n.worktrees\n*.ignored\n").unwrap();
     let approve = ["review", "approve", "t1", "--commit", &commit];
-    // An agent that stands there does not lose the ground: its runner does it afterwards.
+    // Not while the reviewer's process is in it: its runner removes it afterwards.
     let ran = world.liza_in(&reviewer, &checkout, &["--json", "review", "show", "t1"]);
     assert_eq!(ran.exit, 0);
     world.liza(&reviewer, &approve).ok();

@@ -72,7 +72,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
         "{text}"
     );
 
-    // Agents look; people decide.
+    // Agents may list worktrees; only people may prune them.
     world.liza(&one, &["worktree", "list"]).ok();
     world.refused(&one, &["worktree", "prune"], 1, "refused.human_only");
     let planned = prune(&world, &["--dry-run"]);
@@ -85,7 +85,7 @@ fn every_worktree_is_listed_with_what_becomes_of_it() {
     assert!(!world.git(&["worktree", "list"]).contains(".worktrees/t1 "));
     assert!(world.git(&["show", "task/t1:a.sh"]).contains("half"));
     assert_eq!(prune(&world, &[])["pruned"], json!([]), "once more there is nothing to do");
-    // What the user made stays, and is the user's.
+    // Worktrees of the user stay.
     world.sound();
 }
 

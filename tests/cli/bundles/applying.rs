@@ -1,4 +1,4 @@
-//! Applying: all of it or nothing, by whom and when, and after every way to die in the middle.
+//! `bundle apply`: all or nothing, only by the holder after its checkpoint, and completed after a kill at any point.
 
 use serde_json::json;
 
@@ -154,7 +154,7 @@ fn next_apply_completes_a_killed_apply() {
     for point in ["bundle.built", "bundle.judged", "bundle.begun", "bundle.moved", "bundle.brought"] {
         let (scene, bundle, worktree) = ready();
         let args = ["bundle", "apply", text(&bundle), "--task", "t2"];
-        // Ignored files are the user's own business, before and after.
+        // Ignored files stay as they are, before and after.
         put(&scene.world.root, ".git/info/exclude", b".liza\n.worktrees\n*.ignored\n");
         put(&worktree, "work/x.ignored", b"kept\n");
         scene.world.json_env(&scene.other, &args, &[("LIZA_CRASH_AT", point)]).exits(-1);
@@ -333,7 +333,8 @@ fn a_fenced_agent_moves_nothing() {
     assert_eq!(std::fs::read(worktree.join("work/new.txt")).expect("a file"), b"new\n");
 }
 
-/// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not those the file names.
+/// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not
+/// those the file names.
 #[test]
 fn implementers_are_those_on_record() {
     let scene = Scene::new();
@@ -350,7 +351,7 @@ fn implementers_are_those_on_record() {
     let mut whole: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&bundle).expect("a bundle")).expect("JSON");
     assert_eq!(whole["implementers"], json!(["coder-1", "coder-3"]));
-    // The strict reviewer is to be kept away by a name.
+    // The file names reviewer-1 as author, to bar it from the review.
     whole["metadata"]["author"] = json!("reviewer-1");
     whole["implementers"] = json!(["reviewer-1"]);
     let path = scene.world.home().join("claimed.patchbundle.json");

@@ -43,7 +43,7 @@ fn an_approval_is_kept_and_names_the_next_command() {
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     let next = data["next"].as_str().expect("a command");
     assert_eq!(next, format!("liza review claim t1 && liza review approve t1 --commit {commit}"));
-    // What it was judged as is kept: exactly the tree of the branch.
+    // The review records the tree it judged: exactly that of the branch.
     assert_eq!(scene.tree(data["commit"].as_str().expect("a commit")), scene.tree("task/t1"));
     // Another verdict does not take the first one's place.
     let again = scene
@@ -194,7 +194,7 @@ fn implementer_of_same_tree_cannot_review_bundle() {
     assert!(!scene.world.home().join("stripped.review.json").exists());
 }
 
-/// What it claims to give is what it gives, also where it does not say from what.
+/// The tree a bundle claims must be the tree it produces, also where the bundle names no base.
 #[test]
 fn claimed_tree_must_match_the_built_tree() {
     let scene = Scene::new();

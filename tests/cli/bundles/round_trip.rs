@@ -1,4 +1,4 @@
-//! What is made of a branch gives the same tree again.
+//! A bundle made of a branch produces the same tree again.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn create_then_apply_gives_the_identical_tree() {
     scene.world.human(&["validate"]).ok();
 }
 
-/// Small and always the same, so that a failure can be had again.
+/// Small and seeded, so that a failure can be repeated.
 struct Dice(u64);
 
 impl Dice {
@@ -219,7 +219,7 @@ fn bundles_are_numbered_and_never_written_over() {
     let said = scene.world.json(&scene.coder, &["bundle", "create", "t1"]).ok().data();
     assert_eq!(said["uncommitted"], serde_json::json!(["work/b.txt"]), "{said}");
     scene.world.git_in(&worktree, &["checkout", "-q", "work/b.txt"]);
-    // Merged work can still be had as a bundle.
+    // A bundle can still be made of merged work.
     scene.world.json(&scene.coder, &["task", "submit", "t1"]).ok();
     let commit = scene.world.git(&["rev-parse", "task/t1"]);
     scene.world.approve(&scene.reviewer, "t1", &commit);

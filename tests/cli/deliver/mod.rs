@@ -22,7 +22,7 @@ pub fn scene() -> World {
     world.commit_all("files");
     world.human(&["init", "A greeting program"]).ok();
     ahead(&world);
-    // Of the person, and none of it stands in the way.
+    // Files of the person that do not conflict with the delivery.
     world.write("notes.txt", "changed\n");
     world.write("staged.txt", "staged\n");
     world.git(&["add", "staged.txt"]);

@@ -43,7 +43,7 @@ fn attempts(world: &World, commit: &str) -> Vec<String> {
     all.push(format!("env -i {token} '{LIZA}' --board '{root}/.liza' {approve}"));
     all.push(format!("cd / && LIZA_DIR='{root}/.worktrees/../.liza' '{LIZA}' {approve}"));
     all.push(format!("setsid sh -c \"cd '{root}'; setsid '{LIZA}' {approve}\""));
-    // Set free twice: its parents are gone when it acts.
+    // Forked twice: its parents are gone when it acts.
     all.push(format!(
         "setsid sh -c \"(sh -c 'sleep 0.2; cd {root}; env -i {LIZA} note late; echo over >&2') & exit 0\"; sleep 1"
     ));
@@ -80,7 +80,7 @@ fn nothing_that_a_gate_starts_changes_the_board() {
     let log = log_of(&world, &found);
     assert_eq!(log.matches(GATE_REFUSAL).count(), count, "{log}");
     assert_eq!(board_of(&world), before);
-    // Looking is free.
+    // Reading commands are allowed.
     let looks = format!("'{LIZA}' status && '{LIZA}' task show t1 && '{LIZA}' gate list && '{LIZA}' log");
     configure(&world, json!([{ "name": "looker", "command": looks }]));
     assert_eq!(said(&world, "looker")["status"], "pass");

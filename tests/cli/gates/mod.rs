@@ -38,13 +38,13 @@ pub fn optional(commands: &[(&str, Value)]) -> Value {
     commands.iter().map(gate).collect()
 }
 
-/// All that the gates say of `main`.
+/// The results of all gates on `main`.
 #[track_caller]
 pub fn run_all(world: &World) -> Value {
     world.json(&HUMAN, &["gate", "run", "--tree", "main"]).ok().data()
 }
 
-/// What one gate says of `main`, run anew.
+/// The result of one gate on `main`, run again.
 #[track_caller]
 pub fn said(world: &World, name: &str) -> Value {
     let ran = world.json(&HUMAN, &["gate", "run", "--tree", "main", "--gate", name, "--fresh"]);

@@ -1,4 +1,4 @@
-//! What counts as a pass, a fail, and as not having run at all.
+//! What counts as a pass, a fail and a gate that could not run.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn gate_daemons_do_not_outlive_the_gate() {
 
 #[test]
 fn gate_output_flood_is_bounded() {
-    // At its end the gate looks how much memory the one who listens has had.
+    // At its end the gate prints the peak memory of the process that reads its output.
     let flood = "echo FIRST; head -c 200000000 /dev/zero | tr '\\0' x; echo; \
         judge=$(awk '/^PPid/{print $2}' /proc/$PPID/status); grep VmHWM /proc/$judge/status; echo LAST >&2; echo LAST";
     let world = with_gates(json!([{ "name": "flood", "command": flood }]));

@@ -1,4 +1,4 @@
-//! What is written down of the gates' words, and shown.
+//! Records of gate results, and how they are shown.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -47,7 +47,7 @@ fn gate_file_of_task_has_documented_keys() {
     );
     assert_eq!(object["gates"]["replay"]["hash"], "a1b2c3d4e5f60718");
 
-    // One asked alone keeps the words of the others on the same tree, each in its place.
+    // Running one gate alone keeps the results of the others on the same tree, in order.
     world.human(&["gate", "run", "t1", "--gate", "test", "--fresh"]).ok();
     let object: Value = serde_json::from_str(&world.read(".liza/gates/t1.gate.json")).unwrap();
     let keys: Vec<&String> = object["gates"].as_object().unwrap().keys().collect();
@@ -136,7 +136,7 @@ fn gate_run_without_gates_says_how_to_add_one() {
     }
     assert_eq!(world.json(&HUMAN, &["gate", "list"]).ok().data()["gates"], json!([]));
     assert!(!world.path(".worktrees/.gates").exists());
-    // What is recommended is right.
+    // The recommended example is valid.
     let text = world.human(&["gate", "list"]).ok().stdout;
     let (_, example) = text.split_once("such as\n").unwrap();
     let example: String =

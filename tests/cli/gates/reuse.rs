@@ -31,7 +31,7 @@ fn same_gate_and_tree_run_once() {
     assert_eq!(runs(&world), 1);
     world.json(&HUMAN, &["gate", "run", "--tree", "main", "--fresh"]).ok();
     assert_eq!(runs(&world), 2);
-    // What decides nothing decides nothing here.
+    // Variables that gates do not get do not matter for reuse.
     let args = ["gate", "run", "--tree", "main"];
     world.json_env(&HUMAN, &args, &[("TERM", "xterm"), ("SHELL", "/bin/other"), ("SOMETHING", "else")]).ok();
     assert_eq!(runs(&world), 2);

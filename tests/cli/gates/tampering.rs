@@ -52,7 +52,7 @@ fn filter_set_by_gate_is_named_and_powerless() {
     assert_eq!(said(&world, "fine")["status"], "pass");
     assert_eq!(text_of(&heard), "");
     assert_eq!(world.bytes(), before);
-    // One that a person accepts is run, and held.
+    // A filter that a person accepted is run, and may not change the board.
     world.human(&["doctor", "--accept-git"]).ok();
     let before = world.bytes();
     std::fs::remove_dir_all(world.path(".worktrees/.gates/1")).unwrap();
@@ -245,7 +245,7 @@ fn signal_after_a_gate_ends_liza() {
     let mut command = world.liza_command(&HUMAN, &world.root, &args);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).start().unwrap();
     until("the gate ran", || seen.exists());
-    // Its place has to be made anew, and that lock is not to be had.
+    // Its worktree has to be recreated, and another process holds the lock for that.
     let done =
         std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).finish_status().unwrap();
     assert!(done.success());

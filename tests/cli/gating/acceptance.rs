@@ -1,4 +1,4 @@
-//! Gates judge as a person accepted them, and only passes that liza saw count.
+//! Gates run as a person accepted them, and only passes that liza recorded count.
 
 use serde_json::json;
 
@@ -49,7 +49,7 @@ fn forged_cache_entry_counts_for_nothing() {
     let bad = world.submitted(&team.two, "t2", "b.sh", "echo BAD\n");
     world.liza(&team.reviewer, &["review", "claim", "t2"]).ok();
     let approve = ["review", "approve", "t2", "--commit", &bad];
-    // The key of the other tree is what the gate leaves behind when it judges by hand.
+    // A gate run by hand leaves the cache key of the other tree behind.
     world.refused(&team.reviewer, &approve, 7, "gate.red");
     gate_with(&team, "  - name: words\n    command: 'true'\n");
     world.human(&["gate", "run", "--tree", &bad]).ok();

@@ -67,7 +67,7 @@ fn advance_during_gates_is_gated_and_merged_onto() {
     world.sound();
 }
 
-/// Whatever moves it past liza while a gate runs, be it a test of the very task: nothing is built on that.
+/// If a process moves integration with git alone while a gate runs (even a test of that task), nothing is built on it.
 #[test]
 fn integration_moved_during_gates_waits_for_person() {
     let team = beside("by-hand.txt");

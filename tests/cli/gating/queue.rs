@@ -61,7 +61,7 @@ fn two_mergers_at_once_merge_everything_once() {
         merged += answer["data"]["merges"].as_array().map_or(0, Vec::len);
     }
     assert_eq!((merged, merged_order(&team).len()), (6, 6));
-    // Every head but the first is its own tree, asked about once.
+    // Every head but the first is a new tree, gated once.
     let mut trees = asked(&team, "g");
     trees.sort();
     trees.dedup();

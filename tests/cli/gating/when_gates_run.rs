@@ -1,4 +1,4 @@
-//! When gates are asked, and what their word does.
+//! When gates run, and what their results do.
 
 use std::process::Stdio;
 
@@ -38,19 +38,19 @@ fn a_coder_learns_at_submit_that_a_gate_is_red() {
 fn approval_needs_every_required_gate() {
     let team = team(&format!("  - name: words\n    command: '{NO_BAD_WORD}'\n"));
     let world = &team.world;
-    // Asked at submit only if it says so.
+    // It runs at submit only if its configuration says so.
     let commit = world.submitted(&team.one, "t1", "a.sh", "echo BAD\n");
     world.liza(&team.reviewer, &["review", "claim", "t1"]).ok();
     let approve = ["review", "approve", "t1", "--commit", &commit];
     let error = world.refused(&team.reviewer, &approve, 7, "gate.red");
     assert_eq!(error["details"]["gate"], "words");
     assert_eq!(status(&team, "t1"), "READY_FOR_REVIEW");
-    // A gate that cannot run says nothing, and that is said.
+    // A gate that cannot run gives no result, and the refusal says so.
     gate_with(&team, "  - name: words\n    command: [no-such-program-anywhere]\n");
     let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     assert_eq!(error["details"]["lacking"], "could_not_run");
     assert!(error["message"].as_str().unwrap().contains("could not run"), "{error}");
-    // One that is gone from liza.yaml is missing, and so is one that became optional, until a person means it.
+    // A gate removed from liza.yaml is missing, and so is one that became optional, until a person retires it.
     gate_with(&team, "  []\n");
     let error = world.refused(&team.reviewer, &approve, 7, "gate.not_run");
     assert_eq!(
@@ -159,7 +159,7 @@ fn red_integration_stops_merges_not_tasks() {
     let team = Team::new();
     let world = &team.world;
     world.approved(&team.one, &team.reviewer, "t1", "a.sh", "echo a\n");
-    // What stands there already fails: not the task's doing.
+    // Integration itself fails: not the task's fault.
     gate_with(&team, "  - name: licence\n    command: 'test -f LICENCE'\n");
     let before = team.head();
     let error = ends(&team, &team.reviewer, &["merge", "t1"], 7, "gate.integration_red");
@@ -211,7 +211,7 @@ fn integration_moved_by_hand_is_gated_first() {
     ends(&team, &HUMAN, &accept, 7, "gate.integration_red");
     assert_eq!(status(&team, "t1"), "APPROVED");
     assert!(integration(&team)["red"].as_str().unwrap().contains("words"));
-    // What mends it is brought in together with it.
+    // The fix is brought in together with the red commit.
     world.write("by-hand.sh", "echo good\n");
     world.git(&["add", "by-hand.sh"]);
     world.git(&["commit", "-q", "-m", "mended by hand"]);

@@ -1,4 +1,4 @@
-//! One goal after the other.
+//! A queue of goals: one starts when the one before it is reached.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The goal is enough, and specs need not be committed.
+//! A goal without a spec is enough, and specs need not be committed.
 
 use super::{Newcomer, plain_agent};
 use crate::support::{HUMAN, World};

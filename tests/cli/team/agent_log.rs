@@ -1,4 +1,4 @@
-//! `liza agent log`: what an agent did, for people to read.
+//! `liza agent log`: the session of an agent in readable form.
 
 use super::*;
 

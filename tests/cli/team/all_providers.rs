@@ -60,7 +60,7 @@ fn one(name: &str) {
     assert_eq!(env["LIZA_CLAIM"], "t1:1", "{name}");
     assert!(!env.values().any(|value| value.contains("canary-of-")), "{name}: {env:?}");
 
-    // What it said of itself, and what of that was written down.
+    // The usage it printed, and the usage on record.
     let all = events(&ran);
     let usage = &named(&all, "ended")[0]["usage"];
     assert_eq!(usage["turns"], expected.turns, "{name}: {usage}");

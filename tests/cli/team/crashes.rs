@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Every crash ends otherwise, so that none is taken for another.
+/// Every crash has its own exit code, so that no two crashes look alike.
 const CRASHES: &str = "echo x >> $OUT/crashes; exit $(wc -l < $OUT/crashes)";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs that meet what they cannot choose: pipes held by others, processes and names of others, boards that break.
+//! Runs under disturbance: pipes held by other processes, ids used by hand, boards that break.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::ChildStdout;
@@ -147,7 +147,7 @@ fn agent_run_by_hand_keeps_token_and_worktree() {
     let (exit, said) = to_the_end(&mut child, lines);
     assert_eq!(exit, Some(0), "{said}");
     assert!(!said.contains("\"agent\":\"coder-1\""), "{said}");
-    // The next run does not count on.
+    // The next run uses the next free id, too.
     add(&world, "t3");
     let ran = world.liza(&HUMAN, &PAIR).ok();
     assert!(events(&ran).iter().any(|event| event["agent"] == "coder-2"), "{}", ran.stdout);

@@ -59,7 +59,7 @@ fn aider_is_refused_with_the_reason() {
             refused.stderr
         );
     }
-    // A command of one's own around it may do what it cannot.
+    // A custom wrapper command may provide what the program itself lacks.
     play(&world, "good_coder");
     let script = world.home().join("agent.sh");
     world.write(

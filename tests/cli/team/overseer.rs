@@ -1,4 +1,4 @@
-//! Agents that get nowhere, and agents that only look like it: watched by a run or a watcher, with looks ten times a
+//! Agents without progress, and agents that only look like it: observed by a run or a watcher, with looks ten times a
 //! second.
 
 use serde_json::json;
@@ -390,7 +390,7 @@ fn overseer_shows_liveness_and_alarm_distance() {
     let other = world.register("coder", "coder-7");
     let refused = world.json(&other, &["overseer", "halt", "coder-1", "--reason", "x"]);
     assert_eq!(refused.json()["error"]["code"], "refused.role", "{}", refused.stdout);
-    // What was seen of it goes with the doctor.
+    // `doctor --fix` removes the old observations.
     let left = world.path(".liza/overseer/coder-1.json");
     let file = std::fs::File::options().write(true).open(&left).expect("it is left");
     file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(600)).expect("its time");

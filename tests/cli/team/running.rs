@@ -115,7 +115,7 @@ fn runner_takes_tasks_until_none_is_left() {
     let ran = quickly(&world, &["--json", "run", "--team", "coder", "--team", "code_reviewer"]).ok();
     assert_eq!(answer(&ran)["data"]["counts"]["MERGED"], 3, "{}", ran.stdout);
     assert_eq!(out(&world, "coder.sessions").lines().count(), 3);
-    // Once for its seat, once for its runner.
+    // Registered once by the run, and once by its runner.
     assert_eq!(incarnation(&world, "coder-1"), 2, "{}", ran.stdout);
     assert!(named(&events(&ran), "free").is_empty(), "{}", ran.stdout);
     assert!(agents_of(&world).is_empty());

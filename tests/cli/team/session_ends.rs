@@ -1,4 +1,4 @@
-//! How sessions end, and what becomes of what they leave.
+//! How sessions end, and what the runner does with the work they leave.
 
 use super::*;
 
@@ -161,7 +161,7 @@ while :; do liza task renew t1 >> $OUT/renewals 2>&1; sleep 0.2; done"#,
     let handoff = world.state();
     assert!(handoff.contains("limit reached: 1 s of 1 s used"), "{handoff}");
     assert_eq!(world.git(&["show", "refs/liza/wip/t1/1:t1.txt"]), "half");
-    // The third time it is a question.
+    // The third time the task is blocked with a question.
     for _ in 0..2 {
         quickly(&world, &["--json", "agent", "run", "--role", "coder", "--once"]).ok();
     }
@@ -227,7 +227,7 @@ fn missing_provider_is_refused_before_a_claim() {
     assert!(world.bytes() == before);
 }
 
-/// Announces and commits its work, and ends without a word.
+/// Makes its checkpoint and commits its work, and ends without submitting.
 const FORGETS: &str = r#"
 n=$(ls $OUT/*.prompt 2>/dev/null | wc -l); cp "$LIZA_PROMPT_FILE" "$OUT/$n.prompt"
 if [ $n = 0 ]; then

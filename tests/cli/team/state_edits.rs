@@ -1,4 +1,4 @@
-//! Agents below real runners that write into state.yaml: nothing of it is a person's by that.
+//! Agents below real runners that write into state.yaml: their edits never count as a person's.
 
 use super::*;
 
@@ -31,13 +31,13 @@ case "$LIZA_ROLE" in coder) good_coder_and_more ;; code_reviewer) good_reviewer 
     assert!(!out(&world, "apply").contains("exit 0"), "{}", out(&world, "apply"));
     assert_eq!(limit(&world), "max_review_cycles: 5", "the run and its runners adopted nothing");
     assert_eq!(world.row("t1")["status"], "MERGED");
-    // In passing a person's command does not raise a limit that an agent may have raised.
+    // A person's next command does not adopt a limit that an agent may have raised.
     let ran = world.human(&["note", "go on"]).ok();
     assert!(ran.stderr.contains("not applied") && ran.stderr.contains("coder-1"), "{}", ran.stderr);
     assert!(ran.stderr.contains("max_review_cycles: 5 -> 88"), "{}", ran.stderr);
     assert_eq!(limit(&world), "max_review_cycles: 5");
     assert!(!world.path(".liza/PAUSE").exists());
-    // Who wants it after all says so.
+    // A person can still apply the refused edit by name.
     let refused = world.json(&HUMAN, &["edits", "list"]).ok().data()["refused"].clone();
     let names: Vec<&str> = refused.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!(names.len(), 2, "{refused}");

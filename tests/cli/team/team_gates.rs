@@ -1,4 +1,4 @@
-//! Runners and runs where gates have a say.
+//! Runners and runs with gates.
 
 use super::*;
 
