@@ -104,7 +104,7 @@ mod tests {
                 assert_eq!(refusal.code, Code::BranchMove);
             }
         }
-        // Put back to where it belongs, by whoever moved it past this check.
+        // A branch that was moved past this check may be put back to its recorded head.
         may_move_integration(&board, &update(Wanted::Zero, at(1), Some(commit(3)))).unwrap();
         may_move_integration(&board, &update(Wanted::Zero, at(1), None)).unwrap();
     }

@@ -278,7 +278,7 @@ mod tests {
             ("`make check` prints \"ok\".", "make check", "ok"),
             ("sh t.sh outputs 'it's fine'", "sh t.sh", "it's fine"),
             ("sh -c 'echo hi' outputs 'hi'", "sh -c 'echo hi'", "hi"),
-            // What cannot be told apart stays a command, and the output is asked for.
+            // A text that cannot be split stays a command, and liza asks for the output.
             ("cargo test passes", "cargo test passes", ""),
             ("sh -c 'echo prints'", "sh -c 'echo prints'", ""),
             ("prints 'x'", "prints 'x'", ""),

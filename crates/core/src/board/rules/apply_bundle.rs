@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(refused(&bench, "coder-2", epoch), Some(Code::LeaseLost));
         let begun = begin(&bench, epoch);
         bench.ok("human", begun.clone());
-        // Nobody takes the task away while the branch moves.
+        // The task cannot be released while the branch moves.
         let release = Release { task: id("t1"), epoch: None, reason: "lunch".to_owned() };
         let call = bench.call(bench.actor("human"));
         assert_eq!(

@@ -228,7 +228,7 @@ fn undone_claim_restores_state_and_keeps_epoch() {
     }
 }
 
-/// Nobody holds two tasks, not even through a takeover that came to nothing.
+/// No agent holds two tasks, not even after an undone takeover.
 #[test]
 fn undone_takeover_frees_task_if_holder_moved_on() {
     let mut bench = Bench::with_tasks(&["t", "u"]);
@@ -260,7 +260,7 @@ fn open_claim_intent_refuses_other_actors() {
     assert_eq!(bench.refused("coder-1", bench.checkpoint("t")), Code::IntentOpen);
 }
 
-/// Whoever was thought dead and comes back is stopped: the intent belongs to another process.
+/// A process that was thought dead and comes back is refused: its intent belongs to another process.
 #[test]
 fn an_intent_is_ended_by_its_owner_alone() {
     let mut bench = Bench::with_tasks(&["t"]);
@@ -340,7 +340,7 @@ fn agent_holds_one_task_at_a_time() {
         bench.tick(LEASE * 2);
         assert_eq!(bench.refused(by, bench.begin("u")), Code::HoldsAnother);
     }
-    // A new incarnation is somebody else as far as leases go.
+    // For leases a new incarnation is another agent.
     bench.claim("coder-1", "t");
     bench.register("coder-1", &["coder"]);
     bench.claim("coder-1", "u");

@@ -484,7 +484,7 @@ fn acceptance_with_notes_skips_no_safeguard() {
     }
     bench.ok("reviewer-1", reject);
     assert!(bench.task("t").awaits_red_team());
-    // And nobody accepts his own work so.
+    // And an implementer cannot accept its own task this way.
     let (mut bench, reject) = tasteful(minor(10, "I would name it otherwise"), Vec::new());
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-2"));
@@ -617,7 +617,7 @@ fn time_limit_excludes_waiting() {
     let mut bench = scene();
     bench.tick(5000);
     round(&mut bench, 1, vec![major(10, "the empty list is not handled")], &[]);
-    // Nobody takes it up for a long time.
+    // No agent claims it for a long time.
     bench.tick(100_000);
     bench.claim("coder-1", "t");
     bench.tick(400);
@@ -642,7 +642,7 @@ fn time_limit_excludes_waiting() {
 fn review_result_has_one_of_four_endings() {
     let ending = |bench: &Bench| bench.task("t").body().review_result.as_ref().map(|result| result.ending);
     let mut bench = scene();
-    // Before anybody worked on it there is nothing to end.
+    // Before the first claim there are no rounds to end.
     let mut unclaimed = bench.clone();
     unclaimed.ok("planner-1", unclaimed.block("t"));
     assert_eq!(ending(&unclaimed), None);

@@ -29,7 +29,7 @@ fn second_goal_starts_when_the_first_is_reached() {
     let mut bench = Bench::with_tasks(&["t"]);
     assert_eq!(bench.refused("planner-1", goal("more")), Code::HumanOnly);
     merge(&mut bench, "t");
-    // Nobody has said that it is complete: it is, for nothing is open and something was merged.
+    // The goal counts as reached without `goal complete`: no task is open and one was merged.
     let added = bench.ok("human", goal("more"));
     assert_eq!((&added["goal"], &added["status"]), (&"goal-2".into(), &"IN_PROGRESS".into()));
     let board = &bench.board;

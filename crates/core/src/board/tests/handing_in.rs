@@ -130,7 +130,7 @@ fn submit_needs_a_checkpoint_of_this_iteration() {
     bench.ok("reviewer-1", bench.reject("t", REASONS[0]));
     bench.claim("coder-1", "t");
     assert_eq!(bench.refused("coder-1", bench.submit("t")), Code::CheckpointMissing);
-    // Somebody else's checkpoint is none either.
+    // Another agent's checkpoint does not count either.
     bench.ok("coder-1", bench.checkpoint("t"));
     bench.tick(LEASE);
     bench.claim("coder-2", "t");
@@ -233,7 +233,7 @@ fn a_submission_ends_the_lease_and_names_the_commit() {
     assert!(task.holds_paths);
 }
 
-/// A late writer is told so (exit 3), whatever has become of the task; it is not accused of breaking Tier 0.
+/// A late writer gets a stale refusal (exit 3), whatever the task's status; this is no rule breach (Tier 0).
 #[test]
 fn every_holder_verb_refuses_an_old_epoch() {
     let bench = announced();

@@ -1,4 +1,4 @@
-//! A person takes paths back: the work stays, whoever held them is fenced, and others may go on.
+//! A person releases the paths of a task: the work stays, the holder is fenced, and other tasks may start.
 
 use serde_json::json;
 

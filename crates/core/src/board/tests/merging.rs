@@ -17,7 +17,7 @@ fn approved() -> Bench {
 #[test]
 fn implementers_approval_lands_nothing() {
     let mut bench = approved();
-    // However it came there: an approval by somebody who had a hand in it lands nothing.
+    // However it got on the board: an approval by an implementer lands nothing.
     let (head, _) = bench.board.task_mut(&id("t")).expect("there").parts_mut();
     head.implementers.push(agent("reviewer-1"));
     assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t")), Code::Tier0SelfApproval);

@@ -143,7 +143,7 @@ fn only_the_asked_agent_may_answer() {
         answer.in_reply_to = Some("message-1".to_owned());
         answer
     };
-    // Nobody asked them.
+    // The question was not sent to them.
     assert_eq!(bench.refused("auditor-1", with(answer())), Code::Role);
     assert_eq!(bench.refused("coder-1", send("overseer-1", MessageKind::ProvideInput)), Code::Role);
     bench.ok("coder-1", with(answer()));
@@ -183,7 +183,7 @@ fn inbox_is_by_priority_and_seen_per_agent() {
     assert_eq!(marked["seen"], serde_json::json!(["message-2", "message-5"]));
     assert_eq!(unseen(&bench, "coder-1"), ["message-4", "message-1", "message-3"]);
     assert_eq!(unseen(&bench, "coder-2"), order);
-    // Nobody marks what was sent to others.
+    // An agent cannot mark messages to other agents as seen.
     bench.ok("reviewer-1", see(&["message-1"]));
     assert_eq!(bench.board.rest.messages[0].seen_by, []);
     // What one writes to a role of one's own is for the others.
@@ -244,7 +244,7 @@ fn longest(to: &str, kind: MessageKind) -> Draft {
 #[test]
 fn full_inbox_refuses_all_but_newer_orders() {
     let mut bench = Bench::new();
-    // Nobody has more than a quarter of it, and together they have no more than all.
+    // Each sender may fill a quarter of the inbox, and all senders together the whole inbox.
     for number in 1..=4 {
         let planner = format!("lead-{number}");
         bench.register(&planner, &["planner"]);
@@ -313,7 +313,7 @@ fn messages_without_reader_make_room() {
 fn full_board_accepts_people_and_overseers() {
     let mut bench = Bench::new();
     let mut sent = 0;
-    // Everybody has filled his share, until the board is full.
+    // Every sender has filled its share, until the board is full.
     for number in 0..70 {
         let (from, to) = (format!("lead-{number}"), format!("hand-{number}"));
         bench.register(&from, &["planner"]);
@@ -386,7 +386,7 @@ fn lizas_own_messages_are_not_a_persons() {
         (agent("overseer"), agent("liza"))
     );
     assert_eq!(intervene(None), (agent("human"), agent("human")));
-    // Nobody answers it, as one may answer a person, and nobody is registered by its name.
+    // Its messages cannot be answered, unlike a person's, and no agent may register under its name.
     let mut reply = draft("overseer", MessageKind::ProvideInput);
     reply.in_reply_to = Some("message-1".to_owned());
     let refusal = bench.refusal("coder-1", with(reply));
@@ -417,7 +417,7 @@ fn a_storm_of_messages_leaves_a_small_board() {
         }
     }
     bench.board = board;
-    // Nobody reads any more: it ends with a refusal that names who does not, and orders get through all the same.
+    // The recipient reads no more: senders are refused with its name, and orders are accepted all the same.
     assert_eq!(flood(&mut bench, "coder-1", &draft("role:planner", MessageKind::TaskComplete), 100), 25);
     let refusal = bench.refusal("coder-1", send("role:planner", MessageKind::TaskComplete));
     assert!(refusal.code == Code::Limit && refusal.message.contains("role:planner"), "{refusal}");

@@ -84,7 +84,7 @@ fn a_restarted_agent_cannot_act_for_the_former_one() {
     bench.register("coder-1", &["coder"]);
     assert_eq!(bench.refused("coder-1", bench.submit("t")), Code::LeaseLost);
     assert_eq!(bench.refused("coder-1", Renew { task: id("t"), epoch: None }), Code::LeaseLost);
-    // Its lease counts as run out: anybody may take over at once, the new incarnation with its worktree.
+    // Its lease counts as expired: any coder may take over at once, the new incarnation with its worktree.
     let mut other = bench.clone();
     other.claim("coder-2", "t");
     bench.claim("coder-1", "t");
@@ -159,7 +159,7 @@ fn process_below_a_runner_is_its_agent() {
         [Credentials::Human, shows("reviewer-8", "other"), shows("coder-8", "wrong"), shows("x", "y")]
     {
         assert_eq!(bench.board.identify(&under(&[90, 40, 50, 1], shown.clone())), Ok(coder.clone()));
-        // The same pid of another start is somebody else.
+        // The same pid with another start time is another process.
         let reused = Credentials::Descendant {
             of: descent(vec![Process { started: 8, ..process(40) }]),
             shown: Box::new(shown.clone()),
@@ -167,7 +167,7 @@ fn process_below_a_runner_is_its_agent() {
         assert_eq!(bench.board.identify(&reused).ok(), bench.board.identify(&shown).ok());
     }
     assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
-    // In doubt it is nobody, unless it shows who it is.
+    // If its origin is in doubt, the caller is refused, unless it shows a token.
     for of in [
         Descent { unseen: Some(agent("coder-8")), ..descent(Vec::new()) },
         Descent { orphan: true, ..descent(vec![process(1)]) },

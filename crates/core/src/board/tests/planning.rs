@@ -78,7 +78,7 @@ fn missing_dependency_or_cycle_is_refused() {
     assert_eq!(bench.refused("planner-1", finalize(&["a", "b", "c"])), Code::Cycle);
 }
 
-/// Drafts in a circle are nobody's concern but their own, and none at all once they are given up.
+/// A cycle of drafts affects no other task, and ends once one of the drafts is abandoned.
 #[test]
 fn cycle_of_drafts_stops_no_other_task() {
     let mut bench = Bench::new();

@@ -8,7 +8,7 @@ use crate::board::task::Status;
 use crate::board::testing::{Bench, REASONS, agent, commit, finding, id};
 use crate::board::{Code, Task};
 
-/// `t` handed in by coder-1; approved by nobody yet.
+/// `t` submitted by coder-1, without an approval.
 fn handed_in() -> Bench {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.hand_in("coder-1", "t");
@@ -113,7 +113,7 @@ fn disagreeing_reviewers_block_for_the_planner() {
         assert!(question.contains(part), "{part} in {question}");
     }
     assert!(body.blocked_questions.len() <= 3 && task.approvals.is_none());
-    // With an answer it is judged anew by whoever comes: both ways are open.
+    // After the answer any reviewer may judge it again: approve or reject.
     bench.ok("planner-1", bench.unblock("t"));
     assert_eq!(bench.status("t"), Status::ReadyForReview);
     bench.ok("reviewer-1", bench.start_review("t"));

@@ -1,4 +1,4 @@
-//! Notes, anomalies, discoveries, changes of specs, and that somebody dealt with them.
+//! Notes, anomalies, discoveries, changes of specs, and marking them as processed.
 
 use crate::board::records::{AnomalyKind, Urgency};
 use crate::board::refusal::Code;

@@ -121,7 +121,7 @@ fn a_verdict_is_bound_to_lease_and_commit() {
     let mut nothing = bench.finding_of_red_team("t", REASONS[0]);
     nothing.feedback.issues.clear();
     assert_eq!(bench.refused("red-1", nothing), Code::FeedbackIncomplete);
-    // Registered anew it is somebody else, and has to take the turn again.
+    // A new incarnation has to claim the turn again.
     bench.register("red-1", &["red_team"]);
     assert_eq!(bench.refused("red-1", bench.clear("t")), Code::LeaseLost);
     bench.ok("red-1", bench.start_review("t"));

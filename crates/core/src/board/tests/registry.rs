@@ -160,7 +160,7 @@ fn every_cell_of_the_role_matrix_holds() {
     }
 }
 
-/// A breach is one whatever the registry says, and what stands in the way for now is told after what never goes.
+/// A rule breach comes first, whatever the registry says; a refusal by the task's status comes after a refusal by role.
 #[test]
 fn tier0_refusal_comes_first_state_last() {
     let mut bench = Bench::with_tasks(&["t"]);
@@ -176,7 +176,7 @@ fn tier0_refusal_comes_first_state_last() {
     assert!(of_the_registry(&refusal), "{}", refusal.message);
 }
 
-/// A runner gives back for its agent what it holds; nobody can be kept from that, nor from being alive.
+/// A runner gives back its agent's task; the registry can deny neither that nor the heartbeat.
 #[test]
 fn denied_agent_may_give_its_task_back() {
     let everything = Grants { denied: Operation::ALL.to_vec(), ..Grants::default() };
@@ -209,7 +209,7 @@ fn denied_agent_may_give_its_task_back() {
     assert!(of_the_registry(&bench.refusal(ACTOR, block)));
 }
 
-/// Anybody stops itself and what it has in hand; others are stopped by those above who were not denied it.
+/// An agent may stop itself and its own task; only planner and overseer may stop others, unless denied.
 #[test]
 fn only_permitted_roles_stop_others() {
     for (name, above) in [("coder", false), ("code_reviewer", false), ("planner", true), ("overseer", true)] {
@@ -301,8 +301,8 @@ fn paths_outside_the_role_are_refused() {
     bench.ok(ACTOR, bench.submit("t"));
 }
 
-/// Each agent answers for what it changed itself: neither is somebody held up by the work he went on from, nor does
-/// work get out of bounds by being handed to somebody without any.
+/// Each agent answers only for its own changes: it may build on others' changes outside its paths, and a handoff to an
+/// agent without limits does not hide changes that were out of bounds.
 #[test]
 fn each_agent_is_judged_by_its_own_changes() {
     let touched = |who: &str, files: &[String]| Touched { agent: agent(who), files: files.to_vec() };

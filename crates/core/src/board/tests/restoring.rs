@@ -91,7 +91,7 @@ fn an_approval_that_was_undone_does_not_come_back() {
         }
         assert_eq!(bench.status("t1"), Status::Idle, "{by_way_of:?}");
         assert_eq!(bench.refused("reviewer-2", bench.begin_merge("t1")), Code::Tier0UnapprovedMerge);
-        // What was judged is still told.
+        // The earlier verdict stays in the task's reviews.
         assert_eq!(bench.task("t1").body().reviews.len(), 1);
     }
 }

@@ -24,7 +24,7 @@ fn implementer_cannot_judge_own_task() {
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.reject("t", REASONS[0])), Code::Tier0SelfApproval);
-    // Nor in an earlier attempt that somebody else finished.
+    // Nor after an earlier attempt that another agent finished.
     bench.claim("both-1", "u");
     bench.ok("both-1", bench.hand_off("u"));
     bench.hand_in("coder-1", "u");

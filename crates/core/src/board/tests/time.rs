@@ -34,7 +34,7 @@ fn the_instant_of_expiry_itself_is_too_late() {
     }
 }
 
-/// Expiry alone transfers nothing: until somebody else claims, the holder goes on.
+/// Expiry alone transfers nothing: the holder may work until another agent claims.
 #[test]
 fn expired_holder_may_work_until_another_claims() {
     let mut bench = claimed();
@@ -86,7 +86,7 @@ fn any_work_on_a_task_renews_its_lease() {
     bench.ok("coder-2", bench.begin("t"));
 }
 
-/// Whoever speaks is alive, whatever it speaks about; others are not kept alive by it.
+/// Any report of an agent renews its own lease, and no other agent's.
 #[test]
 fn any_report_of_an_agent_renews_its_lease() {
     let mut bench = claimed();
@@ -127,7 +127,7 @@ fn pause_stops_takeovers_and_resume_adds_time() {
     bench.claim("both-1", "r");
 }
 
-/// A pause of one agent may have lasted longer than somebody else's hold: what was taken since stays taken.
+/// A pause of one agent may last longer than another task's hold: paths claimed since then stay claimed.
 #[test]
 fn resume_retakes_no_paths_held_by_others() {
     let mut bench = Bench::new();
@@ -139,7 +139,7 @@ fn resume_retakes_no_paths_held_by_others() {
     bench.ok("human", ExtendLeases { seconds: HOLD * 4 });
     assert!(!bench.task("a").is_live(&bench.now));
     assert!(bench.task("b").is_live(&bench.now));
-    // Where nobody took them, they are given back as the time is.
+    // If no other task claimed them, the paths are held again.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-1", "a");
     bench.ok("coder-1", bench.block("a"));

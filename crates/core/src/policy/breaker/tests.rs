@@ -24,7 +24,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let mut bench = Bench::with_tasks(&["a", "b", "c", "d", "e", "f"]);
-        // Somebody has been at each.
+        // Each task was claimed before.
         let now = bench.now.wall;
         for task in &mut bench.board.tasks {
             task.parts_mut().1.history.push(HistoryEntry::new(now, Event::Claimed, agent("coder-1")));

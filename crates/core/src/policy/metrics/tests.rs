@@ -193,7 +193,7 @@ fn clock_set_back_gives_zero_spans() {
 #[test]
 fn spans_without_start_or_end_are_not_measured() {
     let mut bench = Bench::with_tasks(&["a"]);
-    // The claim is missing: nobody knows how long it was worked on.
+    // The claim is missing: the time of work is unknown.
     let found = told(
         &mut bench,
         Status::ReadyForReview,
@@ -206,7 +206,7 @@ fn spans_without_start_or_end_are_not_measured() {
     );
     assert_eq!((found.work, found.claim_waits), (Vec::new(), Vec::new()));
     assert_eq!((found.review_waits, found.reviews), (vec![10], vec![5]));
-    // Brought back from WORKING, and taken over from somebody who was gone.
+    // Unblocked from WORKING, and taken over from an expired holder.
     let found = told(
         &mut bench,
         Status::Working,

@@ -64,7 +64,7 @@ fn finishing_work_comes_before_new_work() {
     assert_eq!(started(&decide(&bench, &team)), ["reviewer-1 a"]);
 }
 
-/// Nobody is offered a merge that the registry denies it, and where nobody may, that is what is told.
+/// No agent is offered a merge that the registry denies it, and if all agents are denied it, the cause says so.
 #[test]
 fn merge_denied_to_all_is_reported_as_denied() {
     use crate::board::grants::Operation;
@@ -172,7 +172,7 @@ fn stuck_team_names_its_causes() {
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
     let kinds: Vec<CauseKind> = causes.iter().map(|cause| cause.kind).collect();
     assert_eq!(kinds, [CauseKind::Person, CauseKind::OwnershipDeadlock, CauseKind::Dependency]);
-    // Somebody outside the team has it: that ends by itself.
+    // An agent outside the team holds it: the run waits for it.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.claim("coder-2", "a");
     let causes = match decide(&bench, &team).state {
@@ -194,7 +194,7 @@ fn stuck_team_names_its_causes() {
     let (found, why) = kind(&bench, &reviewed);
     assert_eq!(found, CauseKind::MissingRole);
     assert!(why.contains("it crashed"), "{why}");
-    // Paused: nothing starts, and nobody is sent home.
+    // Paused: nothing starts, and the run waits.
     bench.world.switches.set.insert(pause(None));
     assert!(decide(&bench, &team).starts.is_empty());
     assert!(matches!(decide(&bench, &team).state, State::Waiting(_)));
@@ -290,7 +290,7 @@ fn task_held_by_stopped_agent_is_named() {
     team.out.insert(agent("coder-1"), "it crashed".to_owned());
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
     assert!(causes[0].why.contains("coder-1 holds it and has stopped (it crashed)"), "{causes:?}");
-    // Of what nobody can take any more, the log says why.
+    // For tasks that no agent can claim any more, the hint names the log.
     let bench = Bench::with_tasks(&["a", "b"]);
     team.logs.insert(agent("coder-1"), "runner.log".to_owned());
     let State::Stuck(causes) = decide(&bench, &team).state else { panic!("it is stuck") };
@@ -394,7 +394,7 @@ fn team_never_stops_while_work_is_possible() {
     );
 }
 
-/// Nothing that stands still could be begun by anybody who is free.
+/// No free agent could start any of the waiting tasks.
 fn check_standstill(bench: &Bench, team: &Team, state: &State, seed: u64) {
     let open = bench.board.tasks.iter().filter(|task| !task.status.is_terminal());
     match state {

@@ -66,7 +66,7 @@ fn a_dear_agent_rests_and_another_takes_its_work() {
     spend(&mut bench, "reviewer-1", None, 50);
     spend(&mut bench, "coder-2", None, 50);
     assert_eq!(started(&decide(&bench, caps)), ["reviewer-1 a"]);
-    // What was sent back to somebody who may not is free for others when its time is over.
+    // A task reserved for an agent at its cap is free for others once the reservation expires.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.rejected("coder-1", "a", REASONS[0]);
     spend(&mut bench, "coder-1", None, 50);

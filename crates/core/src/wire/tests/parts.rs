@@ -156,7 +156,7 @@ fn large_board_is_read_by_two_threads_as_by_one() {
     large.check_tasks().expect("every task has its hash");
     assert_eq!(text_of(&large), large.text());
     assert_eq!(large.board_hash(), Decoded::unwritten(bench.board.clone()).content().expect("content").hash);
-    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is told.
+    // Changed in the middle; and there with a checksum that is right, so that the first wrong task is named.
     let changed = large.text().replacen("  - id: t200\n", "  - id: t2oo\n", 1);
     assert!(matches!(Decoded::new(changed.into_bytes()), Err(StateError::Edited)));
     let line = |text: &str| 1 + large.text().lines().position(|line| line == text).expect("a line");

@@ -144,7 +144,7 @@ fn settled(task: &Value) -> crate::board::Board {
     settle(old, &Fake { commits: true, branches: true, landed: true }, &commit('d'), &now()).1
 }
 
-/// No approval is carried over, and whoever may have had a hand in it is kept from judging it.
+/// No approval is carried over, and every possible implementer is barred from reviewing.
 #[test]
 fn v1_implementers_are_kept_and_approvals_dropped() {
     let line = |event: &str, agent: &str| json!({ "event": event, "agent": agent });
@@ -211,7 +211,7 @@ fn long_keys_with_equal_prefix_stay_distinct() {
     assert!(Decoded::unwritten(made).content().is_ok());
 }
 
-/// A board that names the user's checkout or another branch does not lead anybody there.
+/// A board that names the user's checkout or another branch sends no agent there.
 #[test]
 fn work_is_looked_for_only_where_tasks_work() {
     for (worktree, branch) in [

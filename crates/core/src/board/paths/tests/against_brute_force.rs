@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(inside(&path, &[pattern]), expected);
     }
 
-    /// Whatever both patterns let somebody change, the overlap has said so before.
+    /// If both patterns allow a file, their overlap was reported before.
     #[test]
     fn no_file_is_granted_twice(a in some_pattern(), b in some_pattern(), file in some_path()) {
         let (one, other) = (PathPattern::new(&a).unwrap(), PathPattern::new(&b).unwrap());

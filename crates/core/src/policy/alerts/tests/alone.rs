@@ -28,7 +28,7 @@ fn expired_lease_is_reported_after_its_grace() {
     assert!(desk.news(Kind::LeaseExpired).is_empty(), "once");
     let renew = crate::board::rules::Renew { task: id("t1"), epoch: None };
     desk.bench.ok("coder-1", renew);
-    // Nobody looked in between: it is another time all the same.
+    // Without a check in between it still counts as a second expiry.
     desk.bench.tick(LEASE + GRACE);
     assert_eq!(desk.news(Kind::LeaseExpired), ["t1"]);
     assert!(desk.text(Kind::LeaseExpired).contains("coder-1"));
@@ -240,7 +240,7 @@ fn every_failed_integration_is_reported() {
     assert_eq!(desk.news(Kind::IntegrationFailed), ["t1"]);
     assert!(desk.text(Kind::IntegrationFailed).contains("it does not fit"));
     assert!(desk.news(Kind::IntegrationFailed).is_empty());
-    // Tried again without anybody having claimed it.
+    // Merged again without a claim in between.
     let begin = desk.bench.begin_merge("t1");
     desk.bench.ok("reviewer-1", begin);
     let fail = desk.bench.fail_merge("t1", MergeFailure::TrivialConflict);

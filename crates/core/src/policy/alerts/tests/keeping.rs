@@ -1,4 +1,4 @@
-//! What is remembered of what was told.
+//! The memory of reported alerts.
 
 use super::Desk;
 use crate::board::{Wall, testing::Bench};

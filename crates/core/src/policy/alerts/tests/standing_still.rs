@@ -105,7 +105,7 @@ fn paths_held_by_resting_work_are_reported() {
     bench.ok("planner-1", plan_of(vec![new_task("t1", "src/"), new_task("t2", "src/a.rs")]));
     bench.claim("coder-1", "t1");
     let mut desk = Desk::new(bench);
-    // Held by somebody at work: as it should be.
+    // Held by a working agent: no stall.
     for _ in 0..20 {
         desk.bench.tick(LEASE - 1);
         let renew = crate::board::rules::Renew { task: id("t1"), epoch: None };
@@ -170,7 +170,7 @@ fn unplanned_goal_is_reported() {
     assert!(desk.text(Kind::Stalled).starts_with("waiting: ready for a planner"));
     retire(&mut desk, &["planner-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("unstaffed: "));
-    // Blocked work waits for an answer, and is told of as such.
+    // Blocked work waits for an answer, and is reported as blocked.
     desk.bench.register("planner-2", &["planner"]);
     desk.bench.ok("planner-2", plan_of(vec![new_task("t1", "one/")]));
     let block = desk.bench.block("t1");

@@ -23,7 +23,7 @@ fn same_rejection_on_three_tasks_trips() {
     assert!(trip.evidence.iter().all(|record| record.source == "rejected"), "{trip:?}");
 }
 
-/// What reviewers found and coders mended is how a team works: nobody is stopped for it, and nobody told.
+/// Issues that reviewers find and coders fix are ordinary work: they trip nothing.
 #[test]
 fn fixed_rejections_trip_nothing() {
     let mut desk = Desk::new();
@@ -112,7 +112,7 @@ fn tidying_up_does_not_lower_a_threshold() {
     assert_eq!(trips(&desk.bench.board, &archived, &desk.config, now), []);
 }
 
-/// Whoever looks into the file of the switch has a terminal.
+/// People print the switch file on a terminal.
 #[test]
 fn a_switch_holds_no_control_bytes() {
     let mut desk = Desk::new();

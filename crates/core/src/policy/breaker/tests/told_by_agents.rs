@@ -1,4 +1,4 @@
-//! What agents admit.
+//! Trips caused by anomalies that agents report.
 
 use crate::board::rules::MarkProcessed;
 use crate::board::testing::{agent, details, id};
@@ -56,7 +56,7 @@ fn resolved_trip_needs_new_records_to_trip() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     assert_eq!(desk.trip().len(), 1);
-    // It joins the open story.
+    // It joins the open trip.
     desk.outage("both-1", "c", "pypi gives 503");
     desk.resolve();
     assert_eq!(desk.trip(), [], "all of it is settled");

@@ -1,4 +1,4 @@
-//! Whatever was seen: nobody panics, and the same is always said about the same.
+//! For any snapshots: no panic, and equal input gives equal output.
 
 use proptest::prelude::*;
 

@@ -82,7 +82,7 @@ fn nudge_comes_before_a_halt() {
     assert_eq!(action(&found, &told, 49), None, "it has a window to change something");
     assert_eq!(action(&found, &told, 50), Some(Action::Halt));
     assert_eq!(action(&[warning(InfiniteLoop)], &told, 60), Some(Action::Nudge), "a warning never halts");
-    // Long ago it was told about something that ended.
+    // A nudge long ago about an ended episode does not count.
     assert_eq!(action(&found, &told, 3600), Some(Action::Nudge));
 }
 
@@ -106,7 +106,7 @@ fn exhaustion_halts_at_once_and_nudges_once() {
     }
 }
 
-/// The runner ends a session at its role's limit by itself: that is told at each grade, and nobody is halted or asked.
+/// The runner ends a session at its role's limit by itself: the overseer nudges at each grade, and neither halts nor asks.
 #[test]
 fn near_role_limit_nudges_twice_and_never_halts() {
     for behaviour in [TokenExhaustion, Timeout] {

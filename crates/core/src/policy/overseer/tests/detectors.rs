@@ -67,7 +67,7 @@ fn file_returning_to_old_content_is_churn() {
     };
     only(&churn(["a", "b", "c", "d", "b"]), InfiniteLoop, Warning);
     nothing(&churn(["a", "b", "c", "d", "e"]));
-    // Not changed at every look: somebody went back once and thought about it.
+    // Not changed at every look: the agent went back once.
     nothing(&churn(["a", "b", "b", "b", "a"]));
     let mut elsewhere = churn(["a", "b", "c", "d", "b"]);
     elsewhere[2].last_file_modified = Some("src/b.rs".to_owned());
@@ -257,12 +257,12 @@ fn test_files_made_and_removed_are_no_oscillation() {
         (look.tool_calls, look.repeated_calls) = (9 + (at - 1) / 8, 1);
         look.last_call = Some(format!("Bash#{}", (at - 1) / 8));
     }));
-    // What computes is told and put before a person.
+    // A computing agent gets a warning, and a person is asked.
     let mut computing = through(TREES, 2);
     computing.iter_mut().enumerate().for_each(|(at, look)| look.cpu_ms = 5_000 * at as u64);
     only(&computing, Oscillation, Warning);
     assert_eq!(detect(&computing, &settings())[0].suggested, Action::Escalate);
-    // So is whoever tells no calls at all.
+    // The same for an agent that reports no calls.
     let mut silent = through(TREES, 2);
     silent.iter_mut().for_each(|look| look.tool_calls = 0);
     only(&silent, Oscillation, Warning);

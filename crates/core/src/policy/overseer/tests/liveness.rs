@@ -77,7 +77,7 @@ fn dead_needs_the_process_gone_and_the_lease_over() {
     assert_eq!(grade(&[], &Signals { holds_work: false, ..gone }), Grade::Finished);
 }
 
-/// gastown #3584: whoever waited for work was taken for dead.
+/// gastown #3584: an agent that waited for work was taken for dead.
 #[test]
 fn idle_agent_is_live_without_signs() {
     let idle = Signals { holds_work: false, seconds_since_heartbeat: 86_400, ..working() };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::wire::{Limits, read_foreign};
 
-/// `init` writes them as comments; whoever takes the hashes away changes nothing.
+/// `init` writes them as comments; uncommenting them changes nothing.
 #[test]
 fn new_liza_yaml_shows_the_default_settings() {
     let template = include_str!("../../../../../../templates/liza.yaml");

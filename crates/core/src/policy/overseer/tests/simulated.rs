@@ -156,13 +156,13 @@ fn skipped_looks_do_not_accuse_a_writing_coder() {
     for every in [1, 2, 5, 6, 9, 1000] {
         assert_eq!(overseen(120, writes(every)), [], "{every}");
     }
-    // Nor is it a loop, or failing for nothing, as long as nobody knows.
+    // Nor is it a loop or a failure as long as the files were not looked at.
     let same = |at: u64, look: &mut AgentSnapshot| {
         writes(1000)(at, look);
         (look.tool_calls, look.repeated_calls, look.last_call) = (9 + at, at, Some("Bash#11".to_owned()));
     };
     assert_eq!(overseen(60, same), []);
-    // Whoever stands still is found out at the next look all the same.
+    // An agent that changes no file is detected at the next look all the same.
     let stands = |at: u64, look: &mut AgentSnapshot| {
         writes(6)(at, look);
         look.tree = Some("t0".to_owned());
@@ -184,7 +184,7 @@ fn endless_reading_asks_a_person() {
     assert_eq!(overseen(60, reads(2_700)), []);
     let stuck = Behaviour::Stagnation;
     assert_eq!(overseen(38, reads(20_000)), [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck)]);
-    // Whoever has said what it will do and does nothing is halted.
+    // An agent that made its checkpoint and writes nothing is halted.
     let announced = overseen(60, |at, look| {
         reads(4_000)(at, look);
         look.has_checkpoint = true;
