@@ -139,7 +139,7 @@ mod tests {
             (20_000, Event::ReviewStarted, None),
         ]);
         assert_eq!(Took::of(&history, Wall(20_005), 1800), Took { work: 200, review: 30 + 10 + 5 });
-        // A clock that goes back takes nothing away.
+        // A clock that is set back subtracts nothing.
         assert_eq!(Took::of(&history, Wall(0), 1800), Took { work: 200, review: 40 });
     }
 

@@ -205,7 +205,7 @@ mod tests {
     use crate::board::rules::{SetAsideEdit, TypedNote};
     use crate::board::testing::{Bench, id};
 
-    /// What the change of a person makes of a board that another change has met meanwhile.
+    /// The board after a person's edit of an older board that another command has changed meanwhile.
     fn rebased(
         person: impl Fn(&mut Board),
         meanwhile: impl Fn(&mut Bench),

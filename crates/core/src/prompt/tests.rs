@@ -1,4 +1,4 @@
-//! Prompts: nothing that others wrote gets out of its fence, and no template gets around that.
+//! Prompts: foreign text never leaves its fence, whatever the template.
 
 use proptest::prelude::*;
 

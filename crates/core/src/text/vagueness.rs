@@ -207,7 +207,7 @@ mod tests {
             .collect()
     }
 
-    /// Of what was called vague, how much is; of what is, how much was called so. And where it was wrong.
+    /// Precision and recall of the vague label, and the texts it gets wrong.
     fn score(rows: &[(bool, &str)]) -> (f64, f64, Vec<String>) {
         let (mut hit, mut called, mut are, mut wrong) = (0.0, 0.0, 0.0, Vec::new());
         for (vague, text) in rows {

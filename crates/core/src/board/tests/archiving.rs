@@ -1,4 +1,4 @@
-//! Finished tasks leave the board, and nothing that still asks for them notices.
+//! Finished tasks leave the board, and tasks that depend on them are not affected.
 
 use crate::board::call::Archived;
 use crate::board::refusal::Code;
@@ -37,7 +37,7 @@ fn replaced_task_waits_for_its_replacements() {
         let replace = bench.replace(name, by);
         bench.ok("planner-1", replace);
     }
-    // Through the one between, which is finished itself.
+    // Through the replacement in between, which is itself superseded.
     assert_eq!(bench.refused("human", archive(&["old"])), Code::StillNeeded);
     assert_eq!(bench.refused("human", archive(&["newer"])), Code::StillNeeded);
     let abandon = bench.abandon("newest");

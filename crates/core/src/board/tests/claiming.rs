@@ -54,7 +54,7 @@ fn failed_integration_reservation_expires() {
     assert_eq!(planned(&bench, "t"), ("task/t.2".to_owned(), 99, false));
 }
 
-/// The approver may repair what it approved: the old approval is dead from then on, and it may not review again.
+/// The approver may repair what it approved: the old approval is void from then on, and it may not review again.
 #[test]
 fn approver_who_repairs_becomes_implementer() {
     let mut bench = Bench::with_tasks(&["t"]);
@@ -269,7 +269,7 @@ fn an_intent_is_ended_by_its_owner_alone() {
     let stranger = FinishClaim { owner: process(2), ..bench.finish("t") };
     assert_eq!(bench.refused("coder-1", stranger.clone()), Code::IntentGone);
     bench.ok("coder-2", TakeOver { intent, former: process(1), owner: process(2) });
-    // Two that saw the death: one of them takes it.
+    // Two processes noticed the death: one of them takes over.
     assert_eq!(
         bench.refused("coder-2", TakeOver { intent, former: process(1), owner: process(3) }),
         Code::IntentGone
@@ -307,7 +307,7 @@ fn owned_paths_are_exclusive_from_claim_to_end() {
     let refusal = bench.refusal("coder-2", begin);
     assert_eq!(refusal.code, Code::PathsOverlap);
     assert!(refusal.message.contains("src/b.rs") && refusal.message.contains("`a`"));
-    // Letting go of the work does not let go of the paths.
+    // A release of the task does not release its paths.
     bench.ok("coder-1", bench.release("a"));
     assert_eq!(bench.refused("coder-2", bench.begin("b")), Code::PathsOverlap);
     bench.ok("planner-1", bench.abandon("a"));

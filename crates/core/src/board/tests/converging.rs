@@ -1,4 +1,4 @@
-//! Rounds that come to an end: issues that keep their name, and histories that show why two cannot agree, each beside
+//! Review rounds end: issues that keep their ids, and histories that show why two agents disagree, each beside
 //! one that only nearly does.
 
 use serde_json::Value;
@@ -213,7 +213,7 @@ fn minor_finding_does_not_answer_grave_issue() {
         assert_eq!(standings(&said, "i2"), [(Standing::New, false)]);
         assert_eq!(standings(&said, "i1")[1], (Standing::Resolved, false));
     }
-    // Less of it by its name alone: a finding that blocks as well makes nothing less.
+    // Its severity is lowered only by its id: another blocking finding lowers nothing.
     let mut graver = bench.clone();
     graver.ok("reviewer-1", rejection(&graver, vec![major(10, &grave.issue)], &[]));
     assert_eq!(graver.task("t").body().issues[0].severity, Severity::Critical);
@@ -229,7 +229,7 @@ fn another_word_on_another_line_is_another_issue() {
     hand_in(&mut bench, 2);
     let rename = rejection(&bench, vec![major(12, "the permission is not checked before the rename")], &[]);
     assert_eq!(bench.refused("reviewer-1", rename), Code::FeedbackIncomplete);
-    // Nor at the other end of what was rewritten, nor by a remark about the whole file.
+    // Nor by a finding at the other end of the rewritten lines, nor by one about the whole file.
     let mut far = rejection(&bench, vec![major(58, "the permission is not checked before the rename")], &[]);
     far.drift = since(&bench, &[(1, 60, 1, 60)]);
     assert_eq!(bench.refused("reviewer-1", far.clone()), Code::FeedbackIncomplete);
@@ -251,7 +251,7 @@ fn similar_issue_elsewhere_reopens_nothing() {
     let outcome = round(&mut bench, 3, read(), &[("i2", RESOLVED)]);
     assert_eq!((&outcome["status"], &outcome["issues"]), (&"REJECTED".into(), &serde_json::json!(["i3"])));
     assert_eq!(standings(&bench, "i1").len(), 2);
-    // What is said last is what is shown.
+    // The latest wording is shown.
     let again = vec![major(14, "the error of read() is ignored and the file stays open")];
     round(&mut bench, 4, again, &[]);
     let body = bench.task("t").body();
@@ -361,7 +361,7 @@ fn justified_findings_are_no_scope_creep() {
     // Something that was asked for is still there.
     let bench = creeping(major(200, "metrics should be exported"), &[(100, 1, 100, 1)], OPEN);
     assert_eq!(bench.status("t"), Status::Rejected);
-    // A small wish is no demand.
+    // A minor wish is no demand.
     let bench = creeping(minor(200, "metrics should be exported"), &[(100, 1, 100, 1)], RESOLVED);
     assert_eq!(bench.status("t"), Status::Rejected);
 }
@@ -464,7 +464,7 @@ fn acceptance_with_notes_skips_no_safeguard() {
             bench.ok("coder-1", bench.checkpoint("t"));
             let mut submit = bench.submit("t");
             if !tests {
-                // As it was handed in before that was refused.
+                // As submitted before this check existed.
                 submit.evidence.tests.clear();
                 submit.edition = Edition::FIRST;
             }

@@ -1,4 +1,4 @@
-//! Editing a task: who may, when, what is put on record, and what it does to what was judged before.
+//! Editing a task: who may, when, what is put on record, and what it does to earlier verdicts.
 
 use crate::board::Role;
 use crate::board::refusal::Code;
@@ -70,7 +70,7 @@ fn edited_criteria_void_earlier_verdicts() {
         let mut bench = into(way);
         let handed_in = bench.task("t").review_commit.clone();
         assert!(handed_in.is_some());
-        // Other words for the same thing change nothing about it.
+        // A change of the title only keeps the verdicts.
         assert_eq!(bench.ok("human", other_title(&bench, "t"))["judged_anew"], false);
         assert_eq!(bench.task("t").review_commit, handed_in);
         assert_eq!(bench.ok("planner-1", other_criteria(&bench, "t"))["judged_anew"], true);

@@ -1,4 +1,4 @@
-//! No approval and no move of integration without the word of every required gate about that very tree.
+//! No approval and no move of integration without a pass of every required gate on exactly that tree.
 
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
 use crate::board::ids::CommitId;
@@ -20,7 +20,7 @@ fn said(about: &CommitId, status: GateStatus) -> Option<GateReport> {
     Some(report)
 }
 
-/// Whatever is wrong with the gates' word about `about`, with the code it is refused with.
+/// Every kind of missing or red gate result about a commit, with the code of its refusal.
 fn lacking(about: &CommitId) -> Vec<(Option<GateReport>, Code)> {
     let mut missing = said(about, GateStatus::Pass);
     if let Some(report) = &mut missing {

@@ -1,4 +1,4 @@
-//! One goal after the other, and specs that are pinned with tasks.
+//! A queue of goals, and specs that are pinned with tasks.
 
 use crate::board::goals::{PinnedSpec, SpecPin};
 use crate::board::rules::*;

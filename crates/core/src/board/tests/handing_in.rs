@@ -1,4 +1,4 @@
-//! Checkpoint and submit: what is announced, and what is handed in.
+//! Checkpoint and submit: what a coder announces, and what it submits.
 
 use crate::board::history::Assumption;
 use crate::board::refusal::{Class, Code};

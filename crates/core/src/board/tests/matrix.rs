@@ -298,7 +298,7 @@ fn every_actor_verb_and_state_agree_with_matrix() {
             for by in ACTORS {
                 let mut bench = ready.clone();
                 let what = transition(&bench, verb);
-                // The bench itself sees to it that a refusal changes nothing.
+                // The bench itself checks that a refusal changes nothing.
                 let found = match bench.attempt(bench.actor(by), what, None) {
                     Ok(_) => "ok",
                     Err(refusal) => refusal.code.as_str(),

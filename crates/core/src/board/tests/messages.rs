@@ -1,4 +1,4 @@
-//! Messages: who may say what to whom, who has seen it, and how much of it the board keeps.
+//! Messages: which role may send which kind to which recipient, who has seen it, and how many the board keeps.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ fn coder_asks_reviewer_for_a_review() {
     bench.ok("coder-1", send("reviewer-1", kind));
     bench.ok("coder-1", send("role:code_reviewer", kind));
     assert_eq!(bench.refused("coder-1", send("red-1", kind)), Code::Role);
-    // What the registry says about words in general does not keep work from its review.
+    // The registry's limits on messages do not stop a request for a review.
     let grants = &mut bench.board.rest.agents.get_mut(&agent("coder-1")).expect("it").grants;
     grants.may_message = Some(vec![Role::planner()]);
     bench.ok("coder-1", send("reviewer-1", kind));
@@ -152,7 +152,7 @@ fn only_the_asked_agent_may_answer() {
     // The first answer counts, and another may follow.
     bench.ok("coder-2", with(answer()));
     assert_eq!(bench.board.rest.messages[0].answered_by.as_deref(), Some("message-2"));
-    // Who asks does not answer himself.
+    // The sender of a question cannot answer it.
     let mut question = draft("coder-1", MessageKind::RequestInput);
     question.requires_response = true;
     bench.ok("planner-1", with(question));
@@ -186,7 +186,7 @@ fn inbox_is_by_priority_and_seen_per_agent() {
     // An agent cannot mark messages to other agents as seen.
     bench.ok("reviewer-1", see(&["message-1"]));
     assert_eq!(bench.board.rest.messages[0].seen_by, []);
-    // What one writes to a role of one's own is for the others.
+    // A message to the sender's own role is for the other agents of the role.
     bench.ok("human", send("role:code_reviewer", MessageKind::ProvideInput));
     bench.register("lead-1", &["planner", "coder"]);
     bench.ok("lead-1", send("role:coder", MessageKind::ProvideInput));
@@ -278,13 +278,13 @@ fn flood_of_escalations_silences_no_sender() {
         bench.ok("human", send("coder-2", MessageKind::ProvideInput));
         bench.ok("overseer-1", send("coder-1", MessageKind::Halt));
     };
-    // It is always heard itself, and what it said before makes room: in number and in text.
+    // A sender's newest escalation is always accepted, and its older ones make room: in number and in size.
     assert_eq!(flood(&mut bench, "coder-1", &draft("human", MessageKind::Escalate), 100), 100);
     assert_eq!(unseen(&bench, "human").len(), 25);
     assert_eq!(flood(&mut bench, "coder-1", &longest("human", MessageKind::Escalate), 100), 100);
     assert!(bytes(&bench) <= 50 * 1024, "{}", bytes(&bench));
     all_heard(&mut bench);
-    // Only to a person: to others it is a message like any.
+    // Only to a person: to agents an escalation is an ordinary message.
     let sent = flood(&mut bench, "coder-1", &longest("role:planner", MessageKind::Escalate), 100);
     assert_eq!(sent, 1, "a quarter of 128 KiB has room for one beside what it is called");
     all_heard(&mut bench);
@@ -395,7 +395,7 @@ fn lizas_own_messages_are_not_a_persons() {
     assert!(agent("Overseer").is_reserved());
 }
 
-/// However much is said, the messages stay below this.
+/// However many messages are sent, the board keeps fewer bytes than this.
 const LARGEST_AFTER_STORM: usize = 64 * 1024;
 
 #[test]

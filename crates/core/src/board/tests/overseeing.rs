@@ -71,7 +71,7 @@ fn repeated_nudge_waits_for_the_cooldown() {
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
     bench.tick(59);
     assert_eq!(bench.refused("human", nudge.clone()), Code::Limit);
-    // Something else is the matter as well.
+    // Another behaviour is detected as well.
     let other = about(&bench, Action::Nudge, Behaviour::ScopeCreep);
     bench.ok("human", other);
     bench.tick(1);
@@ -83,11 +83,11 @@ fn repeated_nudge_waits_for_the_cooldown() {
     assert_eq!(bench.refused("human", halt.clone()), Code::Limit, "a halt has its time");
     bench.tick(1);
     bench.ok("human", halt.clone());
-    // What its runner did not obey a person may say again, once.
+    // A person may repeat an order that the runner did not obey, once.
     let by_hand = Intervene { bounds: None, confidence: 1.0, ..halt };
     bench.ok("human", by_hand.clone());
     assert_eq!(bench.refused("human", by_hand), Code::Limit);
-    // A person who says so himself is not bounded.
+    // A nudge typed by a person is not limited.
     let said = Intervene { bounds: None, ..about(&bench, Action::Nudge, Behaviour::Reported) };
     bench.ok("human", said);
 }
@@ -212,6 +212,6 @@ fn most_nudges_count_for_all_work_of_an_agent() {
     let refusal = bench.refusal("human", all);
     assert_eq!(refusal.code, Code::Limit);
     assert!(refusal.message.contains("was nudged 2 times"), "{}", refusal.message);
-    // What was put on record before counts as it counted then.
+    // Older records count as they counted then.
     bench.ok("human", here);
 }

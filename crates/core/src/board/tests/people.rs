@@ -1,4 +1,4 @@
-//! Who is who: registration, incarnations, tokens, retirement.
+//! Identity of agents: registration, incarnations, tokens, retirement.
 
 use crate::board::agent::default_id;
 use crate::board::call::{Actor, Credentials, Descent};
@@ -70,7 +70,7 @@ fn token_is_valid_for_its_incarnation_only() {
     bench.ok("coder-9", RetireAgent { id: agent("coder-9") });
     assert_eq!(bench.board.identify(&shows("coder-9", "second")).expect_err("retired").code, Code::Identity);
     assert_eq!(bench.refused("human", RetireAgent { id: agent("coder-9") }), Code::Transition);
-    // Registered again it counts on; an old token stays dead.
+    // Registered again, its incarnation grows; an old token stays invalid.
     assert_eq!(bench.ok("human", registration("coder-9", &["coder"], "third"))["incarnation"], 3);
     assert!(bench.board.identify(&shows("coder-9", "second")).is_err());
     assert_eq!(bench.board.identify(&Credentials::Human), Ok(Actor::Human));
@@ -115,7 +115,7 @@ fn a_heartbeat_renews_whatever_its_agent_holds() {
     bench.tick(LEASE - 1);
     assert_eq!(bench.refused("coder-2", bench.begin("t")), Code::Held);
     assert_eq!(bench.refused("human", Heartbeat {}), Code::Identity);
-    // Other people's heartbeats renew nothing.
+    // Heartbeats of other agents renew nothing.
     bench.ok("coder-2", Heartbeat {});
     bench.tick(1);
     bench.claim("coder-2", "t");
@@ -177,7 +177,7 @@ fn process_below_a_runner_is_its_agent() {
         let token = Credentials::Descendant { of, shown: Box::new(shows("reviewer-8", "other")) };
         assert!(bench.board.identify(&token).is_ok());
     }
-    // Retiring is no way out.
+    // A process of a retired agent is refused, not taken for a person.
     bench.ok("coder-8", RetireAgent { id: agent("coder-8") });
     let refused = bench.board.identify(&under(&[40], Credentials::Human)).expect_err("retired");
     assert_eq!(refused.code, Code::Identity);

@@ -1,4 +1,4 @@
-//! New tasks and drafts: what must be there, what may not go in circles, and edits by hand.
+//! New tasks and drafts: required fields, cycles, and edits by hand.
 
 use crate::board::call::Archived;
 use crate::board::refusal::Code;
@@ -91,7 +91,7 @@ fn cycle_of_drafts_stops_no_other_task() {
     assert_eq!(bench.refused("coder-1", bench.begin("b")), Code::DependencyUnmet);
 }
 
-/// Who waits for a superseded task waits for its replacement, and that counts when a circle would close.
+/// A task that depends on a superseded task waits for its replacement, and that edge counts for cycles.
 #[test]
 fn a_circle_through_a_replacement_is_found() {
     let mut bench = Bench::new();
@@ -123,7 +123,7 @@ fn person_may_rewrite_unstarted_tasks() {
     let adopt = AdoptEdit { tasks: vec![empty], ..AdoptEdit::default() };
     assert_eq!(bench.refused("human", adopt), Code::EditRefused);
 
-    // One that was let go keeps its paths, so it cannot be widened over those of another.
+    // A released task keeps its paths, so its scope cannot grow over another task's paths.
     bench.claim("coder-1", "t");
     let begun = AdoptEdit { tasks: vec![edit_of(&bench, "t")], ..AdoptEdit::default() };
     assert_eq!(bench.refused("human", begun), Code::EditRefused);

@@ -1,4 +1,4 @@
-//! Where two reviewers have to approve: each once, none of them with a hand in it, and all of them about one commit.
+//! Tasks that need two approvals: each reviewer once, no implementer among them, and all about one commit.
 
 use crate::board::invariants::violations;
 use crate::board::records::AnomalyKind;
@@ -139,7 +139,7 @@ fn is_open(bench: &Bench, which: &str) -> bool {
     issues.iter().find(|issue| issue.id == which).expect("an issue").is_open()
 }
 
-/// Of reviewer-2, with another issue and not a word about the first.
+/// A rejection by reviewer-2 with another issue, silent about the first.
 fn other_issue(bench: &Bench) -> Reject {
     let mut reject = bench.reject("t", REASONS[1]);
     let text = "no timeout on the socket".to_owned();
@@ -160,7 +160,7 @@ fn partial_approval_closes_no_unnamed_issue() {
     enough.ok("reviewer-2", two(&enough));
     assert_eq!(enough.status("t"), Status::Approved);
     assert!(!is_open(&enough, "i1"));
-    // Unless it comes to nothing.
+    // Unless the approval is voided.
     enough.ok("reviewer-1", VoidApproval { task: id("t"), branch_head: Some(commit(77)) });
     assert!(is_open(&enough, "i1"));
     assert_eq!(violations(&enough.board), []);

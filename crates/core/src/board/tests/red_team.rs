@@ -53,7 +53,7 @@ fn nothing_is_merged_before_the_turn_is_over() {
     assert_eq!((turn.status, turn.by), (TurnStatus::Cleared, Some(agent("red-1"))));
 }
 
-/// Not even a person's resolution of a conflict goes past it.
+/// Not even a person's resolution of a conflict skips the turn.
 #[test]
 fn a_blocked_task_waits_for_its_turn_too() {
     let mut bench = taken();
@@ -78,7 +78,7 @@ fn red_team_or_person_takes_the_turn() {
     assert_eq!(code("red-1"), "ok");
     assert_eq!(code("both-1"), "ok");
     assert_eq!(code("human"), "ok");
-    // A reviewer may only be late; the others have no business there.
+    // A code reviewer is refused by status; the other roles are refused by role.
     assert_eq!(code("reviewer-1"), "refused.transition");
     assert_eq!(code("reviewer-2"), "refused.transition");
     for by in ["coder-1", "coder-2", "planner-1", "overseer-1", "auditor-1"] {

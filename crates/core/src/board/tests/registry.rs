@@ -131,7 +131,7 @@ fn every_cell_of_the_role_matrix_holds() {
             let allowed = match bench.attempt(bench.actor(ACTOR), what.clone(), None) {
                 Ok(_) => true,
                 Err(refusal) => {
-                    // A reviewer had its turn on what was approved: no breach, and still not its to take.
+                    // A reviewer had its turn on the approved task: no rule breach, and still refused.
                     let had_its_turn = (name, operation) == ("code_reviewer", Operation::Attack)
                         && refusal.code == Code::Transition;
                     assert!(
@@ -239,7 +239,7 @@ fn only_permitted_roles_stop_others() {
     }
 }
 
-/// The way out that a refusal names is one that is open.
+/// The hint of a refusal names only allowed commands.
 #[test]
 fn hint_names_no_denied_operation() {
     let mut bench = Bench::with_tasks(&["t"]);

@@ -1,4 +1,4 @@
-//! A former revision brought back: decisions come back, facts stay.
+//! A former revision restored: decisions come back, facts stay.
 
 use crate::board::refusal::Code;
 use crate::board::rules::*;
@@ -125,7 +125,7 @@ fn restore_refuses_invalid_requests() {
     bench.ok("coder-1", bench.begin("t2"));
     assert_eq!(bench.refused("human", back(&bench, &then)), Code::IntentOpen);
     bench.ok("human", bench.cancel("t2"));
-    // Nothing may be made up.
+    // Values that were never on the board are refused.
     let good = back(&bench, &then);
     for to in [Status::Merged, Status::Working] {
         let mut wrong = good.clone();

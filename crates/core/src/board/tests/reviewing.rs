@@ -34,7 +34,7 @@ fn implementer_cannot_judge_own_task() {
     head.implementers = vec![agent("Both-1")];
     assert_eq!(bench.refused("both-1", bench.start_review("t")), Code::Tier0SelfApproval);
     assert_eq!(bench.refused("both-1", bench.approve("t")), Code::Tier0SelfApproval);
-    // The person is bound too.
+    // The rule holds for a person, too.
     let mut person = Bench::with_tasks(&["t"]);
     person.hand_in("human", "t");
     assert_eq!(person.refused("human", person.start_review("t")), Code::Tier0SelfApproval);
@@ -52,7 +52,7 @@ fn committing_reviewer_stays_an_implementer() {
     assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::Tier0SelfApproval);
     bench.ok("reviewer-2", bench.start_review("t"));
     bench.ok("reviewer-2", bench.reject("t", REASONS[0]));
-    // The next attempt starts without those commits, and the reviewer still knows too much.
+    // The next attempt starts without those commits, and the reviewer still counts as an implementer.
     bench.tick(LEASE);
     bench.hand_in("coder-2", "t");
     assert_eq!(bench.refused("reviewer-1", bench.start_review("t")), Code::Tier0SelfApproval);
@@ -111,7 +111,7 @@ fn an_approval_needs_tests_and_no_grave_issue() {
         bench.claim("coder-1", "t");
         bench.ok("coder-1", bench.checkpoint("t"));
         let mut submit = bench.submit("t");
-        // As it was handed in before that was refused.
+        // As submitted before this check existed.
         submit.evidence.tests.clear();
         submit.edition = Edition::FIRST;
         bench.ok("coder-1", submit);

@@ -97,7 +97,7 @@ fn any_report_of_an_agent_renews_its_lease() {
     bench.ok("both-1", bench.note("me too"));
     bench.tick(1);
     bench.claim("coder-2", "t");
-    // The former incarnation's word counts for nothing.
+    // A report of the former incarnation renews nothing.
     let mut bench = claimed();
     bench.register("coder-1", &["coder"]);
     let before = bench.task("t").clone();

@@ -1,4 +1,4 @@
-//! Histories for every pattern: one that must trip, one that nearly does and must not, and what is known from others' losses.
+//! Histories for every pattern: one that must trip, one that nearly does and must not, and cases known from other projects.
 
 mod orders;
 mod seen_by_liza;

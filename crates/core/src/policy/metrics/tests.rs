@@ -266,7 +266,7 @@ fn sprint_covers_named_or_active_tasks() {
     assert_eq!(names(&sprint, &bench), "a b d", "what took its place belongs to it");
 }
 
-/// What was before a sprint is not its own, and what all sprints came to is what the board came to.
+/// Work before a sprint does not count for it, and the sums over all sprints are those of the board.
 #[test]
 fn sprint_metrics_add_up_to_the_boards() {
     let mut bench = Bench::with_tasks(&["a", "b"]);

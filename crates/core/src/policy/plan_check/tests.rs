@@ -90,7 +90,7 @@ fn cycle_and_missing_dependency_are_named() {
     let message = &checked.findings[0].message;
     assert!(message.contains("a → b → a"), "{message}");
     assert_eq!(checked.findings[1].task, Some(id("c")));
-    // Drafts may be completed later, and what the board knows does not hang in the air.
+    // Drafts may be completed later, and a task known to the board is no missing dependency.
     let mut scene = Scene { finalize: false, ..Scene::new() };
     assert!(codes(&scene.check(&tasks)).iter().all(|(severity, _)| *severity == Warning));
     scene.known.insert(id("ghost"));
@@ -156,7 +156,7 @@ fn split_without_a_reason_is_noted() {
     // The same files, one after the other, nothing long: that is one task.
     let chain = [task("a", "one.rs", &[]), task("b", "one.rs", &["a"]), task("c", "one.rs", &["b"])];
     finds(&chain, &[(Warning, "same_place")]);
-    // A directory says less about what is the same place, and still nothing speaks for it.
+    // A shared directory is weaker evidence, and still nothing justifies the split.
     let chain = [task("a", "src/", &[]), task("b", "src/", &["a"])];
     let checked = Scene::new().check(&chain);
     assert_eq!(codes(&checked), [(Advice, "split_unjustified")]);

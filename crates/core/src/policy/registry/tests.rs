@@ -57,7 +57,7 @@ fn registry_grants_exactly_what_it_says() {
     );
     let registry = Registry::new(&config);
     let coder = registry.grants(&roles(&["coder"]));
-    // Merging is nothing a coder ever might, so there is nothing to record.
+    // A coder may never merge, so denying it records nothing.
     assert_eq!(coder.denied, [Operation::Report]);
     assert_eq!(coder.may_message, Some(roles(&["planner"])));
     assert_eq!((coder.may_spawn, coder.paths), (None, patterns(&["src/"])));

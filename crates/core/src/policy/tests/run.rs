@@ -109,7 +109,7 @@ fn the_red_team_has_its_turn_before_the_merge() {
     assert_eq!(cause.kind, CauseKind::MissingRole);
     assert!(cause.why.contains("the team has no red_team"), "{}", cause.why);
     assert!(cause.hint.contains("liza agent run --role red_team"), "{}", cause.hint);
-    // One that had a hand in it is as good as none.
+    // A red-team agent that is an implementer does not count.
     let mut bench = Bench::with_tasks(&["a"]);
     bench.awaiting_red_team("both-1", "a");
     let both =
@@ -264,7 +264,7 @@ fn agent_run_elsewhere_is_awaited_if_it_can_work() {
         State::Waiting(causes) | State::Stuck(causes) => causes[0].kind,
         other => panic!("{other:?}"),
     };
-    // It may take it, then it has it.
+    // First it may claim the task, then it holds it.
     let state = decide(&bench, &team).state;
     assert!(matches!(state, State::Waiting(_)) && kind(&state) == CauseKind::Elsewhere, "{state:?}");
     bench.claim("coder-1", "a");

@@ -1,4 +1,4 @@
-//! Caps and the scheduler: what may not cost anything more is not begun, other work goes on, and a standstill says why.
+//! Caps and the scheduler: work at its cap is not started, other work goes on, and a stuck run says why.
 
 use crate::board::testing::*;
 use crate::board::{Needs, Role, rules::RecordUsage, spent::SessionKind, spent::Spent};

@@ -1,4 +1,4 @@
-//! What the planner is woken for by those who write to it.
+//! Messages that wake the planner.
 
 use std::collections::BTreeMap;
 

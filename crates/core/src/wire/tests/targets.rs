@@ -193,7 +193,7 @@ mod tests {
         b"end: \"",
     ];
 
-    /// Small and always the same, so that a failure can be had again.
+    /// Small and seeded, so that a failure can be repeated.
     struct Dice(u64);
 
     impl Dice {

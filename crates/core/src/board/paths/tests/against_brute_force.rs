@@ -37,7 +37,7 @@ fn paths_of(names: &[String], depth: usize) -> World {
     paths
 }
 
-/// The grammar said as directly as possible; exponential, and fit for nothing but short texts.
+/// The grammar as directly as possible; exponential, so for short texts only.
 fn reads(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, rest) => rest.is_none(),

@@ -1,4 +1,4 @@
-//! Reviewers who let everything through, and those who only seem to.
+//! Reviewers who approve everything, and reviewers who only seem to.
 
 use super::Desk;
 use crate::board::testing::{Bench, REASONS};

@@ -1,4 +1,4 @@
-//! What stands still, and why.
+//! Stalled tasks, and why they are stalled.
 
 use super::Desk;
 use crate::board::rules::RetireAgent;
@@ -136,7 +136,7 @@ fn unused_reservation_is_reported() {
     desk.bench.tick(1);
     assert_eq!(desk.of(Kind::Stalled), ["coder-1"]);
     assert!(desk.text(Kind::Stalled).starts_with("held: reserved for coder-1"));
-    // It works on something else: it will come.
+    // It works on another task first: no stall.
     desk.bench.add(&["t2"]);
     desk.bench.claim("coder-1", "t2");
     assert!(desk.of(Kind::Stalled).is_empty());

@@ -1,4 +1,4 @@
-//! Alerts about the board as a whole and what stands around it.
+//! Alerts about the whole board, its switches, disk and integration branch.
 
 use super::{Desk, room};
 use crate::board::testing::{Bench, REASONS, id};
@@ -143,7 +143,7 @@ fn checkpoint_switch_is_reported_three_times() {
         let alert = report.alerts.iter().find(|alert| alert.kind == Kind::CheckpointStale).expect("told");
         assert_eq!(alert.severity == Severity::Critical, critical, "{seconds}");
     }
-    // The next checkpoint is another one, and a clock that goes back makes none stale.
+    // The next CHECKPOINT switch counts anew, and a clock that is set back makes none stale.
     desk.outside.switches.clear();
     let now = desk.bench.now.clone();
     desk.set(SwitchKind::Checkpoint, None, &now);
@@ -209,7 +209,7 @@ fn each_damage_is_reported_once() {
     assert_eq!(damage(&mut desk, "line 3"), 0);
     assert!(desk.memory.holds(Kind::InvalidBoard));
     assert_eq!(damage(&mut desk, "line 4"), 1);
-    // Mended: the block is an old story, the next damage is not.
+    // After the repair the block is not reported again, and the next damage is.
     assert!(desk.news(Kind::Blocked).is_empty());
     assert!(!desk.memory.holds(Kind::InvalidBoard));
     assert_eq!(damage(&mut desk, "line 4"), 1);

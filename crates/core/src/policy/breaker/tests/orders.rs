@@ -1,4 +1,4 @@
-//! Whatever stands on a board, in whatever order.
+//! Random boards, with their records in any order.
 
 use proptest::prelude::*;
 

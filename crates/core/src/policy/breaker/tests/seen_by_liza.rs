@@ -1,4 +1,4 @@
-//! What liza saw itself, whatever agents admit.
+//! Trips caused by what liza records itself, without reports of agents.
 
 use crate::board::breaker::{CRASHES_KEPT, Pattern, TRIPS_KEPT};
 use crate::board::gates::{GateOutcome, GateReport, GateStatus, Moment};
@@ -96,7 +96,7 @@ fn no_advice_to_rescope_a_finished_task() {
     assert_eq!(boxes(&desk), Vec::<String>::new());
 }
 
-/// What was archived was merged all the same.
+/// Archived tasks still count as merged.
 #[test]
 fn tidying_up_does_not_lower_a_threshold() {
     let mut desk = Desk::new();

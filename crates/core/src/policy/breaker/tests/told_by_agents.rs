@@ -214,7 +214,7 @@ fn debts_count_against_what_was_merged() {
     let some = [("what", "a list"), ("why", "simple"), ("debt_created", "linear search")];
     desk.log("coder-1", "e", AnomalyKind::TradeOff, &some);
     assert_eq!(desk.would_trip(), [Pattern::DebtAccumulation]);
-    // The more is done, the more may be put off.
+    // More merged tasks allow more debt.
     for task in ["a", "b", "c", "d", "e"] {
         desk.bench.approved("coder-1", task);
         desk.bench.merge(task);

@@ -76,7 +76,7 @@ fn after_five_nudges_a_person_is_asked_once() {
 fn nudge_comes_before_a_halt() {
     let found = [critical(InfiniteLoop)];
     assert_eq!(action(&found, &[], 0), Some(Action::Nudge));
-    // A word about something else is none about this.
+    // A nudge about another behaviour does not count for this one.
     assert_eq!(action(&found, &[(Action::Nudge, Stagnation, 0)], 70), Some(Action::Nudge));
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     assert_eq!(action(&found, &told, 49), None, "it has a window to change something");
@@ -134,7 +134,7 @@ fn nudge_of_earlier_session_does_not_count() {
     let told = [(Action::Nudge, InfiniteLoop, 0)];
     assert_eq!(action(&found(0), &told, 70), Some(Action::Halt));
     assert_eq!(action(&found(20), &told, 70), Some(Action::Nudge));
-    // Nor when the words are used up: then a person is asked, not halted.
+    // Nor when all nudges are used up: then a person is asked, and the agent is not halted.
     let many: Vec<_> = (0..5).map(|n| (Action::Nudge, InfiniteLoop, 60 * n)).collect();
     assert_eq!(action(&found(250), &many, 310), Some(Action::Escalate));
     assert_eq!(action(&found(0), &many, 310), Some(Action::Halt));

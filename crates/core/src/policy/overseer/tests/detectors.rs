@@ -93,7 +93,7 @@ fn growing_failures_are_nudged_then_halted() {
 
 #[test]
 fn failures_on_the_way_are_part_of_the_work() {
-    // Red tests between edits: worth a word, never a halt.
+    // Red tests between edits: worth a nudge, never a halt.
     only(
         &film(12, |at, look| (look.errors, look.tree) = (4 * at, Some(format!("t{at}")))),
         RepeatedFailures,
@@ -116,7 +116,7 @@ fn burning(count: u64, per_look: u64) -> Vec<AgentSnapshot> {
     })
 }
 
-/// C11: heartbeats go on, tokens go, nothing comes of it.
+/// C11: heartbeats go on, tokens are used, and there is no progress.
 #[test]
 fn heartbeat_without_progress_is_stagnation() {
     nothing(&burning(3, 4_000));
@@ -239,7 +239,7 @@ fn oscillation_is_critical_at_third_return() {
     only(&through(&["x", "y", "x", "y"], 2), Oscillation, Warning);
     only(&through(&["x", "y", "x", "y", "x"], 2), Oscillation, Critical);
     only(&through(&["x", "y", "z", "x", "z"], 2), Oscillation, Warning);
-    // What is new is something tried.
+    // A new tree is something tried.
     nothing(&through(&["x", "y", "x", "y", "z"], 2));
     nothing(&through(&["x", "y", "x", "z", "x", "w", "x", "v"], 2));
 }
@@ -267,7 +267,7 @@ fn test_files_made_and_removed_are_no_oscillation() {
     silent.iter_mut().for_each(|look| look.tool_calls = 0);
     only(&silent, Oscillation, Warning);
     assert_eq!(detect(&silent, &settings())[0].suggested, Action::Escalate);
-    // Copies of what was seen before are no looks.
+    // Copies of earlier snapshots are no looks.
     let mut copied = through(TREES, 2);
     copied.iter_mut().skip(1).step_by(2).for_each(|look| {
         look.tree_seen_at = Some(Wall(look.time.0 - 10 - 1));

@@ -129,7 +129,7 @@ fn endless_review_reading_ends_after_a_question() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// At the role's own limit the runner asks for a handoff; what only the overseer limits, it ends itself.
+/// At the role's own limit the runner asks for a handoff; at a limit of the overseer alone, the overseer halts.
 #[test]
 fn overseer_halts_only_at_its_own_time_limit() {
     let late = Behaviour::Timeout;
@@ -141,7 +141,7 @@ fn overseer_halts_only_at_its_own_time_limit() {
     assert_eq!(waived, []);
 }
 
-/// In a large repository a look at the files costs much and is left out; what is copied says nothing.
+/// In a large repository a look at the files costs much and is skipped; a copied value is no evidence.
 #[test]
 fn skipped_looks_do_not_accuse_a_writing_coder() {
     let writes = |every: u64| {
@@ -192,7 +192,7 @@ fn endless_reading_asks_a_person() {
     assert_eq!(announced.last(), Some(&(16, Action::Halt, stuck)));
 }
 
-/// A provider that tells no tokens: what a test prints stands for them, which is too little to halt without a question.
+/// A provider that reports no tokens: output stands for them, which is too little evidence to halt without a question.
 #[test]
 fn output_alone_halts_only_after_a_question() {
     let acts = overseen(200, |at, look| {
@@ -203,7 +203,7 @@ fn output_alone_halts_only_after_a_question() {
     assert_eq!(acts, [(4, Action::Nudge, stuck), (9, Action::Escalate, stuck), (39, Action::Halt, stuck)]);
 }
 
-/// What it waits for lives and waits itself: a download. The looks do not tell, so a person is asked.
+/// It polls a process that lives and waits itself: a download. Snapshots cannot show that, so a person is asked.
 #[test]
 fn polling_a_waiting_process_asks_a_person() {
     let polls = |at: u64, look: &mut AgentSnapshot| {
