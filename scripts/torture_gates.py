@@ -1,5 +1,5 @@
 """The parts of `scripts/torture` in which gates misbehave: they hang, leave daemons, flood their output, look for secrets,
-are fed hostile texts, and try to act on the board. `torture_queue.py` has those in which their judgement is put under fire."""
+are fed hostile texts, and try to act on the board. `torture_queue.py` has the parts that kill processes around gate results."""
 
 import json
 import os
@@ -35,7 +35,7 @@ class GateWorld(TeamWorld):
         self.before = self.checkout()
 
     def processes(self):
-        """Also those that have given up their environment: by where they stand and by the words they were started with."""
+        """Also processes that have dropped their environment: found by working directory and command line."""
         found = super().processes()
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -55,7 +55,7 @@ class GateWorld(TeamWorld):
         return json.loads(ran.stdout)
 
     def judged(self, rev="main"):
-        """What the gates say of a commit: name -> result."""
+        """The gates' results on a commit: name -> result."""
         return self.asked("gate", "run", "--tree", rev, "--fresh", exits=(0, 7))["data"]["gates"]
 
     def begun(self, task, paths, *more, who="coder-1", title=None):
@@ -151,7 +151,7 @@ DAEMONS = {
 
 
 def part_daemons(options):
-    """F6: what a gate sets free does not outlive it, and does not change what it says."""
+    """F6: daemons of a gate do not outlive it, and do not change its result."""
     world, each_code = GateWorld(options), 4
 
     def check(code):
@@ -244,7 +244,7 @@ def part_secrets(options):
             passed = ["API_KEY", "GITHUB_TOKEN", "DATABASE_PASSWORD"] if kind == "passed on" else []
             tell = "env; env >&2; env > \"$HOME/out/environment\"; printf '%s' \"$API_KEY\" | sed 's/./&/g'"
             world.gates({"name": "tell", "command": tell, "pass_environment": passed})
-            # What would stop git or liza itself is no canary.
+            # Variables that would stop git or liza itself are no canaries.
             env = {name: value for name, value in values.items() if not name.startswith(("LIZA_", "GIT_"))}
             world.asked("gate", "run", "--tree", "main", env=env)
             got = "\n".join(world.told("environment"))
@@ -301,7 +301,7 @@ def part_metacharacters(options):
     live, done = [], {"commands": 0}
 
     def said(*args, who=None):
-        # Whether it is refused is not asked here, only what it starts.
+        # Not whether it is refused matters here, only which processes it starts.
         done["commands"] += 1
         ran = world.liza("--json", *args, who=who)
         if ran.returncode not in range(0, 12):

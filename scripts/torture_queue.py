@@ -1,5 +1,5 @@
-"""The parts of `scripts/torture` that shoot at what stands on the gates' word: the merge queue, integration itself while gates
-run, every command that asks them, and patch bundles."""
+"""The parts of `scripts/torture` that kill what depends on gate results: the merge queue, integration itself while gates
+run, every command that runs them, and patch bundles."""
 
 import fcntl
 import json
@@ -13,7 +13,7 @@ from torture_gates import GateWorld
 from torture_team import each, words_of
 from torture_world import Failed, put
 
-# Only what the shell itself can do: a helper that is killed would make a red word of a green tree.
+# Only what the shell itself can do: a helper that is killed would turn a green tree red.
 CHECK = ("set -- limit/*; [ ! -e \"$1\" ] || [ $# -le 1 ] || exit 1; n=0; while read -r line; do n=$((n + 1)); done < shared.txt; "
          "[ $n -eq 60 ] && [ ! -e red.txt ]")
 
@@ -281,7 +281,7 @@ def part_moved(options):
             code = merging.end()
             answer = merging.answer()
             if world.liza("verify").returncode != 6:
-                # The merge under way found it moved, and its own compare-and-swap had the last word.
+                # The running merge noticed the move, and its compare-and-swap failed.
                 raise Failed(f"liza did not notice that merged work is gone; the merge ended with {code}: {answer}")
             if merge_all(0, 6, 7)["ok"] and "APPROVED" in world.statuses().values():
                 raise Failed("merging goes on without the work that is gone")
@@ -381,7 +381,7 @@ COMMITS = ["commit.1", "commit.2", "commit.4", "commit.5", "commit.5-appended", 
 
 
 def part_killgates(options):
-    """SIGKILL at every named point and at random moments of what asks gates: the next command recovers, and what was said stays said."""
+    """SIGKILL at every named point and at random moments of commands that run gates: the next command recovers, and recorded results stay."""
     world, chance = KillWorld(options), random.Random(options.seed)
     seen = {}
 
@@ -452,7 +452,7 @@ def part_killgates(options):
             jobs += [(kind, point) for point in points]
             jobs += [(kind, f"{point}:{nth}") for point in COMMITS for nth in ((1,) if kind in ("submit", "approve") else (1, 2, 3))][::3 if options.quick else 1]
             jobs += [(kind, round(chance.uniform(0, whole[kind] * 1.1), 3)) for _ in range(5 if options.quick else 50)]
-            # The moments between the gates' word and the branch are short: stopped at their beginning, killed soon after.
+            # The time between the gate result and the branch move is short: stopped at its beginning, killed soon after.
             jobs += [(kind, (point, round(chance.uniform(0, 0.06), 4))) for point in points if not point.endswith((".begun", ".validated"))
                      for _ in range(1 if options.quick else 8)]
         return each("killgates", jobs, check, lambda: f"seed {options.seed}: {words_of(seen)}")
@@ -484,7 +484,7 @@ class BundleWorld(GateWorld):
 
 
 def part_bundles(options):
-    """D19: killed while a bundle is made it is there whole or not at all; killed while one is applied, saying it again ends it."""
+    """D19: killed while a bundle is made it is there whole or not at all; killed while one is applied, the same command completes it."""
     world, chance, seen = BundleWorld(options), random.Random(options.seed), {}
 
     def note(what):

@@ -15,7 +15,7 @@ import time
 
 from torture_world import Failed, World, put
 
-# `live-…` tells who works on what at this moment: two that live at once would be one too many.
+# `live-…` names the agent that works on a task at this moment: two at once would be an error.
 AGENT = r"""OUT='@OUT@'
 trace="$OUT/live-$LIZA_ROLE-$LIZA_TASK"
 other=$(cat "$trace" 2>/dev/null)

@@ -148,7 +148,7 @@ class World:
         self.must(*CHECKPOINT, who="coder-1")
         self.commit_in(worktree, ["t1/a.txt", "t1/tests/test_a.sh"])
         self.save("worked")
-        # Uncommitted as well: what is let go must be saved first.
+        # Uncommitted as well: a release must save it first.
         put(os.path.join(worktree, "t1/more.txt"), "only here\n")
         self.save("dirty")
         self.must("task", "release", "t1", who="coder-1")
@@ -327,7 +327,7 @@ class World:
 
 
 class Op:
-    """`again`: what it left is ended by saying the same again; elsewhere by any plain command. `atomic`: one commit of
+    """`again`: the same command completes what a killed one left; elsewhere any ordinary command does. `atomic`: one commit of
     the board and nothing else, so that a failure means that the board is byte for byte what it was. `unless_said`: the
     words with which it says, and ends well, that it left something alone."""
 
@@ -473,7 +473,7 @@ OPS = [
 
 
 def recoveries(world):
-    """Commands that end what a dead one left behind."""
+    """Commands that complete what a killed one left behind."""
     for stage in sorted(world.saved):
         if not stage.startswith("dead-"):
             continue
