@@ -165,7 +165,7 @@ fn only_store_reaches_board_files_by_name() {
 }
 
 #[test]
-fn rooms_use_only_the_rooms_they_may() {
+fn rooms_use_only_allowed_rooms() {
     let rooms = rooms();
     let mut wrong = Vec::new();
     let mut looked_at = 0;

@@ -148,7 +148,7 @@ fn forge(world: &World, change: impl Fn(&mut liza::board::Board)) {
 
 /// "`validate` exits 6 on a board whose history was cut or whose epochs, incarnations or verdicts were changed by hand."
 #[test]
-fn validate_notices_what_only_liza_writes() {
+fn validate_finds_edits_of_protected_fields() {
     let (world, coder, reviewer) = team();
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");
     world.human(&["validate"]).ok();

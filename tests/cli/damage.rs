@@ -69,7 +69,7 @@ fn restore(world: &World, backup: &Path) {
 }
 
 #[test]
-fn a_flipped_bit_never_passes_in_silence() {
+fn flipped_bit_is_always_reported() {
     let world = board();
     let good = world.state();
     let backup = world.home().join("backup");
@@ -269,7 +269,7 @@ fn a_changed_version_is_never_adopted() {
 }
 
 #[test]
-fn former_boards_can_be_seen() {
+fn former_boards_can_be_printed() {
     let world = board();
     let first = world.read(".liza/images/1.yaml");
     assert_eq!(world.human(&["doctor", "--image", "1"]).ok().stdout, first);

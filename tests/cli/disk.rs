@@ -113,7 +113,7 @@ fn a_board_that_may_not_be_written_is_readable() {
 }
 
 #[test]
-fn a_reader_that_went_away_is_no_error() {
+fn closed_reader_is_no_error() {
     let world = World::new();
     for args in [&["status"][..], &["log"], &["--json", "status"], &["note", "hello"], &["--help"]] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -132,7 +132,7 @@ fn a_reader_that_went_away_is_no_error() {
 }
 
 #[test]
-fn a_state_that_is_no_file_is_refused_and_restored() {
+fn state_that_is_no_file_is_restored() {
     let world = World::new();
     world.human(&["note", "precious"]).ok();
     let good = world.state();

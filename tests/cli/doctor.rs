@@ -154,7 +154,7 @@ fn a_healthy_busy_board_yields_nothing() {
 }
 
 #[test]
-fn rights_are_taken_back() {
+fn doctor_restores_private_file_modes() {
     let Scene { world, .. } = busy();
     let liza = world.path(".liza");
     let mode = |path: &Path, mode: u32| {
@@ -188,7 +188,7 @@ fn rights_are_taken_back() {
 }
 
 #[test]
-fn files_that_are_no_files_are_named() {
+fn special_files_below_liza_are_named() {
     let Scene { world, .. } = busy();
     let lock = world.path(".liza/merge.lock");
     let _ = std::fs::remove_file(&lock);
@@ -326,7 +326,7 @@ fn locks_of_other_programs_are_named() {
 }
 
 #[test]
-fn worktrees_that_lost_their_way_are_brought_back() {
+fn doctor_repairs_broken_worktree_links() {
     let Scene { world, .. } = busy();
     let worktree = world.path(".worktrees/working");
     write(&worktree, "x.sh", "precious\n");
@@ -475,7 +475,7 @@ fn temporary_files_of_dead_commands_are_swept() {
 
 /// A kill in the midst of a write leaves nothing that the doctor does not find.
 #[test]
-fn what_a_killed_commit_leaves_is_swept() {
+fn leftovers_of_a_killed_commit_are_removed() {
     let Scene { world, .. } = busy();
     for point in ["commit.6-written", "commit.6", "commit.5", "commit.8"] {
         let ran = world.json_env(&HUMAN, &["note", "x"], &[("LIZA_CRASH_AT", point)]);
@@ -516,7 +516,7 @@ fn tokens_and_agents_belong_together() {
 }
 
 #[test]
-fn what_git_may_see_of_liza() {
+fn doctor_keeps_liza_files_out_of_git() {
     let Scene { world, .. } = busy();
     std::fs::write(world.path(".git/info/exclude"), "# mine\n*.o").expect("written");
     found_and_fixed(&world, "git.exclude");
@@ -528,7 +528,7 @@ fn what_git_may_see_of_liza() {
 }
 
 #[test]
-fn settings_that_endanger_the_work_are_named() {
+fn dangerous_git_settings_are_named() {
     let Scene { world, .. } = busy();
     for (key, value) in [
         ("gc.pruneExpire", "now"),
@@ -577,7 +577,7 @@ fn an_old_git_or_none_is_named() {
 }
 
 #[test]
-fn disk_and_clock_are_looked_at() {
+fn doctor_checks_disk_space_and_clock() {
     let Scene { world, .. } = busy();
     found(&world, "machine.disk", &[("LIZA_TEST_FREE_BYTES", "1000000")]);
     assert!(findings(&world, &[], &[("LIZA_TEST_FREE_BYTES", "1000000000")]).is_empty());

@@ -172,7 +172,7 @@ fn document_style_feedback_reaches_the_coder() {
 }
 
 #[test]
-fn handoff_carries_what_git_and_the_board_know() {
+fn handoff_lists_changed_files_and_warnings() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));

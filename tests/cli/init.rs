@@ -206,7 +206,7 @@ fn board_is_in_main_root_from_any_directory() {
 }
 
 #[test]
-fn the_board_is_also_found_by_flag_and_variable() {
+fn board_is_found_by_flag_or_variable() {
     let world = World::new();
     let board = world.path(".liza");
     let elsewhere = world.home();

@@ -224,7 +224,7 @@ fn losers_of_a_claim_race_change_nothing() {
 }
 
 #[test]
-fn a_reservation_ends_with_its_time() {
+fn unused_reservation_expires() {
     let (world, one, two) = two_coders();
     world.claim(&one, "t1");
     world.liza(&one, &["task", "block", "t1", "--reason", "r", "--question", "q"]).ok();

@@ -65,7 +65,7 @@ impl Team {
 }
 
 #[test]
-fn a_merge_commit_says_who_and_what() {
+fn merge_commit_names_task_and_reviewer() {
     let Team { world, one, reviewer, .. } = Team::new();
     let before = world.git(&["rev-parse", "integration"]);
     let commit = world.approved(&one, &reviewer, "t1", "a.sh", "echo a\n");

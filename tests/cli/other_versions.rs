@@ -160,7 +160,7 @@ fn version_1_board_is_read_only() {
 }
 
 #[test]
-fn what_an_old_board_says_is_shown_in_todays_words() {
+fn version_1_words_are_translated() {
     let world = mid_sprint();
     let states: Vec<String> =
         world.tasks().iter().map(|row| row["status"].as_str().expect("a state").to_owned()).collect();

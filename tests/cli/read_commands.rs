@@ -89,7 +89,7 @@ fn status_shows_what_each_task_waits_for() {
 }
 
 #[test]
-fn the_log_tells_who_did_what() {
+fn log_shows_actor_and_action() {
     let world = scene();
     let records = world.json(&HUMAN, &["log", "-n", "1000"]).ok().data()["records"].clone();
     let records = records.as_array().unwrap();
@@ -115,7 +115,7 @@ fn the_log_tells_who_did_what() {
 }
 
 #[test]
-fn log_follows_what_happens() {
+fn log_follow_prints_new_records() {
     use std::io::{BufRead, BufReader};
     let world = World::new();
     let mut command = world.liza_command(&HUMAN, &world.root, &["--json", "log", "-f"]);
@@ -370,7 +370,7 @@ fn subcommands(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_explains_itself_with_an_example() {
+fn every_help_page_has_an_example() {
     let world = World::new();
     let mut open: Vec<Vec<String>> = vec![Vec::new()];
     let mut leaves = 0;

@@ -91,7 +91,7 @@ fn boards_of_other_versions_are_completed_too() {
 }
 
 #[test]
-fn the_completer_says_what_each_word_is() {
+fn completion_describes_each_candidate() {
     let world = scene();
     let ask = |words: &[&str]| {
         let mut args = vec!["__complete", "--"];
@@ -158,7 +158,7 @@ fn every_command_has_a_page() {
 }
 
 #[test]
-fn a_usage_error_names_the_help_that_helps() {
+fn usage_error_names_the_right_help() {
     let world = World::bare_repo();
     for (args, help) in [
         (["task", "claim"].as_slice(), "run `liza task claim --help`"),

@@ -83,7 +83,7 @@ fn hanging_validation_is_stopped_with_children() {
 }
 
 #[test]
-fn a_flood_is_bounded_and_its_end_is_still_seen() {
+fn validation_output_flood_keeps_its_end() {
     let (world, coder, _) =
         ready("echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo LAST", "LAST");
     let data = world.json(&coder, &["task", "submit", "t1"]).ok().data();

@@ -142,7 +142,7 @@ fn each_listed_command_stops_under_each_switch() {
 }
 
 #[test]
-fn everything_else_goes_on_under_a_switch() {
+fn unlisted_commands_work_under_a_switch() {
     let scene = scene();
     let Scene { world, coder, reviewer, .. } = &scene;
     let spare = world.register("coder", "coder-3");

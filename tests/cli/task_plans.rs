@@ -177,7 +177,7 @@ fn next_offers_coder_own_then_most_urgent() {
 }
 
 #[test]
-fn next_offers_a_reviewer_what_others_did() {
+fn next_offers_reviewer_only_others_work() {
     let world = World::new();
     let both = world.register_roles(&["coder", "code_reviewer"], "both-1");
     let other = world.register("coder", "coder-1");
@@ -191,7 +191,7 @@ fn next_offers_a_reviewer_what_others_did() {
 }
 
 #[test]
-fn next_tells_a_planner_why_to_plan() {
+fn next_gives_the_planner_its_trigger() {
     let world = World::new();
     let planner = world.register("planner", "planner-1");
     let wake = || world.json(&planner, &["next", "--role", "planner"]).ok().data();

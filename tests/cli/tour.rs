@@ -31,7 +31,7 @@ fn blocks_of(page: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn pages_by_hand_and_gates_run_as_they_stand() {
+fn examples_of_docs_pages_run_as_printed() {
     let world = World::bare_repo();
     let (by_hand, gates) = (blocks_of("by-hand.md", "sh"), blocks_of("gates.md", "sh"));
     let ([tour], [gates]) = (by_hand.as_slice(), gates.as_slice()) else { panic!("{by_hand:?} {gates:?}") };

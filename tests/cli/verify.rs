@@ -148,7 +148,7 @@ fn recorded_advance_passes_verify() {
 }
 
 #[test]
-fn a_moved_branch_is_seen_without_the_log_as_well() {
+fn moved_branch_is_found_without_the_log() {
     let scene = scene();
     let integration = |scene: &Scene| {
         let checks =
@@ -247,7 +247,7 @@ fn replaced_objects_and_grafts_change_nothing() {
 
 /// A merge that holds more than its two sides, whatever its message says.
 #[test]
-fn a_merge_with_something_else_in_it_is_named() {
+fn merge_with_foreign_changes_is_named() {
     let world = World::new();
     let (coder, reviewer) = (world.register("coder", "coder-1"), world.register("code_reviewer", "rev-1"));
     world.approved(&coder, &reviewer, "t1", "a.sh", "echo a\n");

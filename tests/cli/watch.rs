@@ -308,7 +308,7 @@ fn invalid_board_pauses_the_team_once() {
 }
 
 #[test]
-fn without_notification_it_polls_and_says_so() {
+fn watcher_without_inotify_polls_and_says_so() {
     let world = tasks(&["t1"]);
     let watching = Watching::start(&world, &[], &[("LIZA_TEST_NO_NOTIFICATION", "1")]);
     until("it says so", || {
@@ -325,7 +325,7 @@ fn without_notification_it_polls_and_says_so() {
 }
 
 #[test]
-fn after_a_thousand_renames_the_last_state_is_seen() {
+fn watcher_sees_last_of_a_thousand_renames() {
     for env in [&[][..], &[("LIZA_TEST_NO_NOTIFICATION", "1")]] {
         let world = tasks(&["t1"]);
         let _watching = Watching::start(&world, &[], env);
@@ -459,7 +459,7 @@ fn only_people_watch() {
 }
 
 #[test]
-fn a_failing_command_is_said_once_and_stops_nothing() {
+fn failing_notify_command_is_reported_once() {
     let world = tasks(&["t1", "t2", "t3"]);
     notify(&world, "echo no such luck >&2; exit 4");
     let watching = Watching::start(&world, &[], &[]);
@@ -499,7 +499,7 @@ fn hanging_notify_command_blocks_no_alert() {
 }
 
 #[test]
-fn a_watcher_that_runs_lets_the_breaker_trip() {
+fn running_watcher_trips_the_breaker() {
     let world = tasks(&["t1"]);
     let agents = ["coder-1", "coder-2"].map(|name| world.register("coder", name));
     let watching = Watching::start(&world, &[], &[("LIZA_TEST_BREAKER_REST_MS", "100")]);

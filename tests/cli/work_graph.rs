@@ -297,7 +297,7 @@ fn unnamed_graph_is_called_after_the_goal() {
 }
 
 #[test]
-fn next_knows_the_words_of_the_graph_for_roles() {
+fn next_accepts_graph_names_of_roles() {
     let world = World::new();
     let (coder, reviewer) =
         (world.register("coder", "coder-1"), world.register("code_reviewer", "reviewer-1"));

@@ -18,7 +18,7 @@ fn records(world: &World) -> usize {
 }
 
 #[test]
-fn review_checkout_goes_with_the_verdict() {
+fn verdict_removes_the_review_checkout() {
     let Team { world, one, reviewer, .. } = Team::new();
     let commit = world.submitted(&one, "t1", "a.sh", "x\n");
     let claim = || world.json(&reviewer, &["review", "claim", "t1"]).ok().data()["checkout"].clone();
@@ -37,7 +37,7 @@ fn review_checkout_goes_with_the_verdict() {
 }
 
 #[test]
-fn reviewer_who_stands_in_the_checkout_keeps_it() {
+fn review_checkout_in_use_is_kept() {
     let Team { world, one, reviewer, .. } = Team::new();
     let commit = world.submitted(&one, "t1", "a.sh", "x\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();

@@ -35,7 +35,7 @@ fn trash(world: &World) -> Vec<Value> {
 }
 
 #[test]
-fn every_worktree_is_listed_with_what_becomes_of_it() {
+fn worktree_list_shows_each_worktrees_fate() {
     let world = World::new();
     let (one, two, reviewer) = team(&world);
     world.merge_task(&one, &reviewer, "done", "d.sh", "echo d\n");
@@ -177,7 +177,7 @@ fn pruned(world: &World) -> (PathBuf, String) {
 }
 
 #[test]
-fn a_worktree_comes_back_from_the_trash_as_it_was() {
+fn worktree_is_restored_from_the_trash() {
     let world = World::new();
     let (place, name) = pruned(&world);
     let entry = trash(&world)[0].clone();

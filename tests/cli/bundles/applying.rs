@@ -336,7 +336,7 @@ fn a_fenced_agent_moves_nothing() {
 /// The board decides who the implementers are: the agent that applies the bundle and the agents that made the work, not
 /// those the file names.
 #[test]
-fn implementers_are_those_on_record() {
+fn board_decides_who_the_implementers_are() {
     let scene = Scene::new();
     let first = scene.begun(&scene.coder, "t1");
     scene.world.write_and_commit(&first, &[("work/a.txt", "other\n")]);
@@ -386,7 +386,7 @@ fn nothing_below_a_replaced_directory_is_lost() {
 
 /// One file cannot be written, others are by then: branch and files go back, and untracked files stay.
 #[test]
-fn files_that_cannot_follow_take_the_branch_back() {
+fn failed_file_update_restores_the_branch() {
     let scene = Scene::new();
     let worktree = scene.begun(&scene.other, "t2");
     let head = scene.world.git(&["rev-parse", "task/t2"]);

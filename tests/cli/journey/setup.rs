@@ -25,7 +25,7 @@ fn red_gate_is_written_inactive_with_its_reason() {
 }
 
 #[test]
-fn chosen_options_win_over_what_is_found() {
+fn options_override_detected_setup() {
     let files = [("Makefile", MAKEFILE), ("tests/all.sh", "true\n")];
     let person = Newcomer::new(&files, &plain_agent());
     program(&person.world.home().join("bin/codex"), "#!/bin/sh\n");

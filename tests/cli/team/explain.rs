@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn explained_start_is_the_start_itself() {
+fn explain_shows_the_exact_start_command() {
     let world = scripted(
         "cp \"$LIZA_PROMPT_FILE\" $OUT/prompt; for word in \"$@\"; do echo \"$word\"; done > $OUT/words; good_coder",
     );
@@ -33,7 +33,7 @@ fn explained_start_is_the_start_itself() {
 }
 
 #[test]
-fn explained_work_is_what_that_agent_may_take() {
+fn explain_offers_only_work_the_agent_may_take() {
     let world = scripted(EVERY_ROLE);
     add(&world, "t1");
     agent_run(&world, &["--role", "coder", "--once"]).ok();

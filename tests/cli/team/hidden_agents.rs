@@ -79,7 +79,7 @@ echo $WAYS > $OUT/ways
 }
 
 #[test]
-fn agent_in_its_own_namespace_acts_by_itself() {
+fn agent_in_own_namespace_acts_as_itself() {
     if !has_namespaces() {
         return;
     }

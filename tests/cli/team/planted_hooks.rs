@@ -82,7 +82,7 @@ fn agents_commit_where_hooks_are_installed() {
 }
 
 #[test]
-fn hooks_hold_an_agent_to_its_scope() {
+fn hooks_refuse_agents_commits_outside_scope() {
     let script = r#"
 liza task checkpoint t1 --intent "the file of t1 says hello" --risks "none, a new file" --validate "cat t1.txt" --expect hello \
   --file t1.txt --file tests/test_t1.sh

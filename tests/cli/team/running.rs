@@ -136,7 +136,7 @@ fn changed_settings_replace_a_free_runner() {
 }
 
 #[test]
-fn a_free_runner_that_is_killed_costs_no_task() {
+fn killed_idle_runner_loses_no_task() {
     let world = scripted(&format!("[ $LIZA_ROLE = coder ] || sleep 1; {EVERY_ROLE}"));
     for task in ["a", "b"] {
         add(&world, task);

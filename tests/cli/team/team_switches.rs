@@ -59,7 +59,7 @@ fn abort_ends_agents_and_keeps_their_work() {
 }
 
 #[test]
-fn each_pause_and_its_end_is_said_once() {
+fn each_pause_and_resume_is_reported_once() {
     for args in [&["agent", "run", "--role", "coder"][..], &["run", "--team", "coder"]] {
         let world = scripted("exit 0");
         // A task that no agent of this team may claim, so that it waits.

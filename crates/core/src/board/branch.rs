@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_intent_lets_exactly_its_move_through() {
+    fn open_intent_allows_only_its_recorded_move() {
         let mut board = Bench::new().board;
         let branch = board.config().integration_branch.clone();
         let step = RefMove { branch, old: Some(commit(1)), new: commit(2) };

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_says_what_a_slice_is_for_and_else_the_role() {
+    fn slice_purpose_comes_from_tag_or_role() {
         let role = |name: &str| Role::new(name).expect("a role");
         let tags = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(Slice::of(&role("coder"), &[]), Slice::Work);

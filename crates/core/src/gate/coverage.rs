@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_that_make_no_sense_say_nothing() {
+    fn invalid_coverage_reports_give_no_result() {
         for (report, why) in [
             ("SF:a\nDA:1,1\n", "it ends in the middle of a record"),
             ("SF:a\nSF:b\n", "line 2: a record begins inside of another"),

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_is_missing_or_broken_says_nothing() {
+    fn missing_or_broken_report_gives_no_result() {
         let said = judged(Junit, Scene::default());
         assert_eq!(
             (said.status, said.reason.as_deref()),

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_found_by_whatever_covers_it() {
+    fn lock_of_a_path_is_found_by_any_covering_pattern() {
         let mut bench = Bench::new();
         let tasks = vec![new_task("dir", "src/"), new_task("file", "docs/a.md"), new_task("some", "x/*.rs")];
         bench.ok("planner-1", plan_of(tasks));

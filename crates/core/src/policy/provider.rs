@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exit_code_means_what_its_program_means_by_it() {
+    fn exit_codes_are_classified_per_program() {
         let plain = ProviderEntry::default();
         assert_eq!(plain.ending(0), Ending::Done);
         assert_eq!(plain.ending(42), Ending::Restart);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_those_of_all_words_but_the_unlisted() {
+    fn options_are_read_from_all_command_words() {
         let entry = ProviderEntry {
             command: vec!["x".into(), "exec".into(), "--a=b".into(), "-".into(), "{permissions}".into()],
             permissions: Some(vec![Words::Together(vec!["-c".into(), "value".into()]), "--hidden".into()]),

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_stand_in_their_column() {
+    fn each_text_stays_in_its_column() {
         let text = side_by_side(("coder", "keep it short and simple"), ("reviewer", "one\ntwo\nthree"), 20);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(

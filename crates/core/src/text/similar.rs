@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_another_word() {
+    fn different_file_names_are_different_words() {
         assert_eq!(normal_words("In `src/a.rs:12:7`, see T-4."), ["in", "src/a.rs", "#", "see", "t-#"]);
         assert!(similarity("no test in src/a.rs", "no test in src/b.rs") < 1.0);
     }

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_seen() {
+    fn ordinary_letters_are_visible() {
         for c in " aZ0\\'\"`~éßñ\u{e9}\u{301}\u{a0}\u{3000}漢字かなกำहिन्दी한글עבריתعربى🦀\u{fe0f}→…".chars()
         {
             assert!(!is_unseen(c), "U+{:04X} would be escaped", u32::from(c));

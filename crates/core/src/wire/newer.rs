@@ -173,7 +173,7 @@ end: whatever
     }
 
     #[test]
-    fn a_board_that_is_none_is_an_error() {
+    fn text_that_is_no_board_is_an_error() {
         assert!(read(b"- 1\n").is_err());
         assert!(read(b"a: 1\na: 2\n").is_err());
     }

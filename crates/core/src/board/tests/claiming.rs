@@ -262,7 +262,7 @@ fn open_claim_intent_refuses_other_actors() {
 
 /// A process that was thought dead and comes back is refused: its intent belongs to another process.
 #[test]
-fn an_intent_is_ended_by_its_owner_alone() {
+fn only_its_owner_ends_an_intent() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.ok("coder-1", bench.begin("t"));
     let intent = bench.intent("t");

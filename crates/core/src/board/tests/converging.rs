@@ -223,7 +223,7 @@ fn minor_finding_does_not_answer_grave_issue() {
 }
 
 #[test]
-fn another_word_on_another_line_is_another_issue() {
+fn other_words_on_another_line_are_another_issue() {
     let mut bench = scene();
     round(&mut bench, 1, vec![major(10, "the permission is not checked before the delete")], &[]);
     hand_in(&mut bench, 2);

@@ -130,7 +130,7 @@ fn edit_of_a_changed_task_is_refused() {
 }
 
 #[test]
-fn an_edit_keeps_what_a_task_must_have() {
+fn edit_cannot_remove_required_fields() {
     let mut bench = Bench::with_tasks(&["t", "u", "w"]);
     let refused = |bench: &mut Bench, change: fn(&mut NewTask)| {
         let what = edit(bench, "t", change);

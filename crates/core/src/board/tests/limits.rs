@@ -107,7 +107,7 @@ fn reviews_have_their_limits() {
 }
 
 #[test]
-fn words_have_their_limits() {
+fn notes_and_reports_have_their_limits() {
     let note = |size: usize| {
         let mut bench = Bench::new();
         let note = bench.note(&"x".repeat(size));
@@ -123,7 +123,7 @@ fn words_have_their_limits() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_board_settings_are_refused() {
     type Spoil = fn(&mut crate::board::Config);
     let cases: [Spoil; 8] = [
         |config| config.max_coder_iterations = 0,

@@ -410,7 +410,7 @@ fn every_role_may_report() {
 
 /// The list of commands a switch stops; everything else goes on.
 #[test]
-fn switches_stop_exactly_what_they_should() {
+fn each_switch_stops_exactly_its_listed_verbs() {
     use Status::*;
     for (verb, status, by) in [
         ("finalize", Draft, "planner-1"),

@@ -116,7 +116,7 @@ fn failed_merge_sets_status_by_its_cause() {
 }
 
 #[test]
-fn a_persons_resolution_goes_the_same_way() {
+fn persons_conflict_resolution_follows_the_same_rules() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.failed_to_merge("coder-1", "t", MergeFailure::LogicConflict);
     assert_eq!(bench.refused("human", bench.begin_merge("t")), Code::Transition);
@@ -160,7 +160,7 @@ fn a_failed_resolution_takes_no_paths_from_others() {
 }
 
 #[test]
-fn other_moves_are_recorded_before_they_are_made() {
+fn advance_is_recorded_before_the_branch_moves() {
     let mut bench = Bench::new();
     let begin = |reason: &str| BeginMove {
         kind: MoveKind::Advance,

@@ -31,7 +31,7 @@ fn names(task: &Task) -> Vec<String> {
 }
 
 #[test]
-fn two_different_reviewers_make_it_approved() {
+fn two_different_reviewers_approve_the_task() {
     let mut bench = handed_in();
     approve(&mut bench, "reviewer-1");
     let task = bench.task("t");

@@ -76,7 +76,7 @@ fn review_lease_is_exclusive_until_expiry() {
 }
 
 #[test]
-fn a_verdict_is_about_the_commit_that_stands_there() {
+fn verdict_must_name_the_current_commit() {
     let mut bench = under_review();
     let mut other = bench.approve("t");
     other.commit = commit(5);
@@ -138,7 +138,7 @@ fn protected_paths_need_explicit_approval() {
 }
 
 #[test]
-fn an_approval_resolves_what_it_does_not_name() {
+fn approval_resolves_unnamed_issues() {
     let mut bench = Bench::with_tasks(&["t"]);
     bench.rejected("coder-1", "t", REASONS[0]);
     bench.hand_in("coder-1", "t");

@@ -14,7 +14,7 @@ fn claimed() -> Bench {
 }
 
 #[test]
-fn the_instant_of_expiry_itself_is_too_late() {
+fn lease_is_expired_at_its_exact_instant() {
     let lease = LEASE * NANOS_PER_SECOND;
     for (nanos, code) in [(lease - 1, Some(Code::Held)), (lease, None), (lease + 1, None)] {
         let mut bench = claimed();

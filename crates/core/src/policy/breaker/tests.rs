@@ -138,7 +138,7 @@ fn breaker_patterns_have_names_and_settings() {
 }
 
 #[test]
-fn what_is_done_about_a_pattern_can_be_chosen() {
+fn response_to_each_pattern_is_configurable() {
     let mut desk = Desk::new();
     desk.outage("coder-1", "a", "PyPI is down").outage("coder-2", "b", "cannot reach pypi.org");
     for (choice, response) in [

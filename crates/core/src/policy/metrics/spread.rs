@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spreads_by_hand() {
+    fn spreads_match_hand_computed_values() {
         let spread = |values: &[u64]| {
             let s = Spread::of(values.to_vec());
             (s.count, s.total, s.median, s.p90, s.max)

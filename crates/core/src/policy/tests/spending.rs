@@ -40,7 +40,7 @@ fn started(next: &Next) -> Vec<String> {
 }
 
 #[test]
-fn a_dear_task_waits_and_others_go_on() {
+fn task_at_its_cap_waits_and_others_go_on() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     spend(&mut bench, "coder-1", Some("a"), 100);
     let caps = SpendConfig { task: cap(100), ..SpendConfig::default() };
@@ -56,7 +56,7 @@ fn a_dear_task_waits_and_others_go_on() {
 }
 
 #[test]
-fn a_dear_agent_rests_and_another_takes_its_work() {
+fn agent_at_its_cap_stops_and_another_takes_over() {
     let mut bench = Bench::with_tasks(&["a", "b"]);
     spend(&mut bench, "coder-1", None, 50);
     let caps = SpendConfig { agent: cap(50), ..SpendConfig::default() };

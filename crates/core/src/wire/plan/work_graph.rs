@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_may_not_say_is_refused_at_its_place() {
+    fn invalid_plan_key_is_refused_with_its_path() {
         for (field, place) in [
             (r#""status":"passed""#, "nodes[0].status"),
             (r#""owner_role":"Reviewer""#, "nodes[0].owner_role"),

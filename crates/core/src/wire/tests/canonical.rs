@@ -138,7 +138,7 @@ fn the_layout_is_fixed_and_read_back() {
 }
 
 #[test]
-fn an_item_is_a_slice_of_its_list() {
+fn list_items_are_slices_of_the_text() {
     let board = BTreeMap::from([("tasks", [sample(), sample()])]);
     let mut whole = String::new();
     emit(&board, 0, &mut whole).unwrap();

@@ -235,7 +235,7 @@ fn work_is_looked_for_only_where_tasks_work() {
 }
 
 #[test]
-fn circles_are_cut_where_they_close() {
+fn v1_dependency_cycles_are_broken() {
     let task = |id: &str, on: Value| json!({ "id": id, "description": id, "status": "UNCLAIMED", "done_when": "x", "depends_on": on });
     let superseded =
         json!({ "id": "s", "description": "s", "status": "SUPERSEDED", "superseded_by": ["s2"] });

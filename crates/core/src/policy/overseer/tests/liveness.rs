@@ -62,7 +62,7 @@ fn silent_agent_is_suspect_and_never_dead() {
 }
 
 #[test]
-fn a_pause_is_no_silence() {
+fn pause_does_not_count_as_silence() {
     let paused = film(400, |_, look| look.elapsed_seconds = 50);
     assert_eq!(grade(&paused, &working()), Grade::Quiet);
 }
