@@ -561,6 +561,21 @@ fn files_stay_small() {
     }
 }
 
+/// `cargo package` packs what is inside a crate, and links to files outside of it.
+#[test]
+fn crates_include_only_their_own_files() {
+    let mut outside = Vec::new();
+    for path in sources(&root().join("crates")).into_iter().filter(|path| !is_of_tests(path)) {
+        let inside = path.strip_prefix(root().join("crates")).expect("below crates").components().count() - 2;
+        for line in without_tests(&read(&path)).lines().filter(|line| line.contains("include_")) {
+            if line.matches("../").count() > inside {
+                outside.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert_eq!(outside, Vec::<String>::new(), "link the file into the crate's templates");
+}
+
 #[test]
 fn one_file_names_the_yaml_crate() {
     let naming: Vec<String> = all_sources()
