@@ -18,5 +18,5 @@ mod worktree;
 pub use adopt::{Adopted, Announced, adopt};
 pub use ideas::gather;
 pub use lab::Lab;
-pub use runs::{Kept, all, find, prune};
+pub use runs::{Kept, Pruned, all, find, prune};
 pub use series::{Options, Progress, Series, choose, run};

@@ -2,10 +2,11 @@
 
 use super::agent::{self, Call};
 use super::command::{self, Asked};
+use super::lab::BY_SIGNAL;
 use super::series::Progress;
 use super::{Lab, results, worktree};
 use crate::experiment::{
-    Idea, Outcome, ReviewEnd, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
+    Idea, Outcome, ReviewEnd, Step, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
 };
 use crate::flow::interruption;
 use crate::flow::prelude::*;
@@ -41,9 +42,9 @@ impl From<Failure> for Over {
     }
 }
 
-type Step<T = ()> = std::result::Result<T, Over>;
+type Going<T = ()> = std::result::Result<T, Over>;
 
-fn over<T>(outcome: Outcome, why: impl Into<String>) -> Step<T> {
+fn over<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
     Err(Over::As(outcome, Some(why.into())))
 }
 
@@ -58,17 +59,24 @@ impl Run<'_> {
         self.summary.status = outcome;
         self.summary.error = why.map(|why| self.lab.redacted(&why));
         self.summary.ended = Some(host::now().wall);
+        // First what became of it: a sweep of hours must not be repeated because its worktree could not be removed.
+        let before = self.summary.clone();
+        let mut written = self.write_summary();
+        crash::point("experiment.ended");
         if let Err(failure) = self.clean_up() {
-            self.summary.remarks.push(failure.message);
+            self.summary.remarks.push(self.lab.redacted(&failure.message));
         }
-        if let Err(failure) = self.write_summary() {
+        if written.is_err() || self.summary != before {
+            written = self.write_summary();
+        }
+        if let Err(failure) = written {
             self.summary.status = Outcome::Error;
             self.summary.error = Some(failure.message);
         }
         self.summary
     }
 
-    fn phases(&mut self) -> Step {
+    fn phases(&mut self) -> Going {
         replace_disposable(&self.dir.join(artifacts::IDEA), self.lab.redacted(&self.idea.text).as_bytes())
             .map_err(Failure::from)?;
         self.enter("worktree")?;
@@ -81,9 +89,9 @@ impl Run<'_> {
     }
 
     /// Says and records where the run is now. A signal or a switch ends it here.
-    fn enter(&mut self, phase: &str) -> Step {
+    fn enter(&mut self, phase: &str) -> Going {
         if interruption::signal().is_some() {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+            return over(Outcome::Interrupted, BY_SIGNAL);
         }
         if let Some(kind) = self.lab.switch() {
             return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
@@ -101,40 +109,40 @@ impl Run<'_> {
     }
 
     fn write_summary(&self) -> Result<()> {
-        let value = serde_json::to_value(&self.summary).unwrap_or_default();
+        let value = self.lab.redacted_json(serde_json::to_value(&self.summary).unwrap_or_default());
         Ok(replace(&self.dir.join(artifacts::SUMMARY), format!("{}\n", to_json_pretty(&value)).as_bytes())?)
     }
 
     /// One call of an agent; its use is counted.
-    fn ask(&mut self, step: &str, round: u32, prompt: &str, names: (String, String)) -> Step<agent::Answer> {
+    fn ask(&mut self, step: Step, round: u32, prompt: &str, names: [&str; 2]) -> Going<agent::Answer> {
         let call = Call {
             step,
             round,
             prompt,
-            prompt_name: names.0,
-            answer_name: names.1,
+            prompt_name: names[0],
+            answer_name: names[1],
             worktree: &self.worktree,
             run_dir: &self.dir,
         };
         let answer = agent::call(self.lab, &call)?;
-        self.summary.use_up(step, answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
-        if answer.interrupted {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+        self.summary.use_up(step.as_str(), answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
+        match answer.stopped {
+            Some(why) => over(Outcome::Interrupted, why),
+            None => Ok(answer),
         }
-        Ok(answer)
     }
 
-    fn plan(&mut self) -> Step<String> {
+    fn plan(&mut self) -> Going<String> {
         self.enter("planner")?;
         let text = self.lab.instructions(self.lab.config().prompts.planner.as_ref(), prompts::PLANNER)?;
         let first = prompts::planner(&text, self.idea, self.repo_files);
-        let names = || (artifacts::PLANNER_PROMPT.to_owned(), artifacts::PLAN.to_owned());
-        let mut answer = self.ask("planner", 1, &first, names())?;
-        self.leave_untouched("planner", &self.base.clone())?;
+        let names = [artifacts::PLANNER_PROMPT, artifacts::PLAN];
+        let mut answer = self.ask(Step::Planner, 1, &first, names)?;
+        self.leave_untouched(Step::Planner, &self.base.clone())?;
         if answer.failed.is_none() && !missing_sections(&answer.text).is_empty() {
             let again = prompts::planner_again(&first, &missing_sections(&answer.text));
-            answer = self.ask("planner", 2, &again, names())?;
-            self.leave_untouched("planner", &self.base.clone())?;
+            answer = self.ask(Step::Planner, 2, &again, names)?;
+            self.leave_untouched(Step::Planner, &self.base.clone())?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::PlanFailed, why);
@@ -148,9 +156,9 @@ impl Run<'_> {
     }
 
     /// An agent that was only to look has changed files: they are put back, and that is said.
-    fn leave_untouched(&mut self, who: &str, commit: &CommitId) -> Step {
+    fn leave_untouched(&mut self, who: Step, commit: &CommitId) -> Going {
         let tree = self.tree_of(commit)?;
-        if worktree::put_back(&self.worktree, commit, &tree)? {
+        if worktree::put_back(self.lab, &self.worktree, commit, &tree)? {
             self.summary.remarks.push(format!("the {who} changed files of the worktree; they were put back"));
         }
         Ok(())
@@ -160,7 +168,7 @@ impl Run<'_> {
         Ok(crate::git::Query::open(&self.lab.repo)?.tree_of(commit)?)
     }
 
-    fn edit_and_review(&mut self, plan: &str) -> Step {
+    fn edit_and_review(&mut self, plan: &str) -> Going {
         let config = self.lab.config();
         let files = &config.prompts;
         let coder = self.lab.instructions(files.coder.as_ref(), prompts::CODER)?;
@@ -174,8 +182,8 @@ impl Run<'_> {
         for round in 1..=config.max_review_rounds.saturating_add(1) {
             self.enter(&format!("coder, round {round}"))?;
             self.summary.rounds = round;
-            let names = (artifacts::coder_prompt(round), artifacts::coder_output(round));
-            let answer = self.ask("coder", round, &prompt, names)?;
+            let names = [artifacts::coder_prompt(round), artifacts::coder_output(round)];
+            let answer = self.ask(Step::Coder, round, &prompt, names.each_ref().map(String::as_str))?;
             let (commit, diff) = self.snapshot(round)?;
             if let Some(why) = answer.failed {
                 return over(Outcome::CoderFailed, why);
@@ -190,7 +198,7 @@ impl Run<'_> {
                 );
             }
             let (verdict, review) = self.review(round, &reviewer, plan, &diff, &commit)?;
-            self.summary.review = Some(ReviewEnd { verdict, round });
+            self.summary.review = Some(ReviewEnd { verdict, round, commit: Some(commit) });
             self.write_summary()?;
             self.say(format!("round {round}: {}", verdict.as_str()));
             if verdict == Verdict::Approve {
@@ -208,16 +216,14 @@ impl Run<'_> {
     }
 
     /// Everything that is there now: kept under the run's ref, and as a diff against the base.
-    fn snapshot(&mut self, round: u32) -> Step<(CommitId, Vec<u8>)> {
-        let run_id = self.summary.run_id.clone();
-        let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
-        let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
-        self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
+    fn snapshot(&mut self, round: u32) -> Going<(CommitId, Vec<u8>)> {
+        let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &self.summary)?;
+        self.summary.kept_as = Some(worktree::ref_of(&self.summary.run_id));
         if let Some(left_out) = left_out {
             self.summary.remarks.push(format!("not in the diff of round {round}: {left_out}"));
         }
         let diff = worktree::diff(self.lab, &self.base, &commit)?;
-        if let Some(name) = self.lab.leaked(&diff) {
+        if let Some(name) = worktree::leaked(self.lab, &self.base, &commit, &diff)? {
             return over(
                 Outcome::Error,
                 format!("the change contains the value of the variable {name}; its diff is not written"),
@@ -234,7 +240,7 @@ impl Run<'_> {
         plan: &str,
         diff: &[u8],
         commit: &CommitId,
-    ) -> Step<(Verdict, String)> {
+    ) -> Going<(Verdict, String)> {
         self.enter(&format!("reviewer, round {round}"))?;
         let shown = String::from_utf8_lossy(&diff[..diff.len().min(LARGEST_SHOWN_DIFF)]);
         let rest = diff.len().saturating_sub(LARGEST_SHOWN_DIFF);
@@ -244,12 +250,13 @@ impl Run<'_> {
             shown.into_owned()
         };
         let first = prompts::reviewer(text, self.idea, plan, &shown);
-        let names = || (artifacts::reviewer_prompt(round), artifacts::review(round));
-        let mut answer = self.ask("reviewer", round, &first, names())?;
-        self.leave_untouched("reviewer", commit)?;
+        let names = [artifacts::reviewer_prompt(round), artifacts::review(round)];
+        let names = names.each_ref().map(String::as_str);
+        let mut answer = self.ask(Step::Reviewer, round, &first, names)?;
+        self.leave_untouched(Step::Reviewer, commit)?;
         if answer.failed.is_none() && verdict(&answer.text).is_none() {
-            answer = self.ask("reviewer", round, &prompts::reviewer_again(&first), names())?;
-            self.leave_untouched("reviewer", commit)?;
+            answer = self.ask(Step::Reviewer, round, &prompts::reviewer_again(&first), names)?;
+            self.leave_untouched(Step::Reviewer, commit)?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::Error, why);
@@ -266,8 +273,8 @@ impl Run<'_> {
         cwd: Option<&str>,
         seconds: u64,
         log: &str,
-    ) -> Step<command::Said> {
-        let temporary = Temporary::new(&self.lab.runs, ".tmp-")
+    ) -> Going<command::Said> {
+        let temporary = Temporary::new(&self.lab.runs, &agent::scratch_name(&self.dir))
             .map_err(|error| Failure::io("make", &self.lab.runs, &error))?;
         let asked = Asked {
             command,
@@ -281,13 +288,13 @@ impl Run<'_> {
         };
         let said = command::run(self.lab, &asked);
         self.summary.use_up(phase, said.ended.seconds, 0, None);
-        if said.interrupted {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+        match said.stopped {
+            Some(why) => over(Outcome::Interrupted, why),
+            None => Ok(said),
         }
-        Ok(said)
     }
 
-    fn test(&mut self) -> Step {
+    fn test(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.test_command else { return Ok(()) };
         self.enter("tests")?;
@@ -305,7 +312,7 @@ impl Run<'_> {
         }
     }
 
-    fn sweep(&mut self) -> Step {
+    fn sweep(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.sweep_command else {
             return over(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
@@ -326,7 +333,7 @@ impl Run<'_> {
         let (Some(results), Some(before)) = (&config.results_csv, before) else {
             return over(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
         };
-        let bytes = match results::copied(&self.worktree, results, &before, &self.dir) {
+        let bytes = match results::copied(self.lab, &self.worktree, results, &before, &self.dir) {
             Ok(bytes) => bytes,
             Err(why) => return over(Outcome::NoResults, why),
         };
@@ -345,15 +352,13 @@ impl Run<'_> {
         if self.worktree.symlink_metadata().is_err() {
             return Ok(());
         }
-        // Not interrupted work alone: whatever is there is kept before it goes.
-        let run_id = self.summary.run_id.clone();
-        if self.summary.kept_as.is_none() {
-            let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
-            worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
-            self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
-        }
         if self.keep_worktree {
             return worktree::unlock(self.lab, &self.worktree);
+        }
+        // What a coder had begun when the run ended is in no snapshot yet; what tests and sweeps leave is no work.
+        if self.summary.phase.starts_with(Step::Coder.as_str()) || self.summary.kept_as.is_none() {
+            let kept = worktree::keep_rest(self.lab, &self.worktree, &self.summary)?;
+            self.summary.kept_as = self.summary.kept_as.take().or(kept);
         }
         worktree::remove(self.lab, &self.worktree)
     }

@@ -16,7 +16,13 @@ pub fn before(worktree: &Path, results: &str) -> Before {
 }
 
 /// Copies what the sweep wrote into the run's directory, or says why there is nothing to copy.
-pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -> Result<Vec<u8>, String> {
+pub fn copied(
+    lab: &Lab,
+    worktree: &Path,
+    results: &str,
+    before: &Before,
+    run_dir: &Path,
+) -> Result<Vec<u8>, String> {
     let path = worktree.join(results);
     let Ok(now) = FileIdentity::at(&path) else { return Err(format!("the sweep wrote no `{results}`")) };
     if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
@@ -28,7 +34,11 @@ pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -
     let (bytes, _) =
         read_whole(&path, LARGEST).map_err(|error| format!("`{results}` cannot be read: {error}"))?;
     let copy = run_dir.join(artifacts::RESULTS);
-    write_new(&copy, &bytes).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
+    let without_secrets = match lab.leaked(&bytes) {
+        Some(_) => lab.redacted(&String::from_utf8_lossy(&bytes)).into_bytes(),
+        None => bytes.clone(),
+    };
+    write_new(&copy, &without_secrets).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
     Ok(bytes)
 }
 

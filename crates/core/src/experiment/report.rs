@@ -110,7 +110,8 @@ const HEADINGS: [&str; 11] =
     ["rank", "idea", "status", "rounds", "tests", "score", "baseline", "delta", "delta %", "tokens", "time"];
 
 impl Row {
-    fn cells(&self) -> [String; 11] {
+    /// What stands in each column of the leaderboard; a dash where there is nothing.
+    pub(super) fn cells(&self) -> [String; 11] {
         let of = |get: fn(&Score) -> Option<f64>| self.score.as_ref().and_then(get);
         [
             self.rank.map_or("-".to_owned(), |rank| rank.to_string()),
