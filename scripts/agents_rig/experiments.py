@@ -3,7 +3,7 @@
 import json
 
 from .process import run_bounded
-from .protocols import INPUT_TOKENS, Say
+from .protocols import INPUT_TOKENS, Call, Say
 from .scenarios import Scenario, first_difference, last_lines
 from .script import Shell, Write
 
@@ -62,8 +62,13 @@ class Experiment(Scenario):
     def carry_out(self, session):
         if COMPLAINT in session.prompt:
             return [Shell("echo 'echo 12' > src/number.sh"), Say("Removed the comment.")]
+        if self.world.cli == "codex_mcp" and session.step < 2:
+            # Both need an approval, and only the first stays inside of the worktree.
+            asked = {"cmd": "echo allowed", "sandbox_permissions": "require_escalated", "justification": "to try"}
+            return [Call("exec_command", asked), Call("exec_command", {**asked, "cmd": "echo not allowed", "workdir": "/"})]
         place = next(iter((self.world.repo / "agentic_experimentation" / "worktrees").glob("*-more-*")))
-        return [Shell("cat src/number.sh"), Write(f"{place}/src/new.sh", "echo 12 # more\n"),
+        before = [None, None] if self.world.cli == "codex_mcp" else []
+        return [*before, Shell("cat src/number.sh"), Write(f"{place}/src/new.sh", "echo 12 # more\n"),
                 Shell("mv src/new.sh src/number.sh"), Say("It prints 12 now.")]
 
     def judge_it(self, session):
@@ -122,4 +127,10 @@ class Experiment(Scenario):
         found = [f"the transcript has no {event}" for event in wanted if event not in events]
         if not any(line.get("rollout_path") for line in lines):
             found.append("the transcript names no rollout_path")
+        decisions = [line["result"]["decision"] for line in lines if line["event"] == "elicitation_response"]
+        if decisions != ["approved", "denied"]:
+            found.append(f"the approvals were {decisions}")
+        results = [result for session, _ in self.script.asked for result in session.results]
+        if not any("allowed" in result for result in results) or any(result.endswith("not allowed") for result in results):
+            found.append("Codex did not go by the answers")
         return found

@@ -92,14 +92,11 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
     crate::store::files::replace_disposable(&prompt_file, prompt.as_bytes())?;
     let name = provider_of(lab, call.step)?;
     let start = host::now().wall;
-    let mut tools = Vec::new();
-    let answer = if name == CODEX_MCP {
-        mcp::call(lab, call, &prompt)?
+    let (answer, tools) = if name == CODEX_MCP {
+        mcp::call(lab, call, &prompt)
     } else {
         let entry = Catalog::new(&lab.project).entry(name)?.clone();
-        let (answer, called) = leaving_nothing(|| session(lab, call, &prompt, name, &entry))?;
-        tools = called;
-        answer
+        leaving_nothing(|| session(lab, call, &prompt, name, &entry))?
     };
     let text = lab.redacted(&answer.text);
     crate::store::files::replace_disposable(&call.run_dir.join(call.answer_name), text.as_bytes())?;
@@ -336,7 +333,7 @@ fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])
 fn wait(lab: &Lab, child: &mut Child, deadline: Option<Instant>) -> (Option<String>, Option<&'static str>) {
     use std::os::unix::process::ExitStatusExt;
     let (sender, ended) = mpsc::channel();
-    if let Err(error) = child.on_exit(move || drop(sender.send(()))) {
+    if let Err(error) = child.on_exit(move || sender.send(()).unwrap_or_default()) {
         return (Some(format!("its end cannot be waited for: {error}")), None);
     }
     loop {

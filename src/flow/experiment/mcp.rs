@@ -40,6 +40,8 @@ struct Server<'a> {
     next: u64,
     deadline: Option<Instant>,
     usage: Usage,
+    /// The tools that Codex used.
+    tools: Vec<String>,
 }
 
 enum End {
@@ -49,15 +51,16 @@ enum End {
     Stopped(&'static str),
 }
 
-pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> Result<Answer> {
-    Ok(leaving_nothing(|| session(lab, call, prompt)))
+/// One round. Gives the answer, and the tools that were used.
+pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> (Answer, Vec<String>) {
+    leaving_nothing(|| session(lab, call, prompt))
 }
 
-fn session(lab: &Lab, call: &Call<'_>, prompt: &str) -> Answer {
+fn session(lab: &Lab, call: &Call<'_>, prompt: &str) -> (Answer, Vec<String>) {
     let began = Instant::now();
     let mut server = match Server::start(lab, call) {
         Ok(server) => server,
-        Err(why) => return Answer::none(why),
+        Err(why) => return (Answer::none(why), Vec::new()),
     };
     let end = server.session(prompt);
     server.stop();
@@ -72,7 +75,9 @@ fn session(lab: &Lab, call: &Call<'_>, prompt: &str) -> Answer {
         End::Failed(why) => (String::new(), Some(why), None),
         End::Stopped(why) => (String::new(), Some(why.to_owned()), Some(why)),
     };
-    Answer { text, usage: server.usage, seconds: began.elapsed().as_secs_f64(), failed, stopped }
+    let answer =
+        Answer { text, usage: server.usage, seconds: began.elapsed().as_secs_f64(), failed, stopped };
+    (answer, server.tools)
 }
 
 impl<'a> Server<'a> {
@@ -95,8 +100,19 @@ impl<'a> Server<'a> {
         let deadline =
             limits(lab, call.step).wall_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let transcript = call.run_dir.join(artifacts::CODEX_TRANSCRIPT);
-        let (worktree, usage) = (call.worktree, Usage { turns: 1, ..Usage::default() });
-        let server = Self { lab, child, lines_in, lines_out, transcript, worktree, next: 1, deadline, usage };
+        let (worktree, usage) = (call.worktree, Usage::default());
+        let server = Self {
+            lab,
+            child,
+            lines_in,
+            lines_out,
+            transcript,
+            worktree,
+            next: 1,
+            deadline,
+            usage,
+            tools: Vec::new(),
+        };
         server.note("mcp_server_start", json!({ "command": command, "round": call.round }));
         Ok(server)
     }
@@ -225,6 +241,7 @@ impl<'a> Server<'a> {
             ("codex/event", None) => {
                 if let Ok(event) = serde_json::from_value::<Event>(message.params) {
                     event.msg.count(&mut self.usage);
+                    self.tools.extend(event.msg.tool().map(str::to_owned));
                     // The rest is Codex's own log, at rollout_path.
                     self.note("codex_event", event.msg.noted());
                 }

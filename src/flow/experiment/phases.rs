@@ -14,6 +14,8 @@ use crate::host::place::Temporary;
 use crate::policy::experiment::CODEX_MCP;
 use crate::store::files::{replace, replace_disposable};
 
+/// With less a disk is full.
+const LEAST_ROOM: u64 = 64 * 1024;
 /// The most that a reviewer is shown of a diff.
 const LARGEST_SHOWN_DIFF: usize = 512 * 1024;
 
@@ -53,6 +55,11 @@ impl Run<'_> {
     pub fn carry_out(mut self) -> Summary {
         let (outcome, why) = match self.phases() {
             Ok(()) => (Outcome::Scored, None),
+            // What failed for want of room says nothing about the idea.
+            Err(Over::As(outcome, why)) if outcome.is_judged() && self.disk_is_full() => {
+                let why = why.map_or(String::new(), |why| format!(" ({outcome}: {why})"));
+                (Outcome::Error, Some(format!("the disk is full where experiments are{why}")))
+            }
             Err(Over::As(outcome, why)) => (outcome, why),
             Err(Over::Failed(failure)) => (Outcome::Error, Some(failure.message)),
         };
@@ -86,6 +93,12 @@ impl Run<'_> {
         self.edit_and_review(&plan)?;
         self.test()?;
         self.sweep()
+    }
+
+    fn disk_is_full(&self) -> bool {
+        [&self.lab.runs, &self.lab.worktrees]
+            .iter()
+            .any(|dir| host::room(dir).is_some_and(|room| room.free < LEAST_ROOM))
     }
 
     /// Says and records where the run is now. A signal or a switch ends it here.

@@ -54,7 +54,7 @@ fn every_provider_of_the_catalog_plays_all_three() {
         let summary = bench.summary(&format!("{provider}-idea"));
         assert_eq!(summary["status"], "scored", "{provider}: {summary}\n{ran:?}");
         let artifact = |name: &str| bench.artifact(&format!("{provider}-idea"), name);
-        assert!(artifact("plan.md").ends_with(PLAN), "{provider}: {}", artifact("plan.md"));
+        assert!(artifact("plan.md").trim_end().ends_with(PLAN), "{provider}: {}", artifact("plan.md"));
         assert!(artifact("coder_output_round_1.txt").trim_end().ends_with(CHANGED), "{provider}");
         assert!(
             artifact("agents_trace.jsonl").contains(&format!("\"provider\":\"{provider}\"")),

@@ -112,6 +112,7 @@ fn pause_waits_for_the_phase_and_abort_does_not() {
     assert_eq!((&summary["status"], &summary["error"]), (&"interrupted".into(), &"PAUSE is set".into()));
     assert!(bench.dir("up").join("coder_output_round_1.txt").exists());
     bench.run(&[]).exits(5);
+    bench.agent("coder", "echo 11 > param\n");
     bench.world.human(&["resume"]).ok();
     bench.run(&[]).ok();
     assert_eq!(bench.summary("up")["status"], "scored");

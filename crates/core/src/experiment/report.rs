@@ -91,10 +91,8 @@ pub fn number(value: f64) -> String {
         "0".to_owned()
     } else if !(1e-4..1e9).contains(&magnitude) {
         format!("{value:.3e}")
-    } else if magnitude >= 1000.0 {
-        format!("{value:.1}")
     } else {
-        let text = format!("{value:.4}");
+        let text = if magnitude >= 1000.0 { format!("{value:.1}") } else { format!("{value:.4}") };
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 }
@@ -301,7 +299,7 @@ pub(super) mod tests {
     #[test]
     fn numbers_are_short() {
         let shown: Vec<String> =
-            [0.0, 1.5, -0.1234567, 1234.56, 1e12, 1e-7].into_iter().map(number).collect();
-        assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1.000e12", "1.000e-7"]);
+            [0.0, 1.5, -0.1234567, 1234.56, 1300.0, 1e12, 1e-7].into_iter().map(number).collect();
+        assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1300", "1.000e12", "1.000e-7"]);
     }
 }

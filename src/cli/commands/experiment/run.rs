@@ -94,13 +94,13 @@ fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
 }
 
 fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
+    let left = series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
     if series.signal.is_some() {
         let failure = crate::flow::interruption::failure("while ideas were tried");
-        return Ok(Answer::new(&series, "").failed(failure));
+        let text = format!("interrupted; {} left: the same command continues\n", plural(left, "idea"));
+        return Ok(Answer::new(&series, text).failed(failure));
     }
     if let Some(switch) = series.switch {
-        let left =
-            series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
         return Err(Failure::new(
             Code::Switched,
             format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")),
@@ -108,7 +108,7 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
         .hint("`liza resume`, then run the same command again: it continues")
         .with_data(&series, 0));
     }
-    let text = if series.runs.is_empty() {
+    let mut text = if series.runs.is_empty() && series.left.is_empty() {
         "Every idea was tried before; `--only ID` tries one again.\n".to_owned()
     } else {
         let config = &lab.config().score;
@@ -117,11 +117,10 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
     };
     let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
     let failure = (!series.is_complete()).then(|| {
-        Failure::new(
-            ErrorCode::RefusedStuck,
-            format!("{} could not be tried to an end", plural(open, "idea")),
-        )
-        .hint("`liza experiment show IDEA` says why; the same command tries them again")
+        let what = format!("{} could not be tried to an end", plural(open, "idea"));
+        let hint = "`liza experiment show IDEA` says why; the same command tries them again";
+        text.line(format!("{what}; {hint}"));
+        Failure::new(ErrorCode::RefusedStuck, what).hint(hint)
     });
     Ok(Answer::new(&series, text).failed_if(failure))
 }

@@ -161,7 +161,14 @@ impl EventMessage {
             usage.cached_tokens = total.cached_input_tokens;
             usage.input_tokens = total.input_tokens.saturating_sub(total.cached_input_tokens);
             usage.output_tokens = total.output_tokens;
+            usage.turns += 1;
         }
+        usage.tool_calls += u64::from(self.tool().is_some());
+    }
+
+    /// The tool whose use begins.
+    pub fn tool(&self) -> Option<&str> {
+        self.kind.strip_suffix("_begin")
     }
 
     /// As the transcript has it.
@@ -185,6 +192,22 @@ pub struct Configured {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_tell_what_was_used() {
+        let mut usage = Usage::default();
+        for event in [
+            json!({ "type": "session_configured", "model": "m", "rollout_path": "/r" }),
+            json!({ "type": "token_count", "info": null }),
+            json!({ "type": "exec_command_begin", "command": ["ls"] }),
+            json!({ "type": "token_count", "info": { "total_token_usage":
+                { "input_tokens": 1000, "cached_input_tokens": 200, "output_tokens": 50 } } }),
+        ] {
+            serde_json::from_value::<EventMessage>(event).expect("an event").count(&mut usage);
+        }
+        assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (800, 200, 50));
+        assert_eq!((usage.turns, usage.tool_calls, usage.model.as_deref()), (1, 1, Some("m")));
+    }
 
     #[test]
     fn only_places_inside_the_worktree_are_approved() {
