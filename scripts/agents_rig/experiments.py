@@ -23,6 +23,7 @@ experiment:
   score: {column: score}
 """
 THROUGH_MCP = "  agents: {coder: {provider: codex_mcp}}\n"
+THROUGH_ACP = "  agents: {" + ", ".join(f'{who}: {{args: [--agent, "opencode acp"]}}' for who in ("planner", "coder", "reviewer")) + "}\n"
 COMPLAINT = "src/number.sh: the comment says nothing; remove it"
 
 
@@ -33,7 +34,7 @@ class Experiment(Scenario):
     command = ("experiment", "run", "ideas", "--color", "never")
 
     def config_for(self, cli):
-        return SETTINGS + (THROUGH_MCP if cli == "codex_mcp" else "")
+        return SETTINGS + {"codex_mcp": THROUGH_MCP, "acpx": THROUGH_ACP}.get(cli, "")
 
     def prepare(self):
         self.world.write("src/number.sh", "echo 10\n")

@@ -46,7 +46,7 @@ impl Kept {
         let (bytes, _) = read_whole(&self.dir.join(artifacts::CODEX_TRANSCRIPT), 64 * 1024 * 1024).ok()?;
         let lines = bytes.split(|byte| *byte == b'\n');
         let sessions = lines.filter_map(|line| serde_json::from_slice::<mcp::Configured>(line).ok());
-        sessions.map(|session| session.rollout_path).last()
+        sessions.map(|session| session.rollout_path).next_back()
     }
 }
 

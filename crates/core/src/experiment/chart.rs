@@ -33,7 +33,7 @@ pub struct Bar {
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 26.0;
 const LABELS: f64 = 250.0;
-const NOTES: f64 = 120.0;
+const NOTES: f64 = 145.0;
 /// As many characters of a label have room.
 const LABEL: usize = 36;
 /// With more points there is no room for their names, and only numbers stand below them.

@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 use super::chart::{Bar, Point, bars, course, escaped};
-use super::report::number;
+use super::report::{number, percent};
 use super::{Outcome, Report, Row, Verdict};
 use crate::policy::experiment::Better;
 
 const STYLE: &str = "\
 :root{--ink:#1c1c1c;--paper:#fff;--soft:#555;--line:#ddd;--bar:#1b6ca8;--worse:#7a1f1f;--link:#14507c;color-scheme:light dark}\
 @media screen and (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#14171a;--soft:#a8adb3;--line:#3a3f44;--bar:#4f9bd9;--worse:#e58a8a;--link:#8cc4f0}}\
-body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}\
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}small{color:var(--soft)}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}\
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}small{color:var(--soft);display:inline-block;line-height:1.3}\
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}\
 th,td{text-align:left;padding:.3rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}\
-td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th.n{text-align:right}td.idea{min-width:11rem}td.status{min-width:9rem}\
+td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th.n{text-align:right}td.idea{min-width:12rem}@media screen and (max-width:640px){.more,td small,td br{display:none}td.idea{min-width:7rem}th,td{padding:.3rem}}\
 svg{width:100%;min-width:640px;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--ink)}svg .small{font-size:10px;fill:var(--soft)}\
 .bar{fill:var(--bar)}.bar.marked{fill:url(#hatch);stroke:var(--worse)}.axis{stroke:var(--soft)}.ground{fill:var(--paper)}.stripe{stroke:var(--worse);stroke-width:3}\
 .baseline{stroke:var(--soft);stroke-dasharray:6 4}.best{fill:none;stroke:var(--bar);stroke-width:2}.dot{fill:var(--paper);stroke:var(--ink);stroke-width:2}\
@@ -37,7 +37,7 @@ pub fn page(report: &Report, home: &str) -> String {
         .filter_map(|row| {
             let score = row.score?;
             let delta = score.delta?;
-            let percent = score.delta_pct.map_or(String::new(), |percent| format!(" ({percent:+.1} %)"));
+            let percent = score.delta_pct.map_or(String::new(), |value| format!(" ({} %)", percent(value)));
             Some(Bar {
                 label: row.idea.clone(),
                 value: delta,
@@ -102,6 +102,12 @@ fn headline(report: &Report) -> String {
     }
 }
 
+/// So much of an idea's title stands below its id.
+const LONGEST_TITLE: usize = 72;
+
+/// In a narrow window these are not shown.
+const MORE: [&str; 4] = ["rounds", "tests", "baseline", "tokens"];
+
 /// What stands in which column, and whether it is a number.
 const COLUMNS: [(&str, bool); 11] = [
     ("rank", true),
@@ -118,31 +124,27 @@ const COLUMNS: [(&str, bool); 11] = [
 ];
 
 fn leaderboard(report: &Report, link: &impl Fn(&str) -> String) -> String {
-    let heading = |(name, is_number): (&str, bool)| match is_number {
-        true => format!("<th class=\"n\">{name}</th>"),
-        false => format!("<th>{name}</th>"),
+    let class = |(name, is_number): (&str, bool)| {
+        let more = if MORE.contains(&name) { " more" } else { "" };
+        if is_number { format!("n{more}") } else { format!("{name}{more}") }
     };
-    let headings = COLUMNS.map(heading).concat();
+    let headings =
+        COLUMNS.map(|column| format!("<th class=\"{}\">{}</th>", class(column), column.0)).concat();
     let mut text = format!("<div class=\"wide\"><table><thead><tr>{headings}</tr></thead><tbody>\n");
     for row in &report.rows {
         text += "<tr>";
-        for ((name, is_number), cell) in COLUMNS.iter().zip(row.cells()) {
+        for (column, cell) in COLUMNS.iter().zip(row.cells()) {
             let cell = if cell == "-" { "–".to_owned() } else { escaped(&cell) };
             let below = |text: &str| format!("<br><small>{}</small>", escaped(text));
-            let _ = match (*name, is_number) {
-                ("idea", _) => write!(
-                    text,
-                    "<td class=\"idea\"><a href=\"{}\">{cell}</a>{}</td>",
-                    escaped(&link(&row.run_id)),
-                    below(&row.title)
-                ),
-                ("status", _) => {
-                    let why = row.error.as_deref().map_or(String::new(), below);
-                    write!(text, "<td class=\"status\">{cell}{why}</td>")
+            let cell = match column.0 {
+                "idea" => {
+                    let title = below(&crate::text::clipped(&row.title, LONGEST_TITLE));
+                    format!("<a href=\"{}\">{cell}</a>{title}", escaped(&link(&row.run_id)))
                 }
-                (_, true) => write!(text, "<td class=\"n\">{cell}</td>"),
-                (_, false) => write!(text, "<td>{cell}</td>"),
+                "status" => cell + &row.error.as_deref().map_or(String::new(), below),
+                _ => cell,
             };
+            let _ = write!(text, "<td class=\"{}\">{cell}</td>", class(*column));
         }
         text += "</tr>\n";
     }

@@ -97,6 +97,22 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A part of a hundred, with its sign.
+pub fn percent(value: f64) -> String {
+    if value.abs() < 0.05 { format!("{value:+.2}") } else { format!("{value:+.1}") }
+}
+
+/// A large count in few digits.
+fn compact(count: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
+    let value = count as f64;
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{:.0}k", value / 1e3),
+        _ => format!("{:.1}M", value / 1e6),
+    }
+}
+
 fn signed(value: Option<f64>) -> String {
     value.map_or(
         "-".to_owned(),
@@ -120,8 +136,8 @@ impl Row {
             of(|score| Some(score.value)).map_or("-".to_owned(), number),
             of(|score| score.baseline).map_or("-".to_owned(), number),
             signed(of(|score| score.delta)),
-            of(|score| score.delta_pct).map_or("-".to_owned(), |percent| format!("{percent:+.1}")),
-            self.tokens.to_string(),
+            of(|score| score.delta_pct).map_or("-".to_owned(), percent),
+            compact(self.tokens),
             self.seconds.map_or("-".to_owned(), |seconds| {
                 if seconds < 10 { format!("{} s", seconds.max(0)) } else { ago(seconds) }
             }),
@@ -300,6 +316,8 @@ pub(super) mod tests {
     fn numbers_are_short() {
         let shown: Vec<String> =
             [0.0, 1.5, -0.1234567, 1234.56, 1300.0, 1e12, 1e-7].into_iter().map(number).collect();
+        assert_eq!([0, 9_999, 10_400, 2_540_000].map(compact), ["0", "9999", "10k", "2.5M"]);
+        assert_eq!([-0.04, 31.66].map(percent), ["-0.04", "+31.7"]);
         assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1300", "1.000e12", "1.000e-7"]);
     }
 }
