@@ -332,13 +332,8 @@ fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])
 /// Waits for the end, or brings it about. Says why it counts as failed, and what ended it before its time.
 fn wait(lab: &Lab, child: &mut Child, deadline: Option<Instant>) -> (Option<String>, Option<&'static str>) {
     use std::os::unix::process::ExitStatusExt;
-    let (sender, ended) = mpsc::channel();
-    if let Err(error) = child.on_exit(move || sender.send(()).unwrap_or_default()) {
-        return (Some(format!("its end cannot be waited for: {error}")), None);
-    }
     loop {
-        let _ = ended.recv_timeout(TICK);
-        match child.try_wait() {
+        match child.wait_within(TICK) {
             Ok(Some(status)) => {
                 let why = match (status.code(), status.signal()) {
                     (Some(0), _) => None,

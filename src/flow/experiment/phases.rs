@@ -4,6 +4,7 @@ use super::agent::{self, Call};
 use super::command::{self, Asked};
 use super::lab::BY_SIGNAL;
 use super::series::Progress;
+use super::worktree::Listing;
 use super::{Lab, results, worktree};
 use crate::experiment::{
     Idea, Outcome, ReviewEnd, Step, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
@@ -18,6 +19,9 @@ use crate::store::files::{replace, replace_disposable};
 const LEAST_ROOM: u64 = 64 * 1024;
 /// The most that a reviewer is shown of a diff.
 const LARGEST_SHOWN_DIFF: usize = 512 * 1024;
+
+/// The phase of a run that has not begun yet.
+pub const START: &str = "start";
 
 pub struct Run<'a> {
     pub lab: &'a Lab,
@@ -109,8 +113,14 @@ impl Run<'_> {
         if let Some(kind) = self.lab.switch() {
             return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
         }
+        let first = self.summary.phase == START;
         phase.clone_into(&mut self.summary.phase);
-        self.write_summary()?;
+        // After a loss of power a run is at least known; where it was then matters to nobody.
+        if first {
+            self.write_summary()?
+        } else {
+            self.note_progress()?
+        }
         self.say(phase);
         crash::point("experiment.phase");
         Ok(())
@@ -121,9 +131,18 @@ impl Run<'_> {
         (self.tell)(Progress { run_id, idea, what: what.into() });
     }
 
-    fn write_summary(&self) -> Result<()> {
+    fn summary_text(&self) -> String {
         let value = self.lab.redacted_json(serde_json::to_value(&self.summary).unwrap_or_default());
-        Ok(replace(&self.dir.join(artifacts::SUMMARY), format!("{}\n", to_json_pretty(&value)).as_bytes())?)
+        format!("{}\n", to_json_pretty(&value))
+    }
+
+    fn write_summary(&self) -> Result<()> {
+        Ok(replace(&self.dir.join(artifacts::SUMMARY), self.summary_text().as_bytes())?)
+    }
+
+    /// The same without waiting for the disk.
+    fn note_progress(&self) -> Result<()> {
+        Ok(replace_disposable(&self.dir.join(artifacts::SUMMARY), self.summary_text().as_bytes())?)
     }
 
     /// One call of an agent; its use is counted.
@@ -150,12 +169,13 @@ impl Run<'_> {
         let text = self.lab.instructions(self.lab.config().prompts.planner.as_ref(), prompts::PLANNER)?;
         let first = prompts::planner(&text, self.idea, self.repo_files);
         let names = [artifacts::PLANNER_PROMPT, artifacts::PLAN];
+        let seen = worktree::listing(&self.worktree);
         let mut answer = self.ask(Step::Planner, 1, &first, names)?;
-        self.leave_untouched(Step::Planner, &self.base.clone())?;
+        self.leave_untouched(Step::Planner, &self.base.clone(), &seen)?;
         if answer.failed.is_none() && !missing_sections(&answer.text).is_empty() {
             let again = prompts::planner_again(&first, &missing_sections(&answer.text));
             answer = self.ask(Step::Planner, 2, &again, names)?;
-            self.leave_untouched(Step::Planner, &self.base.clone())?;
+            self.leave_untouched(Step::Planner, &self.base.clone(), &seen)?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::PlanFailed, why);
@@ -169,7 +189,10 @@ impl Run<'_> {
     }
 
     /// An agent that was only to look has changed files: they are put back, and that is said.
-    fn leave_untouched(&mut self, who: Step, commit: &CommitId) -> Going {
+    fn leave_untouched(&mut self, who: Step, commit: &CommitId, seen: &Option<Listing>) -> Going {
+        if seen.is_some() && worktree::listing(&self.worktree) == *seen {
+            return Ok(());
+        }
         let tree = self.tree_of(commit)?;
         if worktree::put_back(self.lab, &self.worktree, commit, &tree)? {
             self.summary.remarks.push(format!("the {who} changed files of the worktree; they were put back"));
@@ -212,7 +235,7 @@ impl Run<'_> {
             }
             let (verdict, review) = self.review(round, &reviewer, plan, &diff, &commit)?;
             self.summary.review = Some(ReviewEnd { verdict, round, commit: Some(commit) });
-            self.write_summary()?;
+            self.note_progress()?;
             self.say(format!("round {round}: {}", verdict.as_str()));
             if verdict == Verdict::Approve {
                 return Ok(());
@@ -265,11 +288,12 @@ impl Run<'_> {
         let first = prompts::reviewer(text, self.idea, plan, &shown);
         let names = [artifacts::reviewer_prompt(round), artifacts::review(round)];
         let names = names.each_ref().map(String::as_str);
+        let seen = worktree::listing(&self.worktree);
         let mut answer = self.ask(Step::Reviewer, round, &first, names)?;
-        self.leave_untouched(Step::Reviewer, commit)?;
+        self.leave_untouched(Step::Reviewer, commit, &seen)?;
         if answer.failed.is_none() && verdict(&answer.text).is_none() {
             answer = self.ask(Step::Reviewer, round, &prompts::reviewer_again(&first), names)?;
-            self.leave_untouched(Step::Reviewer, commit)?;
+            self.leave_untouched(Step::Reviewer, commit, &seen)?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::Error, why);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc;
 
-use super::phases::Run;
+use super::phases::{Run, START};
 use super::{Lab, agent, runs, worktree};
 use crate::experiment::prompts::RepoFile;
 use crate::experiment::{Idea, Outcome, Step, Summary};
@@ -23,6 +23,8 @@ pub struct Options {
     pub ideas: Vec<Idea>,
     /// Only these; they are tried also if they were before.
     pub only: Vec<String>,
+    /// All of them, also those that came to an end before.
+    pub again: bool,
     pub parallel: u32,
     pub keep_worktrees: bool,
     pub base_on_working_tree: bool,
@@ -82,7 +84,7 @@ pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> 
             if options.only.contains(&idea.id) {
                 chosen.push(idea.clone());
             }
-        } else if ended(idea) {
+        } else if !options.again && ended(idea) {
             skipped.push(idea.id.clone());
         } else {
             chosen.push(idea.clone());
@@ -286,7 +288,7 @@ fn one(
         idea: idea.id.clone(),
         title: lab.redacted(&idea.title),
         status: Outcome::Running,
-        phase: "start".to_owned(),
+        phase: START.to_owned(),
         started,
         started_nanos,
         ended: None,

@@ -1,5 +1,7 @@
 //! The worktree of a run: made from the base, looked at as a whole, and removed once its work is kept under a ref.
 
+use std::os::unix::fs::MetadataExt;
+
 use super::Lab;
 use crate::experiment::Summary;
 use crate::flow::prelude::*;
@@ -116,6 +118,32 @@ pub fn diff(lab: &Lab, base: &CommitId, commit: &CommitId) -> Result<Vec<u8>> {
     let git =
         git.args(["--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"]).end_of_options();
     Ok(git.args([base.as_str(), commit.as_str()]).run()?)
+}
+
+/// Every file of a worktree with what the kernel knows of it: who writes to one changes its time of change, which nobody can set.
+pub type Listing = BTreeMap<PathBuf, (u64, u64, i64, i64)>;
+
+/// More files are not listed.
+const MOST_LISTED: usize = 100_000;
+
+/// The files there are now, directories included; nothing where they are too many or cannot be read.
+pub fn listing(path: &Path) -> Option<Listing> {
+    let mut found = Listing::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(&dir).ok()? {
+            let entry = entry.ok()?;
+            if entry.file_type().ok()?.is_dir() {
+                open.push(entry.path());
+            }
+            let meta = entry.metadata().ok()?;
+            found.insert(entry.path(), (meta.ino(), meta.size(), meta.ctime(), meta.ctime_nsec()));
+        }
+        if found.len() > MOST_LISTED {
+            return None;
+        }
+    }
+    Some(found)
 }
 
 /// Puts the files back to what this commit has, if an agent that was only to look has changed them. True if that was so.

@@ -146,6 +146,9 @@ fn several_at_once_have_slots_and_temporary_directories() {
     // A second call has nothing left to do.
     let again = bench.run(&[]).ok();
     assert!(again.stdout.contains("Every idea was tried before"), "{}", again.stdout);
+    let planned =
+        bench.world.json(&HUMAN, &["experiment", "run", "ideas", "--again", "--dry-run"]).ok().data();
+    assert_eq!(planned["ideas"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]

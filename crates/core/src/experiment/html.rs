@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart::{Bar, Point, bars, course, escaped};
-use super::report::{number, percent};
+use super::report::{compact, number, percent};
 use super::{Outcome, Report, Row, Verdict};
 use crate::policy::experiment::Better;
 
@@ -92,8 +92,12 @@ fn headline(report: &Report) -> String {
         Some((row, score)) => {
             let against =
                 score.baseline.map_or(String::new(), |baseline| format!(", baseline {}", number(baseline)));
+            let best = match score.better {
+                Some(false) => "None is better than the baseline; the best is",
+                _ => "Best:",
+            };
             format!(
-                "{runs}. Best: {} with {column} {}{against} ({word} is better).",
+                "{runs}. {best} {} with {column} {}{against} ({word} is better).",
                 row.idea,
                 number(score.value)
             )
@@ -208,7 +212,7 @@ fn phases(report: &Report) -> (Vec<Bar>, Vec<Bar>) {
     };
     let seconds = sums.iter().map(|(phase, seconds, _)| bar(phase, *seconds, took(*seconds)));
     #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
-    let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, tokens.to_string()));
+    let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, compact(*tokens)));
     (seconds.collect(), tokens.collect())
 }
 
@@ -234,6 +238,13 @@ mod tests {
             assert!(!page.contains(loads), "{loads}");
         }
         assert!(!page.contains("NaN"));
+    }
+
+    #[test]
+    fn a_best_run_below_the_baseline_is_no_success() {
+        let worse = summary("worse", Outcome::Scored, Some(9.0));
+        let page = page(&report(vec![worse], None, Better::Higher), "");
+        assert!(page.contains("None is better than the baseline; the best is worse with score 9"), "{page}");
     }
 
     #[test]

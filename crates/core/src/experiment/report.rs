@@ -61,8 +61,15 @@ pub fn report(summaries: Vec<Summary>, column: Option<String>, better: Better) -
         (None, Some(_)) => std::cmp::Ordering::Greater,
         (None, None) => std::cmp::Ordering::Equal,
     });
-    for (index, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.score.is_some()) {
-        row.rank = Some(index + 1);
+    let mut before: Option<(f64, usize)> = None;
+    for (index, row) in rows.iter_mut().enumerate() {
+        let Some(score) = row.score else { continue };
+        // Equal scores share a rank.
+        let rank = before
+            .filter(|(value, _)| value.total_cmp(&score.value).is_eq())
+            .map_or(index + 1, |(_, rank)| rank);
+        row.rank = Some(rank);
+        before = Some((score.value, rank));
     }
     Report { better, column, rows, summaries }
 }
@@ -103,7 +110,7 @@ pub fn percent(value: f64) -> String {
 }
 
 /// A large count in few digits.
-fn compact(count: u64) -> String {
+pub fn compact(count: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
     let value = count as f64;
     match count {
@@ -289,6 +296,14 @@ pub(super) mod tests {
         assert_eq!(order(&sample(Better::Lower)), ["worse", "best", "red", "no|pipe"]);
         let ranks: Vec<_> = sample(Better::Higher).rows.iter().map(|row| row.rank).collect();
         assert_eq!(ranks, [Some(1), Some(2), None, None]);
+    }
+
+    #[test]
+    fn equal_scores_share_a_rank() {
+        let all = [3.0, 3.0, 2.0].map(|value| summary("x", Outcome::Scored, Some(value)));
+        let ranks: Vec<_> =
+            report(all.to_vec(), None, Better::Higher).rows.iter().map(|row| row.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
     }
 
     #[test]

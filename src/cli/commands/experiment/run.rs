@@ -6,7 +6,7 @@ use crate::flow::experiment::{Lab, Options, Progress, Series, choose, gather, ru
 /// Try ideas: plan, edit, review, test, sweep and score each
 ///
 /// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Ideas that
-/// came to an end before are left out, unless --only names them. Exit 0 when every idea ran to an end, whatever its verdict.
+/// came to an end before are left out, unless --only names them or --again is given. Exit 0 when every idea ran to an end, whatever its verdict.
 ///
 /// Example: liza experiment run ideas/ --dry-run
 #[derive(Args)]
@@ -17,6 +17,9 @@ pub struct RunArgs {
     /// Only the idea of this id, also if it was tried before; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
+    /// Try all ideas, also those that came to an end before
+    #[arg(long, conflicts_with = "only")]
+    pub again: bool,
     /// How many at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parallel: u32,
@@ -44,6 +47,7 @@ impl Execute for RunArgs {
         let options = Options {
             ideas: gather(&source)?,
             only: self.only.clone(),
+            again: self.again,
             parallel: self.parallel,
             keep_worktrees: self.keep_worktrees,
             base_on_working_tree: self.base_on_working_tree,
@@ -109,11 +113,15 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
         .with_data(&series, 0));
     }
     let mut text = if series.runs.is_empty() && series.left.is_empty() {
-        "Every idea was tried before; `--only ID` tries one again.\n".to_owned()
+        "Every idea was tried before; `--only ID` tries one again, `--again` all of them.\n".to_owned()
     } else {
         let config = &lab.config().score;
         let board = report(series.runs.clone(), config.column.clone(), config.better);
-        format!("\n{}\nnext: liza experiment report --format html --out report.html\n", board.table())
+        let next = match (board.rows.first(), board.rows.iter().any(|row| row.rank.is_some())) {
+            (Some(row), false) => format!("liza experiment show {}", row.idea),
+            _ => "liza experiment report --format html --out report.html".to_owned(),
+        };
+        format!("\n{}\nnext: {next}\n", board.table())
     };
     let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
     let failure = (!series.is_complete()).then(|| {
