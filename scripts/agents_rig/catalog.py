@@ -9,7 +9,7 @@ ALL = [Work, Plan, Reject, Pause, Abort, Crash, Context, ContextError, NotLogged
        Useless, AtSigns, Resume, Experiment]
 SCENARIOS = {one.name: one for one in ALL}
 MAIN = ("claude", "codex")
-FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume"]
+FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume", "experiment"]
 
 
 def scenarios_of(cli, asked):
@@ -17,5 +17,5 @@ def scenarios_of(cli, asked):
     if cli == "codex_mcp":
         return [one for one in asked or ["experiment"] if one == "experiment"]  # Only experiments know it.
     if cli == "acpx":
-        return asked or ["work", "reject-and-fix", "at-and-shell"]  # It continues no session; logins are its agents' own.
+        return asked or ["work", "reject-and-fix", "at-and-shell", "experiment"]  # It continues no session; logins are its agents' own.
     return asked or (list(SCENARIOS) if cli in MAIN else FOR_OTHERS)

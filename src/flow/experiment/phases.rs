@@ -171,11 +171,11 @@ impl Run<'_> {
         let names = [artifacts::PLANNER_PROMPT, artifacts::PLAN];
         let seen = worktree::listing(&self.worktree);
         let mut answer = self.ask(Step::Planner, 1, &first, names)?;
-        self.leave_untouched(Step::Planner, &self.base.clone(), &seen)?;
+        self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         if answer.failed.is_none() && !missing_sections(&answer.text).is_empty() {
             let again = prompts::planner_again(&first, &missing_sections(&answer.text));
             answer = self.ask(Step::Planner, 2, &again, names)?;
-            self.leave_untouched(Step::Planner, &self.base.clone(), &seen)?;
+            self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::PlanFailed, why);
@@ -189,8 +189,8 @@ impl Run<'_> {
     }
 
     /// An agent that was only to look has changed files: they are put back, and that is said.
-    fn leave_untouched(&mut self, who: Step, commit: &CommitId, seen: &Option<Listing>) -> Going {
-        if seen.is_some() && worktree::listing(&self.worktree) == *seen {
+    fn leave_untouched(&mut self, who: Step, commit: &CommitId, seen: Option<&Listing>) -> Going {
+        if seen.is_some() && worktree::listing(&self.worktree).as_ref() == seen {
             return Ok(());
         }
         let tree = self.tree_of(commit)?;
@@ -290,10 +290,10 @@ impl Run<'_> {
         let names = names.each_ref().map(String::as_str);
         let seen = worktree::listing(&self.worktree);
         let mut answer = self.ask(Step::Reviewer, round, &first, names)?;
-        self.leave_untouched(Step::Reviewer, commit, &seen)?;
+        self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         if answer.failed.is_none() && verdict(&answer.text).is_none() {
             answer = self.ask(Step::Reviewer, round, &prompts::reviewer_again(&first), names)?;
-            self.leave_untouched(Step::Reviewer, commit, &seen)?;
+            self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::Error, why);

@@ -36,7 +36,7 @@ fn an_adopted_run_is_reviewed_and_merged_with_its_origin() {
 }
 
 #[test]
-fn adopting_takes_what_the_reviewer_saw_and_nothing_else() {
+fn only_what_the_reviewer_saw_is_adopted() {
     let bench = Bench::new();
     bench.world.human(&["init", "improve the number"]).ok();
     bench.idea("a", "# Up\ndo: echo 12 > param\n");

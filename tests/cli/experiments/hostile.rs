@@ -69,21 +69,17 @@ fn secrets_reach_no_artifact_in_any_form() {
 }
 
 #[test]
-fn a_full_disk_in_any_phase_is_said_and_the_next_call_goes_on() {
+fn full_disk_ends_a_run_and_the_next_call_goes_on() {
     if !can_mount() {
         return;
     }
-    let fill = "cat /dev/zero > \"$FILL\" 2> /dev/null;";
     for phase in ["planner", "coder", "reviewer", "tests", "sweep"] {
-        let bench = Bench::with(if phase == "tests" { "  test_timeout: 600\n" } else { "" });
+        let bench = Bench::new();
         bench.world.write(".gitignore", "results.csv\nideas/\n");
         match phase {
             "tests" => bench.world.write(
                 "liza.yaml",
-                &bench
-                    .world
-                    .read("liza.yaml")
-                    .replace("test_command: ", &format!("test_command: sh fill.sh; ")),
+                &bench.world.read("liza.yaml").replace("test_command: ", "test_command: sh fill.sh; "),
             ),
             "sweep" => bench.world.write("sweep.sh", &format!("sh fill.sh; {}", super::SWEEP)),
             agent => {
@@ -95,12 +91,9 @@ fn a_full_disk_in_any_phase_is_said_and_the_next_call_goes_on() {
                 bench.agent(agent, &format!("sh fill.sh; {usual}"));
             }
         }
-        let place = bench.world.path("agentic_experimentation");
-        bench.world.write(
-            "fill.sh",
-            &format!("FILL={}/fill; test -e {0}/roomy || {{ {fill} }}\n", place.display())
-                .replace("{0}", &place.display().to_string()),
-        );
+        let place = bench.world.path("agentic_experimentation").display().to_string();
+        let fill = format!("test -e {place}/roomy || cat /dev/zero > {place}/fill 2> /dev/null\n");
+        bench.world.write("fill.sh", &fill);
         bench.world.commit_all("a disk to fill");
         bench.idea("a", "# Up\ndo: echo 12 > param\n");
         let ran = mounted(

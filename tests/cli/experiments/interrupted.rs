@@ -12,8 +12,8 @@ fn killed_run_is_interrupted_and_continued() {
     let phases: Vec<String> = (1..=8).map(|nth| format!("experiment.phase:{nth}")).collect();
     let all = ["experiment.worktree_registered".to_owned(), "experiment.worktree".to_owned()];
     let own = all.iter().chain(phases.iter().step_by(sweep(3, 1)));
-    for point in own.cloned() {
-        bench.world.dies_at(&point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
+    for point in own {
+        bench.world.dies_at(point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
         let listed = bench.world.json(&HUMAN, &["experiment", "list"]).ok().data();
         let last =
             listed["runs"].as_array().expect("runs").iter().rfind(|run| run["status"] == "interrupted");
@@ -56,7 +56,7 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
 }
 
 #[test]
-fn work_of_an_interrupted_fix_is_kept_beside_what_was_reviewed() {
+fn interrupted_fix_is_kept_beside_what_was_reviewed() {
     let bench = Bench::new();
     bench.agent(
         "coder",
