@@ -78,7 +78,6 @@ pub fn try_ideas(root: &Path, place: &Path, ui: Ui) -> Result<Played, Failure> {
     ui.narrate("\n# `liza experiment report --format html`: one page with charts.");
     bench.liza(&["experiment", "report", "--format", "html", "--out", PAGE])?;
     let checks = bench.judge(head.trim())?;
-    std::fs::remove_file(bench.root.join("results.csv")).ok();
     Ok(Played::Whole(checks, bench.liza(&["experiment", "report"])?))
 }
 
@@ -104,9 +103,7 @@ impl Bench {
             bench.git(&["config", name, value])?;
         }
         // What the program is worth before anything is tried.
-        bench.ran("sh", &["sweep.sh"])?;
-        let (results, baseline) = (bench.root.join("results.csv"), bench.root.join("baseline.csv"));
-        std::fs::rename(&results, &baseline).map_err(|error| Failure::io("rename", &results, &error))?;
+        bench.ran("sh", &["-c", "sh sweep.sh && mv results.csv baseline.csv"])?;
         bench.git(&["add", "--all"])?;
         bench.git(&[
             "commit",
