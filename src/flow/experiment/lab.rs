@@ -13,6 +13,14 @@ pub const BY_SIGNAL: &str = "interrupted by a signal";
 const LARGEST_ENV_FILE: u64 = 256 * 1024;
 const LARGEST_PROMPT_FILE: u64 = 256 * 1024;
 
+/// Where a run is now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Progress {
+    pub run_id: String,
+    pub idea: String,
+    pub what: String,
+}
+
 /// Shared by the threads of a call.
 pub struct Lab {
     pub repo: Repo,

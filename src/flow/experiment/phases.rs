@@ -2,8 +2,7 @@
 
 use super::agent::{self, Call};
 use super::command::{self, Asked};
-use super::lab::BY_SIGNAL;
-use super::series::Progress;
+use super::lab::{BY_SIGNAL, Progress};
 use super::worktree::Listing;
 use super::{Lab, results, worktree};
 use crate::experiment::{

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc;
 
+use super::lab::Progress;
 use super::phases::{Run, START};
 use super::{Lab, agent, runs, worktree};
 use crate::experiment::prompts::RepoFile;
@@ -32,14 +33,6 @@ pub struct Options {
     pub given: Option<(u32, CommitId)>,
     /// Where the ideas came from, for the processes that are started.
     pub source: PathBuf,
-}
-
-/// Where a run is now.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Progress {
-    pub run_id: String,
-    pub idea: String,
-    pub what: String,
 }
 
 /// What became of a call.
