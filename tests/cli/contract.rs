@@ -202,7 +202,7 @@ fn main_hook_refuses_agents_on_broken_board() {
     assert!(ran.stderr.contains("allowed all the same"), "{}", ran.stderr);
 }
 
-/// "What changed in the main checkout and in worktrees nobody holds since the claim is shown to the reviewer."
+/// "What changed since the claim in the main checkout and in worktrees without a holder is shown to the reviewer."
 #[test]
 fn reviewer_sees_what_changed_outside_the_worktree() {
     let (world, coder, reviewer) = team();

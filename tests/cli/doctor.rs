@@ -497,8 +497,8 @@ fn leftovers_of_a_killed_commit_are_removed() {
 #[test]
 fn tokens_and_agents_belong_together() {
     let Scene { world, .. } = busy();
-    plant(&world.path(".liza/tokens/nobody-7"), "secret\n");
-    std::fs::set_permissions(world.path(".liza/tokens/nobody-7"), std::fs::Permissions::from_mode(0o600))
+    plant(&world.path(".liza/tokens/ghost-7"), "secret\n");
+    std::fs::set_permissions(world.path(".liza/tokens/ghost-7"), std::fs::Permissions::from_mode(0o600))
         .expect("set");
     found_and_fixed(&world, "agent.stray_token");
     let token = world.path(".liza/tokens/coder-1");

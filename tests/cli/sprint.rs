@@ -35,7 +35,7 @@ fn a_sprint_is_begun_changed_and_closed() {
     // t1 is sent back once and merged, t3 is blocked.
     let commit = world.submit_work(&coder, "t1", "t1.txt", "one\n");
     world.liza(&reviewer, &["review", "claim", "t1"]).ok();
-    let issue = ["--reason", "it does not greet anybody", "--issue", "major:t1.txt:1:no greeting"];
+    let issue = ["--reason", "it greets without a name", "--issue", "major:t1.txt:1:no greeting"];
     world.liza(&reviewer, &[&["review", "reject", "t1", "--commit", &commit][..], &issue].concat()).ok();
     let worktree = world.claim(&coder, "t1");
     world.checkpoint(&coder, "t1", &["t1.txt", "tests/test_t1.sh"]);
@@ -57,7 +57,7 @@ fn a_sprint_is_begun_changed_and_closed() {
         "Note: half a success",
         "What was done (1 of 2)",
         "t3 (t3): BLOCKED when the sprint ended",
-        "t1, round 1, by r1: it does not greet anybody",
+        "t1, round 1, by r1: it greets without a name",
         "which tongue (still blocked)",
         "t3: French or Latin?",
         "1 of 2 verdicts were rejections",

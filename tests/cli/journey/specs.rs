@@ -42,14 +42,14 @@ fn hash_of(world: &World, task: &str) -> String {
 #[test]
 fn unedited_vision_is_never_sent_to_agents() {
     let person = Newcomer::new(&[], &plain_agent());
-    person.liza(&["init", "Say hello to everybody", "--no-gate"]).ok();
+    person.liza(&["init", "Say hello to all users", "--no-gate"]).ok();
     let world = &person.world;
     assert!(world.read("specs/vision.md").contains("Who needs it"), "the template is there");
     for (id, spec) in [("t1", "specs/vision.md"), ("t2", "goal")] {
         add(world, id, spec);
         let prompt_text = prompt(world, "coder", id);
         assert!(
-            prompt_text.contains("Say hello to everybody") && !prompt_text.contains("Who needs it"),
+            prompt_text.contains("Say hello to all users") && !prompt_text.contains("Who needs it"),
             "{prompt_text}"
         );
         assert_eq!(world.json(&HUMAN, &["task", "show", id]).ok().data()["spec"]["of"], "goal");
