@@ -78,6 +78,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         config: Config::new(&options.integration),
         integration_head: head.clone(),
         git_settings: Some(super::git_settings::keep_present(ctx)?),
+        made_below: ctx.credentials.mark(),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
     // From here on there is a board. Whatever happens to the trial of a gate, it can be repeated by `liza gate run`.
@@ -169,6 +170,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
         git_settings: None,
+        made_below: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);

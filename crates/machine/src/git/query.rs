@@ -471,6 +471,7 @@ fn diff(repo: &Repo, from: &CommitId, to: &CommitId) -> Git {
 pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
     let none: [&str; 0] = [];
+    super::files::check_repository(dir).map_err(|why| git2::Error::from_str(&why))?;
     Repository::open_ext(dir, flags, none)
 }
 

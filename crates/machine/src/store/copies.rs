@@ -97,8 +97,9 @@ impl Witness {
         let (bytes, _) = read_whole(&layout.log(), LARGEST_LOG)?;
         let committed = usize::try_from(journal.length).ok().and_then(|length| bytes.get(..length));
         let committed = committed.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let (kept, _) = read_whole(&path, LARGEST_LOG)?;
-        match committed.strip_prefix(&kept[..]) {
+        // One that is longer than the journal is no beginning of it, and is not read: it may be of any size.
+        let kept = (length < journal.length).then(|| read_whole(&path, journal.length)).transpose()?;
+        match kept.as_ref().and_then(|(kept, _)| committed.strip_prefix(&kept[..])) {
             Some(missing) => copy.write_all(missing),
             None => replace(&path, committed).map_err(io::Error::other),
         }
@@ -121,7 +122,7 @@ impl Witness {
     /// The whole records of the copy, checked as a chain, and their text.
     pub fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
         let path = self.log();
-        let (bytes, _) = read_whole(&path, LARGEST_LOG).doing("read", &path)?;
+        let bytes = read_records(&path).doing("read", &path)?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
         let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
@@ -129,5 +130,22 @@ impl Witness {
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         })?;
         Ok((text, records))
+    }
+}
+
+/// The bytes of a journal. No record has a zero byte: a file that is large without holding anything ends here at its first.
+fn read_records(path: &Path) -> io::Result<Vec<u8>> {
+    const PIECE: u64 = 1024 * 1024;
+    let mut file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        (&mut file).take(PIECE).read_to_end(&mut bytes)?;
+        if memchr::memchr(0, &bytes[before..]).is_some() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds what liza never wrote there"));
+        }
+        if bytes.len() == before {
+            return Ok(bytes);
+        }
     }
 }
