@@ -116,6 +116,26 @@ fn wait_for_board_lock_names_holder() {
     waits(&world, ".liza/state.yaml.lock", &["note", "hello"], "the board's lock");
 }
 
+/// A lock goes over to the children of whoever took it; and a process may have any bytes as its name.
+#[test]
+fn wait_for_lock_of_unknown_holder_is_plain() {
+    let world = World::new();
+    // The child inherits the lock, its parent ends at once; the child's own pid is not in the kernel's table.
+    let script = "exec 9>> .liza/state.yaml.lock && flock -n 9 && { setsid sh -c 'touch held; while [ ! -e stop ]; do sleep 0.05; done' & }; exit 0";
+    let mut command = world.command("sh", &world.root);
+    if !command.args(["-c", script]).finish_status().is_ok_and(|status| status.success()) {
+        crate::support::skip("there is no `flock` here");
+        return;
+    }
+    let mut command = world.liza_command(&HUMAN, &world.root, &["note", "hello"]);
+    command.env("LIZA_LOCK_TIMEOUT", "2").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = Ran::of(command.start().expect("liza").wait_with_output().expect("an end"));
+    world.write("stop", "");
+    assert_eq!(ran.exit, 4, "{ran:?}");
+    assert!(ran.stderr.contains("waiting for the board's lock"), "{ran:?}");
+    assert!(!ran.stderr.contains("()") && ran.stderr.contains("process"), "{ran:?}");
+}
+
 #[test]
 fn wait_for_worktree_lock_names_holder() {
     let world = World::new();
