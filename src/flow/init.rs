@@ -256,7 +256,7 @@ fn exclude_text(ctx: &Context) -> Result<String> {
 /// Git's exclude file of this repository, and what it says.
 pub(super) fn excluded(ctx: &Context) -> Result<(PathBuf, Vec<u8>)> {
     let path = ctx.repo.common_dir.join("info/exclude");
-    match fs::read(&path) {
+    match host::read_plain(&path) {
         Ok(bytes) => Ok((path, bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path, Vec::new())),
         Err(error) => Err(Failure::io("read", &path, &error)),

@@ -107,11 +107,13 @@ approved_by_rev() {
     as_rev liza review approve "$1" --commit "$(git -C "$ROOT" rev-parse "refs/heads/task/$1")" --summary fine
 }
 
-# false_settings_accepted: the real repository has the settings of the false one, and a person accepts them.
+# false_settings_accepted: the real repository has the settings of the false one, a person accepts them, and liza's git makes a
+# checkout with them.
 false_settings_accepted() {
     for way in clean smudge; do git config "filter.x.$way" "$OUT/canary"; done
     cp "$OUT/fake.git/info/attributes" "$(common_dir)/info/attributes"
     liza doctor --accept-git
+    liza task claim t2
 }
 
 # --- of `outcome`: one line each, a word and what was seen

@@ -121,7 +121,7 @@ fn wait_for_board_lock_names_holder() {
 fn wait_for_lock_of_unknown_holder_is_plain() {
     let world = World::new();
     // The child inherits the lock, its parent ends at once; the child's own pid is not in the kernel's table.
-    let script = "exec 9>> .liza/state.yaml.lock && flock -n 9 && { setsid sh -c 'touch held; while [ ! -e stop ]; do sleep 0.05; done' & }; exit 0";
+    let script = "exec 9>> .liza/state.yaml.lock && flock -n 9 && { setsid sh -c 'touch held; while [ -e .liza ] && [ ! -e stop ]; do sleep 0.05; done' & }; exit 0";
     let mut command = world.command("sh", &world.root);
     if !command.args(["-c", script]).finish_status().is_ok_and(|status| status.success()) {
         crate::support::skip("there is no `flock` here");

@@ -368,7 +368,15 @@ fn pipe_in_place_of_a_git_file_is_named() {
     let team = Team::new();
     let world = &team.world;
     world.task("t1", &["a.txt"]);
-    for name in ["info/exclude", "info/attributes", "info/grafts", "objects/info/alternates", "packed-refs"] {
+    for name in [
+        "refs/heads/integration",
+        "info/exclude",
+        "info/attributes",
+        "info/grafts",
+        "objects/info/alternates",
+        "packed-refs",
+        "refs/heads/integration",
+    ] {
         let path = world.path(".git").join(name);
         let kept = world.home().join("kept");
         let was_there = std::fs::rename(&path, &kept).is_ok();
@@ -380,7 +388,7 @@ fn pipe_in_place_of_a_git_file_is_named() {
                     assert!(pipe.arg(&path).finish_status().expect("mkfifo").success());
                 }
                 "device" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
-                _ if name == "packed-refs" => continue,
+                _ if name.starts_with("refs/") => continue,
                 _ => std::fs::File::create(&path).and_then(|file| file.set_len(20 << 30)).expect("a file"),
             }
             for args in [["doctor"].as_slice(), &["task", "claim", "t1"]] {

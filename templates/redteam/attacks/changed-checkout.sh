@@ -19,4 +19,4 @@ outcome() {
     was_not_approved t1
 }
 
-won_last() { approved_by_rev t1; }
+won() { approved_by_rev t1; }

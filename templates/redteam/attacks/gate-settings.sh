@@ -20,7 +20,7 @@ outcome() {
     was_not_approved t1
 }
 
-won_last() {
+won() {
     liza gate retire words --reason "a person wants it gone"
     approved_by_rev t1
 }

@@ -17,6 +17,7 @@ coder() {
 
 outcome() {
     was_refused later later-bare
+    [ "$(status_of t2)" = WORKING ] || breach "t2 is $(status_of t2)"
     liza --json task show t2 | grep -q '"assigned_to":"other"' || breach "t2 is no longer the other agent's"
 }
 

@@ -21,7 +21,7 @@ outcome() {
     was_not_approved t1
 }
 
-won_last() {
+won() {
     liza gate accept
     approved_by_rev t1
 }

@@ -19,8 +19,9 @@ const OF_REPOSITORY: [&str; 9] = [
     "objects/info/alternates",
 ];
 const OF_CHECKOUT: [&str; 2] = ["HEAD", "index"];
-/// These are as large as what they list.
+/// These are as large as what they list: many millions of names at most.
 const MAY_BE_LARGE: [&str; 2] = ["packed-refs", "index"];
+const LARGEST_LIST: u64 = 2 * 1024 * 1024 * 1024;
 
 /// So long what was found to be in order counts as such: one command starts git several times.
 const GOOD_FOR: Duration = Duration::from_secs(1);
@@ -52,7 +53,7 @@ fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
                 path.display()
             ));
         }
-        if meta.len() > LARGEST_PLAIN && !MAY_BE_LARGE.contains(name) {
+        if meta.len() > if MAY_BE_LARGE.contains(name) { LARGEST_LIST } else { LARGEST_PLAIN } {
             let bytes = meta.len();
             return Err(format!(
                 "`{}` is {bytes} bytes long, and git would read it all; remove it",
@@ -61,4 +62,33 @@ fn check(dir: &Path, names: &[&str]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// How deep names of refs go.
+const DEEPEST: usize = 64;
+
+/// The same of the files of refs: of this one, or of all below this prefix.
+pub(super) fn check_refs(common_dir: &Path, prefix: &str) -> Result<(), String> {
+    let path = common_dir.join(prefix);
+    match path.symlink_metadata() {
+        Ok(meta) => check_ref(&path, meta.file_type(), DEEPEST),
+        Err(_) => Ok(()),
+    }
+}
+
+fn check_ref(path: &Path, kind: fs::FileType, deeper: usize) -> Result<(), String> {
+    if kind.is_dir() && deeper > 0 {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            if let Ok(kind) = entry.file_type() {
+                check_ref(&entry.path(), kind, deeper - 1)?;
+            }
+        }
+        return Ok(());
+    }
+    // What a link leads to is read by git; that it is one is said where the ref is used.
+    let leads_to_file = || path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir());
+    if kind.is_file() || (kind.is_symlink() && leads_to_file()) {
+        return Ok(());
+    }
+    Err(format!("`{}` is no plain file, and git would wait for it; remove it", path.display()))
 }

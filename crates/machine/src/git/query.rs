@@ -211,6 +211,8 @@ impl Query {
     /// it would move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
         let unreadable = || QueryError::read(format!("`{refname}`"));
+        let plain = super::files::check_refs(self.git.path(), refname);
+        plain.map_err(|why| git2::Error::from_str(&why)).map_err(unreadable())?;
         let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
             return Ok(None);
         };
@@ -328,6 +330,8 @@ impl Query {
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, QueryError> {
         let names = || -> Result<Vec<String>, git2::Error> {
             let mut found = Vec::new();
+            super::files::check_refs(self.git.path(), prefix.trim_end_matches('/'))
+                .map_err(|why| git2::Error::from_str(&why))?;
             for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
                 found.push(name?.to_owned());
             }

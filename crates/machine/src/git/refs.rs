@@ -168,6 +168,7 @@ pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(
 
 /// The refs below a prefix such as `refs/liza/attempts`, with where they are.
 pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
+    super::files::check_refs(&repo.common_dir, prefix).map_err(|why| GitError::Misled { why })?;
     let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
     let text = git.end_of_options().arg(prefix).run_line()?;
     let entries = text.lines().filter_map(|line| line.split_once(' '));
