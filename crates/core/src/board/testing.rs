@@ -149,6 +149,7 @@ pub fn evidence(head: CommitId, file: &str) -> Evidence {
         validation: Some(green()),
         gates: None,
         code: Vec::new(),
+        byproducts: Vec::new(),
     }
 }
 
