@@ -19,6 +19,7 @@ mod people;
 mod played;
 mod running;
 mod sandboxed;
+mod slices;
 mod stubborn;
 mod switched;
 
