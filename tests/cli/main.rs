@@ -55,6 +55,7 @@ mod quorum;
 mod read_commands;
 mod red_team;
 mod redteam;
+mod reports;
 mod requests;
 mod restore;
 mod review;

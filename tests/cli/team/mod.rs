@@ -1,5 +1,6 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
+mod adrift;
 mod agent_log;
 mod all_providers;
 mod crashes;
@@ -17,6 +18,7 @@ mod questions;
 mod running;
 mod sandbox;
 mod session_ends;
+mod slices;
 mod state_edits;
 mod team_gates;
 mod team_switches;
