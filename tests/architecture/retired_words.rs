@@ -43,26 +43,29 @@ fn literals(source: &str) -> Vec<String> {
     let code: String =
         source.lines().filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |all, line| all + line + "\n");
     let mut rest = code.replace("'\"'", "").replace("'\\\"'", "");
-    while let Some((_, after)) = rest.split_once('"') {
-        let (mut text, mut escaped, mut end) = (String::new(), false, after.len());
-        for (at, char) in after.char_indices() {
-            match char {
-                '"' if !escaped => {
-                    end = at + 1;
-                    break;
-                }
-                _ if escaped => {
-                    escaped = false;
-                    text.push(if char.is_alphanumeric() { ' ' } else { char });
-                }
-                '\\' => escaped = true,
-                _ => text.push(char),
-            }
-        }
-        found.push(text);
-        rest = after[end..].to_owned();
+    while let Some((before, after)) = rest.split_once('"') {
+        let hashes = before.len() - before.trim_end_matches('#').len();
+        let end = if before.trim_end_matches('#').ends_with('r') {
+            after.find(&format!("\"{}", "#".repeat(hashes))).unwrap_or(after.len())
+        } else {
+            end_of_literal(after)
+        };
+        found.push(after[..end].replace("\\n", " ").replace('\\', " "));
+        rest = after.get(end + 1..).unwrap_or_default().to_owned();
     }
     found
+}
+
+/// Where the quote stands that ends a literal.
+fn end_of_literal(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, char) in text.char_indices() {
+        match char {
+            '"' if !escaped => return at,
+            _ => escaped = char == '\\' && !escaped,
+        }
+    }
+    text.len()
 }
 
 /// The entry of `ALLOWED` that a file counts for: the longest path that contains it, or the file itself.
