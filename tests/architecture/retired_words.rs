@@ -40,8 +40,10 @@ fn words(line: &str) -> impl Iterator<Item = String> + '_ {
 /// The string literals of a source, one line each; comments are left out.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let code: String =
-        source.lines().filter(|line| !line.trim_start().starts_with("//")).fold(String::new(), |all, line| all + line + "\n");
+    let code: String = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .fold(String::new(), |all, line| all + line + "\n");
     let mut rest = code.replace("'\"'", "").replace("'\\\"'", "");
     while let Some((before, after)) = rest.split_once('"') {
         let hashes = before.len() - before.trim_end_matches('#').len();
@@ -103,7 +105,8 @@ fn retired_words_stay_out_of_user_text() {
     for (file, lines) in texts() {
         for line in &lines {
             for word in words(line).filter(|word| retired.contains(word)) {
-                let near = format!("{file}: `{word}` in: {}", line.trim().chars().take(160).collect::<String>());
+                let near =
+                    format!("{file}: `{word}` in: {}", line.trim().chars().take(160).collect::<String>());
                 found.entry(counted_for(&file).to_owned()).or_default().push(near);
             }
         }
@@ -122,13 +125,19 @@ fn retired_words_stay_out_of_user_text() {
     let allowed: BTreeMap<&str, usize> = ALLOWED.iter().copied().collect();
     found.retain(|path, uses| uses.len() > allowed.get(path.as_str()).copied().unwrap_or(0));
     let all: Vec<String> = found.into_values().flatten().collect();
-    assert!(all.is_empty(), "retired words (CONTRIBUTING.md says what to write instead):\n{}", all.join("\n"));
+    assert!(
+        all.is_empty(),
+        "retired words (CONTRIBUTING.md says what to write instead):\n{}",
+        all.join("\n")
+    );
 }
 
 #[test]
 fn retired_words_are_found_in_literals_and_pages() {
-    let source = "// nobody\nfn nobody() { say(\"Somebody \\\"waits\\\", nobody_waits\\nwhoever\", '\"', \"told\"); }";
-    let said: Vec<String> = literals(source).iter().flat_map(|text| words(text).collect::<Vec<_>>()).collect();
+    let source =
+        "// nobody\nfn nobody() { say(\"Somebody \\\"waits\\\", nobody_waits\\nwhoever\", '\"', \"told\"); }";
+    let said: Vec<String> =
+        literals(source).iter().flat_map(|text| words(text).collect::<Vec<_>>()).collect();
     let found = |word: &str| said.iter().any(|one| one == word);
     assert!(found("somebody") && found("whoever") && found("told") && !found("nobody"), "{said:?}");
     let page = format!("a{}\n| `told` | say |\n{}b nobody", TABLE[0], TABLE[1]);
