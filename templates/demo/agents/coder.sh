@@ -9,7 +9,7 @@ task=$LIZA_TASK
 note=$(git rev-parse --git-dir)/left-to-do
 
 hand_in() {
-    say "hands in $task"
+    say "submits $task"
     liza task submit "$task"
     case $? in
     0)
@@ -87,7 +87,7 @@ if [ "$task" = top ] && ! seen at-top; then
 fi
 
 if was_red_together; then
-    say "sees what is red with all that was merged meanwhile:"
+    say "sees what fails together with the merged work:"
     $run_tests
 fi
 say "writes $task"
