@@ -189,7 +189,7 @@ is_content() {
     liza "$@" > "$OUT/content" 2>&1 || breach "\`liza $*\` fails: $(head -n 1 "$OUT/content")"
 }
 
-# The bytes of a file as a commit has it; whatever git was told about replacements does not count.
+# The bytes of a file as a commit has it; git's replacement refs do not count.
 landed() {
     GIT_NO_REPLACE_OBJECTS=1 git -C "$ROOT" cat-file blob "refs/heads/integration:$1" 2> /dev/null
 }

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn the_example_in_the_template_of_liza_yaml_is_one() {
         let template = include_str!("../../../../templates/liza.yaml");
-        let (_, section) = template.split_once("# Who works").expect("the section on the team");
+        let (_, section) = template.split_once("# The team that").expect("the section on the team");
         let example: String = section
             .lines()
             .filter_map(|line| line.strip_prefix("#   "))
