@@ -6,7 +6,7 @@ use crate::cli::redteam::{ALL, count, play_all};
 use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 
-/// Let a whole team work on a throw-away repository, and check that it did what it should
+/// Watch a scripted team work on a throw-away repository
 ///
 /// Makes a small program with tests in a temporary folder and lets `liza run` extend it: a planner, coders and reviewers as real
 /// processes, in real worktrees, played by short scripts. One sees a plan with dependencies, work in parallel, a wait for a file

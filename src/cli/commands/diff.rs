@@ -2,12 +2,14 @@ use crate::cli::prelude::*;
 use crate::flow::attempt::integration_head;
 use crate::git::query;
 
-/// Show what a task changes: its branch against where it left integration
+/// Show what a task changes
+///
+/// Compares its branch with the commit of integration from which it started.
 ///
 /// Example: liza diff t1
 #[derive(Args)]
 pub struct DiffArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     pub task: Option<TaskId>,
 }
 

@@ -3,23 +3,23 @@ use crate::flow::doctor::{Listed, examine, listing};
 use crate::flow::{git_settings, restore};
 use crate::text::list_words;
 
-/// Say what is wrong, why it matters and what --fix would do
+/// Find problems, explain them, and fix them with --fix
 ///
-/// Exit 1 if anything is left. Nothing that is the only copy of work is removed. --dry-run changes nothing.
+/// Exit 1 if a problem remains. liza never removes the only copy of work. --dry-run changes nothing.
 ///
 /// Example: liza doctor --fix
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// Mend what can be mended; what is replaced is kept under .liza/edits
+    /// Fix what liza can fix; replaced files are kept under .liza/edits
     #[arg(long)]
     pub fix: bool,
-    /// Say what --fix would do, and change nothing
+    /// Show what --fix would do; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Print the board of this revision instead, made again from image and log
+    /// Print the board of this revision, rebuilt from image and journal
     #[arg(long, value_name = "REVISION", conflicts_with = "fix", add = Completer::Revisions)]
     pub image: Option<u64>,
-    /// Bring the plan of this revision back as a new change; what happened since in git and reviews stays
+    /// Restore the plan of this revision as a new change; git work and reviews since then stay
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["fix", "image"], add = Completer::Revisions)]
     pub restore: Option<u64>,
     /// Show which git settings, hooks and attributes changed, and accept them (people only)

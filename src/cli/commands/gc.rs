@@ -3,26 +3,27 @@ use crate::cli::prelude::*;
 use crate::flow::archive::KEEP_DAYS;
 use crate::flow::gc::{Action, GcOptions, Report, gc};
 
-/// Collect what finished tasks left behind: worktrees, branches, refs, run files, old trash (people)
+/// Remove leftovers of finished tasks
 ///
-/// Prints one line: what was freed, and why the rest stays; -v lists every decision with its proof. A branch or ref goes only
-/// with proof that its work is in integration. Work that did not land is kept: its branch moves to refs/liza/attempts. Checkouts
-/// of reviews, and clean worktrees whose work is in integration, are deleted; other files go to the trash, and from there
-/// after so many days.
+/// People only. Removes worktrees, branches, refs, run files and old trash. Prints one line: what was freed and why
+/// the rest stays; -v lists every decision with its proof. liza removes a branch or ref only with proof that its work
+/// is in integration. Work that did not land is kept: its branch moves to refs/liza/attempts. Review checkouts, and
+/// clean worktrees whose work is in integration, are deleted; other files go to the trash, and are deleted from there
+/// after --keep-days.
 ///
 /// Example: liza gc --dry-run --keep-days 30
 #[derive(Args)]
 pub struct GcArgs {
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Leave what is younger
+    /// Keep leftovers younger than this
     #[arg(long, value_name = "DAYS", default_value_t = KEEP_DAYS)]
     pub keep_days: u64,
-    /// Save uncommitted work under refs/liza/wip, and then let those worktrees go too
+    /// Save uncommitted work under refs/liza/wip and remove those worktrees too
     #[arg(long)]
     pub save: bool,
-    /// List what was collected and what stays, with the reasons
+    /// List what was removed and what stays, with the reasons
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -9,7 +9,7 @@ pub enum Format {
     Json,
 }
 
-/// Show the tasks and what they wait for
+/// Show the tasks and their dependencies
 ///
 /// Example: liza graph --format mermaid
 #[derive(Args)]

@@ -9,18 +9,18 @@ use crate::store::Store;
 use crate::watch::DirectoryWatch;
 use crate::wire::log::LooseRecord;
 
-/// Show what was done, by whom and when
+/// Show what each actor did and when
 ///
 /// Example: liza log --task t1 -n 20
 #[derive(Args)]
 pub struct LogArgs {
-    /// Go on printing as things happen
+    /// Keep printing new records
     #[arg(short, long)]
     pub follow: bool,
-    /// The last N records
+    /// Number of records to show, the last ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     pub number: usize,
-    /// Only what concerns this task
+    /// Only records of this task
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
 }

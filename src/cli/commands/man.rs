@@ -2,17 +2,17 @@ use clap::Command;
 
 use crate::cli::prelude::*;
 
-/// Print the manual page, or write the pages of all commands into a directory
+/// Print the manual page, or write all pages to a directory
 ///
-/// The pages say what --help says. In a directory that `man` searches (its subdirectory `man1`), `man liza-task-claim`
-/// finds them.
+/// The pages say the same as --help. `man liza-task-claim` finds them in a directory that `man` searches (in its
+/// subdirectory `man1`).
 ///
 /// Example: liza man --dir man1
 ///
 /// Example: liza man
 #[derive(Args)]
 pub struct ManArgs {
-    /// Write one page a command into this directory; it is made if it is missing
+    /// Write one page per command to this directory; liza creates it if it is missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

@@ -1,26 +1,26 @@
 use crate::cli::prelude::*;
 use crate::flow::merge::{First, MergeOptions, Merged, merge, merge_first};
 
-/// Land approved work on the integration branch
+/// Merge approved work into the integration branch
 ///
-/// Merges without a checkout, asks the gates about exactly that tree, and moves the branch only if nobody else did. A
-/// conflict is exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with --resolve-trivial), real ones
-/// BLOCKED. A red gate is exit 7 and leaves it INTEGRATION_FAILED, unless integration itself is red: then nothing is
-/// merged and the task stays APPROVED.
+/// Merges without a checkout, runs the gates on exactly the merged tree, and moves the branch only if no other
+/// process has moved it. A conflict is exit 11: trivial ones leave the task INTEGRATION_FAILED (or are resolved with
+/// --resolve-trivial), real ones leave it BLOCKED. A failing gate is exit 7 and leaves the task INTEGRATION_FAILED;
+/// but if integration itself fails the gate, nothing is merged and the task stays APPROVED.
 ///
 /// Example: liza merge t1
 #[derive(Args)]
 pub struct MergeArgs {
-    /// The task
+    /// Id of the task
     #[arg(required_unless_present = "all", conflicts_with = "all", add = Completer::Tasks(|status| matches!(status, Status::Approved | Status::IntegrationFailed)))]
     pub task: Option<TaskId>,
-    /// Every approved task: the most urgent first, then who was approved first, then who owns least
+    /// All approved tasks, by urgency, then age of the approval, then number of owned paths
     #[arg(long)]
     pub all: bool,
-    /// Resolve white space, import order and pure additions
+    /// Resolve conflicts in white space, import order and pure additions
     #[arg(long)]
     pub resolve_trivial: bool,
-    /// Land this commit, a person's resolution that contains the task's work
+    /// Merge this commit, in which a person resolved the conflict with the task's work
     #[arg(long, value_name = "COMMIT", conflicts_with = "all")]
     pub resolved: Option<Revision>,
 }

@@ -7,19 +7,20 @@ use crate::policy::view::Scene;
 use crate::store::Store;
 use crate::watch::DirectoryWatch;
 
-/// Claim the best work there is for you, and print what it is
+/// Claim the most urgent work for your role and print it
 ///
-/// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan, or else a task of its own role. `implementer` and
-/// `reviewer`, the words of a work graph, stand for coder and code_reviewer, `project_manager` and `scaffolder` for planner and coder. Your own reserved work comes first, then the
-/// most urgent. Nothing to do: exit 0 and `data` is null.
+/// A coder gets a task, a reviewer or the red team a review, a planner the reason to plan or a task of its own role.
+/// Work reserved for you comes first, then the most urgent. The role names of a work graph are accepted too:
+/// `implementer` is coder, `reviewer` is code_reviewer, `project_manager` is planner, `scaffolder` is coder. If there
+/// is no work: exit 0, `data` is null.
 ///
 /// Example: liza next --role coder --wait 60
 #[derive(Args)]
 pub struct NextArgs {
-    /// As what (default: every role you are registered with)
+    /// Role to work in (default: every role you are registered with)
     #[arg(long)]
     pub role: Option<Role>,
-    /// Wait this long for work to appear, a day at most
+    /// Wait up to this long for work; at most a day
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub wait: u64,
 }

@@ -6,32 +6,33 @@ use crate::policy::plan_check;
 use crate::policy::plan_check::{Around, Checked, Finding, Order, Severity};
 use crate::wire::plan::{Planned, Standing, read_planned};
 
-/// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
+/// Create all tasks of a plan file, or none of them
 ///
-/// The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`, perhaps `edges`) or
-/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name).
-/// `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them.
-/// Nodes and subcontracts that lack a spec or criteria leave the whole plan a draft, which `liza task edit` completes.
+/// For planners and people. The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`,
+/// optionally `edges`) or `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, named inputs and
+/// expected outputs). `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them. If a node
+/// or subcontract lacks a spec or criteria, all tasks of the plan stay drafts; `liza task edit` completes them.
 ///
-/// --check looks for circles, dangling references, missing or vague criteria, tasks for tests alone, tasks too large or too
-/// small, paths that two tasks own, and shows the groups and the critical path that result. Exit 1 if `plan` would refuse it.
+/// --check looks for cycles, dangling references, missing or vague criteria, tasks for tests alone, tasks that are
+/// too large or too small, and paths that two tasks own; it shows the resulting groups and the critical path. Exit 1
+/// if `plan` would refuse the file.
 ///
 /// Example: liza plan plan.yaml --check
 #[derive(Args)]
 pub struct PlanArgs {
-    /// The file, or - for standard input
+    /// Plan file, or - for standard input
     #[arg(value_hint = ValueHint::AnyPath)]
     pub file: String,
-    /// Only say what would be refused and what looks unwise
+    /// Only report errors and warnings; create nothing
     #[arg(long)]
     pub check: bool,
     /// Leave the tasks as drafts
     #[arg(long)]
     pub draft: bool,
-    /// The spec of tasks that name none
+    /// Spec for tasks that name none
     #[arg(long, visible_alias = "spec-ref", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
-    /// A criterion of tasks that have none
+    /// Acceptance criterion for tasks that have none
     #[arg(long, visible_alias = "done-when", value_name = "CRITERION")]
     pub done: Vec<String>,
 }

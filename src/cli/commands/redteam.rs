@@ -7,24 +7,24 @@ use crate::host::place::Temporary;
 use crate::supervise::child::end_descendants;
 use crate::supervise::signals;
 
-/// Attack liza from inside an agent, on throw-away repositories
+/// Attack liza as a hostile agent, on throw-away repositories
 ///
-/// Plays hostile agents below real runners: they hide where they come from, use the tokens of others, plant hooks, filters and merge
-/// drivers, forge objects, passes and boards, and approve or land their own work. Each attack has a repository and a home of
-/// its own in a temporary folder; yours have no part in it, and no network is used. Every outcome is checked from outside: by
-/// the board, the journal, the branches and the person's files. What this machine does not allow is skipped by name.
-/// Exit 0 if everything that was tried was refused or noticed, exit 1 if something got through.
+/// Runs hostile agents below real runners: they hide their origin, use the tokens of other agents, plant hooks,
+/// filters and merge drivers, forge objects, gate passes and boards, and approve or merge their own work. Each attack
+/// has its own repository and home in a temporary folder; it touches none of yours and uses no network. liza checks
+/// every outcome from outside: the board, the journal, the branches and the person's files. An attack that this
+/// machine does not allow is skipped by name. Exit 0 if every attack was refused or noticed, exit 1 if one succeeded.
 ///
 /// Example: liza redteam --only no-identity --only merge-driver
 #[derive(Args)]
 pub struct RedteamArgs {
-    /// Try only this attack (may be repeated)
+    /// Try only this attack; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
-    /// List the attacks and try none
+    /// List the attacks; try none
     #[arg(long)]
     pub list: bool,
-    /// Make the repositories here and keep them (default: a temporary folder, removed unless something got through)
+    /// Create the repositories here and keep them (default: a temporary folder, removed unless an attack succeeded)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub keep: Option<PathBuf>,
 }

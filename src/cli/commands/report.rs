@@ -4,20 +4,21 @@ use crate::flow::roll_up;
 use crate::policy::work_graph::{GraphReport, WorkNode};
 use crate::text::md_inline;
 
-/// Report on the whole work graph: nodes and what became of them, locks, and what the gates said last
+/// Report on the work graph: nodes, locks and gate results
 ///
-/// Archived tasks count, replaced ones do not. The JSON has the keys graph_id, total_nodes, passed, failed, pending, nodes,
-/// locks and last_gate_results; whatever has neither passed nor failed is pending there. (What one run of the team did is in
-/// .liza/reports.) --format markdown or json gives the whole instead: goal, sprint, tasks by state, figures, spending, open
-/// questions, anomalies, breaker and interventions; --goal what the goal has come to alone.
+/// Archived tasks count, replaced ones do not. The JSON has the keys graph_id, total_nodes, passed, failed, pending,
+/// nodes, locks and last_gate_results; a node that has neither passed nor failed counts as pending there. These are
+/// node states, not task states: see `liza status` for the latter. --format markdown or json prints the full report:
+/// goal, sprint, tasks by task state, metrics, spending, open questions, anomalies, breaker and interventions. --goal
+/// prints only the result of the goal. The report of a single `liza run` is in .liza/reports.
 ///
 /// Example: liza report --format markdown
 #[derive(Args)]
 pub struct ReportArgs {
-    /// The whole report, in this form
+    /// Print the full report in this format
     #[arg(long, value_enum, value_name = "FORM")]
     pub format: Option<Format>,
-    /// What the goal has come to: tasks, files, tests, iterations, spending, errors, state of the review
+    /// Print the result of the goal: tasks, files, tests, iterations, spending, errors, review state
     #[arg(long)]
     pub goal: bool,
 }

@@ -2,17 +2,18 @@ use crate::cli::prelude::*;
 use crate::flow::oversight;
 use crate::policy::overseer::Question;
 
-/// Take every kill switch away and give leases the paused time back
+/// Remove PAUSE, CHECKPOINT and ABORT, and extend leases
 ///
-/// It also answers "no" to the questions about agents in .liza/ESCALATION: those agents go on.
+/// Each lease is extended by the time the switches were set. Also answers "no" to the questions about agents in
+/// .liza/ESCALATION: those agents continue.
 ///
 /// Example: liza resume
 #[derive(Args)]
 pub struct ResumeArgs {
-    /// Only the switch of this task
+    /// Remove only the switch of this task
     #[arg(long, value_name = "TASK", conflicts_with = "agent")]
     pub task: Option<TaskId>,
-    /// Only the switch of this agent
+    /// Remove only the switch of this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
 }

@@ -3,16 +3,17 @@ use crate::flow::roles;
 use crate::policy::registry::{Cell, Held, Matrix, Registry};
 use crate::policy::team::Limits;
 
-/// Print what each role may do, and by what it is held to that
+/// Show each role's permissions and how they are enforced
 ///
-/// A row is an operation on the board, a kind of tools, or to whom it may write and for whom it may plan; `+` may, `-` may not. `rule`: the
-/// rules of the board know the role. `registry`: the board holds its agents to what liza.yaml said when they were registered.
-/// `provider`: its command is started with an option for it. `prompt`: it is only asked.
+/// Rows are operations on the board, kinds of tools, the roles that it may write to and the roles that it may plan
+/// for; `+` means allowed, `-` refused. `rule`: a rule of the board decides. `registry`: the board enforces the
+/// permissions that liza.yaml gave when the agent was registered. `provider`: liza starts the agent's command with an
+/// option that enforces it. `prompt`: only the prompt asks for it.
 ///
 /// Example: liza roles coder
 #[derive(Args)]
 pub struct RolesArgs {
-    /// One role, whole: limits, provider, template, paths, and where each value comes from
+    /// Role to show in full: limits, provider, template, paths and the source of each value
     pub role: Option<Role>,
 }
 

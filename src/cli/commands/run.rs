@@ -9,34 +9,35 @@ use crate::policy::run::{Cause, in_words};
 use crate::policy::team::{HUMAN, TeamMember, default_team};
 use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
-/// Let the team work until the goal is complete
+/// Run the team until the goal is complete
 ///
-/// Goes on with the next goal of the queue (`liza goal`), and ends by naming the command to type next.
+/// Continues with the next goal in the queue (`liza goal`), and ends by printing the command to type next.
 ///
-/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews and
-/// merges before new tasks, and never two at once whose paths overlap. Ends when everything is merged (exit 0), when only a
-/// person can go on (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at a signal. Ctrl-C asks
-/// agents to end and keeps their work; once more ends them at once. Run it again to go on. Leaves a report in .liza/reports.
+/// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews
+/// and merges before new tasks, and never two tasks at once whose paths overlap. Ends when everything is merged (exit
+/// 0), when only a person can continue (exit 1, with what is needed and the command for it), at ABORT (exit 5) or at
+/// a signal. Ctrl-C asks the agents to end and keeps their work; a second Ctrl-C ends them at once. Run it again to
+/// continue. Writes a report to .liza/reports.
 ///
 /// Example: liza run --window 3
 #[derive(Args)]
 pub struct RunArgs {
-    /// By which agent command everybody is played, instead of what liza.yaml says
+    /// Provider for all agents (overrides liza.yaml)
     #[arg(long)]
     pub provider: Option<String>,
-    /// How many agents work at the same time
+    /// Maximum number of agents at work at the same time
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub window: Option<u32>,
-    /// Team to start (overrides liza.yaml); ROLE=human is a person, whom the run waits for; repeat for several
+    /// Team to start (overrides liza.yaml); the run waits for a person in ROLE=human; repeat
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
-    /// One small job without a plan: one coder and one reviewer
+    /// One small job without a plan, for one coder and one reviewer
     #[arg(long, value_name = "WHAT", conflicts_with = "team")]
     pub single: Option<String>,
-    /// Where the job may change files (with --single; default: anywhere)
+    /// Path that the job may change (with --single; default: any path)
     #[arg(long = "in", value_name = "PATH", requires = "single", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
-    /// What kind of change the job is (with --single): code needs tests
+    /// Kind of change (with --single); code needs tests
     #[arg(long, value_enum, default_value_t = SingleKind::Code, requires = "single")]
     pub kind: SingleKind,
 }

@@ -4,14 +4,14 @@ use crate::cli::prelude::*;
 use crate::wire::schema::{NAMES, schema};
 use crate::wire::to_json_pretty;
 
-/// Print a JSON Schema of what liza reads or writes
+/// Print the JSON Schema of a file liza reads or writes
 ///
 /// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config or bundle.
 ///
 /// Example: liza schema feedback
 #[derive(Args)]
 pub struct SchemaArgs {
-    /// Which one
+    /// Name of the schema
     #[arg(value_parser = PossibleValuesParser::new(NAMES), hide_possible_values = true)]
     pub name: String,
 }

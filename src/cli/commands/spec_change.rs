@@ -3,18 +3,18 @@ use crate::flow::specs;
 
 /// Announce that a spec has changed
 ///
-/// DRAFT and IDLE tasks that name it go by its new text from now on. Tasks that are under way keep the text they were planned
-/// with; liza writes to their agents, and the planner weighs the change.
+/// DRAFT and IDLE tasks with this spec use its new text from now on. Tasks under way keep the text they were planned
+/// with; liza writes a message to their agents, and the planner decides what the change means for them.
 ///
 /// Example: liza spec-change --spec specs/vision.md "names may be empty" --affects t1
 #[derive(Args)]
 pub struct SpecChangeArgs {
     /// What changed
     pub change: String,
-    /// The spec's file
+    /// File of the spec
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: String,
-    /// A task it touches, repeated for each
+    /// Affected task; repeat
     #[arg(long, value_name = "TASK")]
     pub affects: Vec<TaskId>,
 }

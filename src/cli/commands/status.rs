@@ -4,18 +4,18 @@ use crate::flow::moved::{self, Evidence};
 use crate::policy::restart::failing;
 use crate::policy::wake::Wake;
 
-/// Show the board at a glance: counts, who does what, and why what waits waits
+/// Show tasks, agents and what each task waits for
 ///
 /// Example: liza status --json
 #[derive(Args)]
 pub struct StatusArgs {
-    /// Finished tasks too
+    /// Include finished tasks
     #[arg(long)]
     pub all: bool,
-    /// Take the paths of this task back instead; the same as `liza lock release` (people only)
+    /// Release the paths of this task instead, as `liza lock release` does (people only)
     #[arg(long, value_name = "TASK", add = Completer::Tasks(super::lock::release::holds_paths))]
     pub force_unlock: Option<TaskId>,
-    /// Why they are taken back
+    /// Reason for releasing the paths
     #[arg(long, requires = "force_unlock", default_value = "no reason given")]
     pub reason: String,
 }

@@ -8,20 +8,20 @@ use crate::flow::summary;
 /// What is stopped, and why.
 #[derive(Args)]
 pub struct Stop {
-    /// Only this task
+    /// Set the switch for this task only
     #[arg(long, value_name = "TASK", conflicts_with = "agent")]
     pub task: Option<TaskId>,
-    /// Only this agent
+    /// Set the switch for this agent only
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
-    /// Why, for whoever meets it
+    /// Reason, shown to each agent that the switch stops
     #[arg(long, default_value = "")]
     pub reason: String,
 }
 
-/// Stop new work: nobody claims, submits, judges or merges until `liza resume`
+/// Set PAUSE: no claims, submissions, verdicts or merges
 ///
-/// The same as `touch .liza/PAUSE`. Saving work goes on, and agents keep their leases.
+/// The same as `touch .liza/PAUSE`; `liza resume` removes it. Agents can still save work, and they keep their leases.
 ///
 /// Example: liza pause --reason "looking at t3"
 #[derive(Args)]
@@ -30,9 +30,9 @@ pub struct PauseArgs {
     stop: Stop,
 }
 
-/// Tell every agent to stop
+/// Set ABORT: stop all agents and keep their work
 ///
-/// The same as `touch .liza/ABORT`: stronger than a pause. Work in progress is kept.
+/// The same as `touch .liza/ABORT`; stronger than PAUSE.
 ///
 /// Example: liza abort --reason "wrong goal"
 #[derive(Args)]
@@ -41,9 +41,10 @@ pub struct AbortArgs {
     stop: Stop,
 }
 
-/// Halt everything and write a summary report for people
+/// Set the CHECKPOINT switch: halt the team, write a summary
 ///
-/// The same as `touch .liza/CHECKPOINT`, plus the report. (A coder's plan is `liza task checkpoint`.)
+/// The same as `touch .liza/CHECKPOINT`, plus the summary report for people. This is not a coder's checkpoint, the
+/// announcement before the work: see `liza task checkpoint`.
 ///
 /// Example: liza checkpoint --reason "end of the day"
 #[derive(Args)]

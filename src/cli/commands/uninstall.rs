@@ -1,19 +1,19 @@
 use crate::cli::prelude::*;
 use crate::flow::uninstall::{Report, uninstall};
 
-/// Take liza out of this repository (people)
+/// Remove liza from this repository
 ///
-/// Hooks, excludes, worktrees and .liza go; what was in .liza is kept in one directory beside it, without the agents'
-/// secrets. Branches, refs, liza.yaml and specs/ stay. Uncommitted work in worktrees is saved under refs first. Refused
-/// while agents are at work.
+/// People only. Removes hooks, excludes, worktrees and .liza; a directory beside it keeps what was in .liza, without
+/// the agents' secrets. Branches, refs, liza.yaml and specs/ stay. Uncommitted work in worktrees is saved under refs
+/// first. Refused while agents are at work.
 ///
 /// Example: liza uninstall --dry-run
 #[derive(Args)]
 pub struct UninstallArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub yes: bool,
-    /// Only say what would be done
+    /// Show what would be done; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

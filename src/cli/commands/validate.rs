@@ -8,14 +8,14 @@ use crate::store::read::EDITED_BY_HAND;
 use crate::store::read::{LARGEST_STATE, invalid};
 use crate::wire::state::{Decoded, StateError};
 
-/// Check the board, or a file that should be one: schema and every invariant
+/// Check schema and invariants of the board or of a file
 ///
-/// Names each offending field. Exit 6 if anything is wrong.
+/// Names each invalid field. Exit 6 if anything is wrong.
 ///
 /// Example: liza validate
 #[derive(Args)]
 pub struct ValidateArgs {
-    /// A file to check instead of the board
+    /// File to check instead of the board
     #[arg(value_hint = ValueHint::AnyPath)]
     pub file: Option<String>,
 }

@@ -1,10 +1,10 @@
 use crate::cli::prelude::*;
 use crate::flow::verify as verify_flow;
 
-/// Check that board, log and repository tell the same story
+/// Check that board, journal and repository agree
 ///
-/// The hash chain of the log, the log replayed against the board, merged work in integration. Exit 6 at the first
-/// broken link.
+/// Checks the hash chain of the journal, replays the journal against the board, and checks that merged work is in
+/// integration. Exit 6 at the first difference.
 ///
 /// Example: liza verify
 #[derive(Args)]

@@ -3,16 +3,17 @@ use crate::supervise::notifier::Told;
 use crate::supervise::watcher;
 use crate::supervise::watcher::Ended;
 
-/// Watch the board, and say what needs a person (people)
+/// Watch the board and report what needs a person
 ///
-/// Tells each thing once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml. A board that cannot be
-/// trusted halts everybody (PAUSE); a checkpoint made by `touch` gets its report. One at a time for a board; a second one
-/// exits 3. Nothing depends on it running. Ends at a signal, or with exit 6 when the board is gone.
+/// People only. Reports each thing once: here, in .liza/alerts.log, and to the command `watch.notify` of liza.yaml.
+/// If the board cannot be trusted, the watcher sets PAUSE, which halts all agents; it writes the summary of a
+/// CHECKPOINT switch that was set with `touch`. One watcher per board; a second one exits 3. liza works the same
+/// without a watcher. Ends at a signal, or with exit 6 when the board is gone.
 ///
 /// Example: liza watch --once
 #[derive(Args)]
 pub struct WatchArgs {
-    /// Look once, tell what is new, and end: for cron
+    /// Look once, report what is new, and end (for cron)
     #[arg(long)]
     pub once: bool,
 }

@@ -7,26 +7,26 @@ const EVERY: Duration = Duration::from_millis(200);
 /// So many lines of standard error are shown.
 const ERROR_LINES: usize = 10;
 
-/// Show what an agent did in its last session: words, tools, tokens, end
+/// Show the words, tools, tokens and end of an agent's last session
 ///
-/// Reads the output that is kept under .liza/runs, of every provider, while the session goes on, when it has ended, and when it
-/// crashed. Names an agent or a task; without a name, the last session of all.
+/// Reads the output kept under .liza/runs, for every provider, during and after the session, and after a crash.
+/// Without an agent or task: the last session of all agents.
 ///
 /// Example: liza agent log coder-1 -n 20
 ///
 /// Example: liza agent log t1 -f
 #[derive(Args)]
 pub struct LogArgs {
-    /// The agent, or the task it worked on
+    /// Agent, or task that the agent worked on
     #[arg(value_name = "AGENT|TASK")]
     pub of: Option<String>,
-    /// Go on printing until the session ends
+    /// Keep printing until the session ends
     #[arg(short, long)]
     pub follow: bool,
-    /// The last N steps
+    /// Number of steps to show, the last ones
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     pub number: usize,
-    /// The lines as the agent's command printed them (without control characters)
+    /// Print the lines as the agent's command printed them, without control characters
     #[arg(long)]
     pub raw: bool,
 }

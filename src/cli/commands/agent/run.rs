@@ -2,38 +2,38 @@ use crate::cli::prelude::*;
 use crate::supervise::explain::explain;
 use crate::supervise::runner::{Left, Options, Runner};
 
-/// Supervise one agent: wait for work, claim it, start the agent on it, and judge what it left
+/// Supervise one agent: claim work, start the agent, check the result
 ///
 /// The agent's command comes from `provider`, `roles` and `team` in liza.yaml, or from --provider. It runs in the
-/// task's worktree, in a process group of its own; `liza agent log` shows its output. The runner renews the lease while
-/// the agent lives, saves uncommitted work, and merges what its reviewer approved. Ends at ABORT (exit 5), at a signal, or
-/// after three crashes in five minutes (exit 1).
+/// task's worktree, in its own process group; `liza agent log` shows its output. The runner renews the lease while
+/// the agent lives, saves uncommitted work, and merges what its reviewer approved. It ends at ABORT (exit 5), at a
+/// signal, or after three crashes in five minutes (exit 1).
 ///
 /// Example: liza agent run --role coder --explain
 #[derive(Args)]
 pub struct RunArgs {
-    /// As what it works
+    /// Role of the agent
     #[arg(long)]
     pub role: Role,
-    /// Its name (default: the role and the first number whose runner is not alive)
+    /// Id of the agent (default: the role and the first number without a live runner)
     #[arg(long)]
     pub id: Option<AgentId>,
-    /// By which agent command it is played
+    /// Provider of the agent (overrides liza.yaml)
     #[arg(long)]
     pub provider: Option<String>,
-    /// Leave after one piece of work, or at once if there is none
+    /// End after one piece of work, or at once if there is none
     #[arg(long)]
     pub once: bool,
     /// Work on this task only
     #[arg(long, value_name = "TASK")]
     pub task: Option<TaskId>,
-    /// Show what would be started, and start nothing
+    /// Show what would be started; start nothing
     #[arg(long)]
     pub explain: bool,
-    /// The `liza run` it belongs to
+    /// Process id of the `liza run` that started this runner
     #[arg(long, hide = true)]
     pub parent: Option<u32>,
-    /// Occasions a planner is woken for
+    /// Triggers that a planner is started for
     #[arg(long, hide = true)]
     pub woken: Vec<String>,
 }

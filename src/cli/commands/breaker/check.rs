@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::policy::breaker::{Gauge, Story, threshold};
 
-/// Look for patterns now, and say how far each is from tripping; nothing is changed
+/// Show how far each pattern is from tripping the breaker
 ///
 /// Example: liza breaker check
 #[derive(Args)]

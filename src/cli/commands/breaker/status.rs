@@ -3,7 +3,7 @@ use crate::board::breaker::Trip;
 use crate::cli::prelude::*;
 use crate::policy::breaker::{decisions, meaning};
 
-/// Show the open trips: their evidence, their reports, and what to type next
+/// Show open trips with evidence, report and next command
 ///
 /// Example: liza breaker status --json
 #[derive(Args)]

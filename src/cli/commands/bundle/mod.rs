@@ -6,7 +6,7 @@ mod review;
 use crate::cli::prelude::*;
 
 commands! {
-    /// Work as a file: make a patch bundle from a task, check, review or apply one
+    /// Create, check, review or apply a patch bundle file
     ///
     /// Example: liza bundle create t1
     pub enum BundleCommand {

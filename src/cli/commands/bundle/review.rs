@@ -1,19 +1,20 @@
 use super::seal_bytes;
 use crate::cli::prelude::*;
 
-/// Judge somebody else's bundle: format, gates in a private tree, and every item of its checklist
+/// Review a bundle of another author
 ///
-/// The verdict, approve or reject, is kept in .liza/bundles. No task changes its state.
+/// Checks the format, runs the gates in a private tree, and takes an answer to every checklist item. The verdict,
+/// approve or reject, is kept in .liza/bundles. No task changes its state.
 ///
 /// Example: liza bundle review t1.patchbundle.json --answer "1=yes"
 #[derive(Args)]
 pub struct ReviewArgs {
-    /// The bundle
+    /// Bundle file
     pub file: PathBuf,
-    /// The answer to one item of its checklist, counted from 1; repeat
+    /// Answer to checklist item N, counted from 1; repeat
     #[arg(long, value_name = "N=yes|no[: TEXT]")]
     pub answer: Vec<String>,
-    /// The commit it is judged on; what it was made against without it
+    /// Commit to apply the bundle to (default: the commit it was made from)
     #[arg(long, value_name = "REV")]
     pub onto: Option<Revision>,
 }

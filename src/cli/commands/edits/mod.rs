@@ -6,7 +6,7 @@ mod refuse;
 mod show;
 
 crate::cli::session::commands! {
-    /// Show edits of state.yaml by hand, and apply or refuse them
+    /// Show, apply or refuse manual edits of state.yaml
     ///
     /// Example: liza edits list
     pub enum EditsCommand {

@@ -9,7 +9,7 @@ pub(super) fn none_configured() -> String {
 
 const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: test\n      command: cargo test --workspace\n      adapter: cargo-test";
 
-/// List the configured gates: when they are asked, whether they bind, and their commands
+/// List gates with stage, required or advisory, and command
 ///
 /// Example: liza gate list
 #[derive(Args)]

@@ -4,26 +4,26 @@ use crate::flow::gates;
 use crate::flow::gates::Question;
 use crate::flow::gates::record::GateRecord;
 
-/// Run the gates on what a task submitted, or on any commit
+/// Run the gates on a task's submission or on any commit
 ///
-/// They run in a private worktree of exactly that commit; a pass of the same tree is not repeated. Ends with 7 unless every
-/// required gate passed.
+/// The gates run in a private worktree of exactly that commit; a gate that passed on the same tree is not run again.
+/// Exit 7 unless every required gate passed.
 ///
 /// Example: liza gate run t1
 ///
 /// Example: liza gate run --tree HEAD --gate test --fresh
 #[derive(Args)]
 pub struct RunArgs {
-    /// The task: what it submitted, or the head of its branch
+    /// Id of the task: its submission, or the head of its branch
     #[arg(conflicts_with = "tree")]
     pub task: Option<TaskId>,
-    /// A branch or commit instead
+    /// Branch or commit instead of a task
     #[arg(long, value_name = "REV")]
     pub tree: Option<Revision>,
-    /// Only this gate (repeatable)
+    /// Only this gate; repeat
     #[arg(long, value_name = "NAME")]
     pub gate: Vec<GateName>,
-    /// Run them even if the same was said before of the same tree
+    /// Run the gates even if they passed on the same tree before
     #[arg(long)]
     pub fresh: bool,
 }

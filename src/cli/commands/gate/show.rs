@@ -7,17 +7,17 @@ use crate::store::files::read_whole;
 /// The head and tail of every try, and what stands between them.
 const LARGEST_LOG: u64 = 64 * 1024 * 1024;
 
-/// Show what the gates said last of a task or a commit
+/// Show the last gate results of a task or a commit
 ///
 /// Example: liza gate show t1
 ///
 /// Example: liza gate show t1 --log test
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task
+    /// Id of the task
     #[arg(conflicts_with = "tree")]
     pub task: Option<TaskId>,
-    /// A branch or commit instead
+    /// Branch or commit instead of a task
     #[arg(long, value_name = "REV")]
     pub tree: Option<Revision>,
     /// Print the output of this gate

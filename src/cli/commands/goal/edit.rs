@@ -3,20 +3,21 @@ use crate::board::GoalId;
 use crate::cli::prelude::*;
 use crate::flow::specs;
 
-/// Change the text or the spec of a goal that is not over (people only)
+/// Change the text or spec of an unfinished goal (people only)
 ///
-/// DRAFT and IDLE tasks whose spec is the goal go by the new text; agents of the others are told.
+/// DRAFT and IDLE tasks whose spec is the goal use the new text; liza writes a message to the agents of the other
+/// tasks.
 ///
 /// Example: liza goal edit goal-1 "Greetings in three languages"
 #[derive(Args)]
 pub struct EditArgs {
-    /// The goal
+    /// Id of the goal
     #[arg(value_hint = ValueHint::Other)]
     pub id: GoalId,
-    /// Its new text
+    /// New text of the goal
     #[arg(required_unless_present = "spec", value_hint = ValueHint::Other)]
     pub text: Option<String>,
-    /// The file that says more about it, or `goal` for the text alone
+    /// File that describes the goal in detail, or `goal` for the text alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub spec: Option<String>,
 }

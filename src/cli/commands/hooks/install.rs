@@ -1,15 +1,16 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::install;
 
-/// Put liza's block into pre-commit, commit-msg, pre-push and reference-transaction, before what is there
+/// Install liza's git hooks before existing ones
 ///
-/// Where git really looks for hooks. Existing hooks stay and run after it. If core.hooksPath leads elsewhere, or husky,
-/// lefthook or pre-commit own the hooks, nothing is installed and the lines to add are printed. Twice is once.
+/// Adds a block to pre-commit, commit-msg, pre-push and reference-transaction, where git looks for hooks. Existing
+/// hooks stay and run after it. If core.hooksPath points elsewhere, or husky, lefthook or pre-commit own the hooks,
+/// liza installs nothing and prints the lines to add. Installing twice changes nothing.
 ///
 /// Example: liza hooks install
 #[derive(Args)]
 pub struct InstallArgs {
-    /// Where somebody else owns the hooks: install those it leaves alone
+    /// If another tool owns some hooks, install the others
     #[arg(long)]
     pub beside: bool,
 }

@@ -3,24 +3,24 @@ use crate::flow::context::token_hash;
 use crate::flow::hooks::judge::{Asked, judge};
 use crate::flow::hooks::{DEFAULT_TIMEOUT, Hook, PROBE, PROBED, TIMEOUT};
 
-/// What the hooks call: says yes (exit 0) or no (exit 1, 3 or 6)
+/// Decide about a git operation; the installed hooks call this
 ///
-/// Reads only. pre-commit: no liza files, and in a task's worktree checkpoint, lease and scope. commit-msg: no trailers
-/// of liza's own. pre-push: no unmerged task branches. reference-transaction: the integration branch moves only as an
-/// open intent says.
+/// Exit 0 allows it, exit 1, 3 or 6 refuses it. Reads only. pre-commit: no liza files; in a task's worktree also
+/// checkpoint, lease and scope. commit-msg: no trailers that only liza writes. pre-push: no unmerged task branches.
+/// reference-transaction: the integration branch moves only as an open intent says.
 ///
 /// Example: liza hooks run pre-commit
 #[derive(Args)]
 pub struct RunArgs {
     /// pre-commit, commit-msg, pre-push or reference-transaction
     pub name: Hook,
-    /// The hook's own file, by which the repository is found
+    /// File of the hook; liza finds the repository from it
     #[arg(long, value_name = "PATH")]
     pub hook: Option<PathBuf>,
     /// The integration branch, as the hook's file has it
     #[arg(long, value_name = "BRANCH", hide = true)]
     pub branch: Option<String>,
-    /// What git gave the hook
+    /// Arguments that git passed to the hook
     #[arg(last = true)]
     pub args: Vec<String>,
 }

@@ -1,7 +1,9 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::status;
 
-/// Say whether git runs the hooks: each is fired, and says its name
+/// Check whether git runs liza's hooks
+///
+/// Triggers each hook and checks that it answers with its name.
 ///
 /// Example: liza hooks status
 #[derive(Args)]

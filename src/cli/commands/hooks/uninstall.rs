@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::flow::hooks::install;
 
-/// Take liza's blocks away again; every other hook is as it was
+/// Remove liza's git hooks and keep all others
 ///
 /// Example: liza hooks uninstall
 #[derive(Args)]

@@ -6,9 +6,10 @@ use crate::cli::prelude::*;
 use crate::policy::locks::{EndsWith, Lock, needed_for_locks};
 
 commands! {
-    /// Show who holds which paths, and take paths back
+    /// Show which task holds which paths, and release paths
     ///
-    /// A task holds the paths it owns from its first claim until it is merged or ends. There is no table beside the board.
+    /// A task holds its owned paths from its first claim until it is merged or ends. The board itself is the list of
+    /// locks.
     ///
     /// Example: liza lock list
     pub enum LockCommand {

@@ -1,18 +1,18 @@
 use crate::cli::prelude::*;
 use crate::flow::lock;
 
-/// Take the paths of a task back (people only)
+/// Release the paths of a task (people only)
 ///
-/// The claim ends: whoever still works on the task is refused from then on. The work stays on its branch, and the task can be
-/// claimed again when the paths are free. The same as `liza status --force-unlock`.
+/// The claim ends: liza refuses further commands of its agent for this task. The work stays on its branch, and the
+/// task can be claimed again when the paths are free. The same as `liza status --force-unlock`.
 ///
 /// Example: liza lock release t1 --reason "its agent is gone"
 #[derive(Args)]
 pub struct ReleaseArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(holds_paths))]
     pub id: TaskId,
-    /// Why
+    /// Reason
     #[arg(long)]
     pub reason: String,
 }

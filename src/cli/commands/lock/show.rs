@@ -2,12 +2,12 @@ use super::{board, table};
 use crate::cli::prelude::*;
 use crate::policy::locks::locks_on;
 
-/// Say who holds a file, a directory or a pattern, or parts of it
+/// Show which task holds a file, a directory or a pattern
 ///
 /// Example: liza lock show src/main.rs
 #[derive(Args)]
 pub struct ShowArgs {
-    /// A file, a directory with a final slash, or a pattern, relative to the root of the repository
+    /// File, directory with a final slash, or pattern, relative to the root of the repository
     #[arg(value_hint = ValueHint::AnyPath)]
     pub path: String,
 }

@@ -8,16 +8,16 @@ const LONGEST_WAIT: u64 = 30 * 86_400;
 /// What every message may carry besides its words.
 #[derive(Args)]
 pub struct Extras {
-    /// A value for programs, repeated for each
+    /// Value for programs; repeat
     #[arg(long, value_name = "KEY=VALUE")]
     pub payload: Vec<String>,
-    /// From -100 to 100; the higher, the earlier it is read
+    /// Priority from -100 to 100; higher ones are read first
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub priority: i64,
-    /// An answer is expected
+    /// Require an answer
     #[arg(long)]
     pub requires_response: bool,
-    /// How long an answer may take (90s, 15m, 2h, 1d); says that one is expected
+    /// Require an answer within this time (90s, 15m, 2h, 1d)
     #[arg(long, value_name = "DURATION")]
     pub within: Option<String>,
 }

@@ -11,7 +11,7 @@ use crate::flow::mail::Conversation;
 use crate::text::indent;
 
 commands! {
-    /// Write to agents and people, and read what they wrote
+    /// Send messages to agents and people, and read yours
     ///
     /// Example: liza message inbox
     pub enum MessageCommand {

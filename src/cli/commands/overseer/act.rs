@@ -5,37 +5,39 @@ use crate::cli::prelude::*;
 use crate::flow::oversight::{Word, ask, order};
 use crate::policy::overseer::open_questions;
 
-/// Tell an agent that it is on the wrong way (people, overseers)
+/// Send an agent advice to change its course (people, overseers)
 ///
-/// It hears of it with its next liza command. On record with the reason, like everything the overseer does.
+/// The agent reads the advice with its next liza command. liza records it with the reason, like every act of the
+/// overseer.
 ///
 /// Example: liza overseer nudge coder-1 --reason "the parser is not the place for this"
 #[derive(Args)]
 pub struct NudgeArgs {
-    /// The agent
+    /// Id of the agent
     pub agent: AgentId,
-    /// What is wrong, and what to do instead
+    /// What is wrong and what to do instead
     #[arg(long)]
     pub reason: String,
-    /// Which of the seven behaviours it is (default: reported)
+    /// Behaviour seen, one of seven (default: reported)
     #[arg(long, value_name = "NAME")]
     pub behaviour: Option<Behaviour>,
 }
 
-/// End an agent's session, keep its work, and block its task (people, overseers)
+/// End an agent's session and block its task (people, overseers)
 ///
-/// Its runner ends it: TERM, the grace of `run.grace_seconds`, KILL. What was not committed is kept under a ref; the task is
-/// BLOCKED with the reason. The review of a halted reviewer is free again. Nobody else is stopped.
+/// The agent's runner ends the session: TERM, the grace period `run.grace_seconds`, KILL. Uncommitted work is kept
+/// under a ref; the task becomes BLOCKED with the reason. If a reviewer is halted, its review is free again. No other
+/// agent is stopped.
 ///
 /// Example: liza overseer halt coder-1 --reason "it rewrites the same file again and again"
 #[derive(Args)]
 pub struct HaltArgs {
-    /// The agent
+    /// Id of the agent
     pub agent: AgentId,
     /// What is wrong
     #[arg(long)]
     pub reason: String,
-    /// Which of the seven behaviours it is (default: reported)
+    /// Behaviour seen, one of seven (default: reported)
     #[arg(long, value_name = "NAME")]
     pub behaviour: Option<Behaviour>,
 }

@@ -6,7 +6,7 @@ use crate::policy::overseer::{AgentSnapshot, OverseerConfig, Question};
 /// Which agents get anywhere.
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The numbers behind one agent's line: every look, every threshold
+    /// Show every measurement and threshold behind one agent's line
     #[arg(long, value_name = "AGENT")]
     pub explain: Option<AgentId>,
 }

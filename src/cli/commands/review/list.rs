@@ -2,7 +2,7 @@ use crate::board::lease::Lease;
 use crate::cli::prelude::*;
 use crate::cli::times::ago_words;
 
-/// List what waits for a review or is under review
+/// List tasks that wait for a review or are under review
 ///
 /// Example: liza review list
 #[derive(Args)]

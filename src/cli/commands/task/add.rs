@@ -2,12 +2,13 @@ use super::flags::TaskFlags;
 use crate::cli::prelude::*;
 use crate::policy::plan_check::{Finding, ground};
 
-/// Add a task as a draft, or claimable at once with --finalize (planner, people)
+/// Add a task as a draft (planner, people)
 ///
-/// A whole task may come as YAML or JSON: liza task add --from FILE (or - for standard input). There `done_when` may be a block with a
-/// criterion in each line, and `scope` a block with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
+/// With --finalize, agents can claim the task at once. A whole task may come as YAML or JSON: liza task add --from
+/// FILE (or - for standard input). There, `done_when` may be a block with one criterion per line, and `scope` a block
+/// with the lines `IN: PATH, PATH` and `OUT: PATH`, as in plans.
 ///
-/// Without --id the id is made from the title: "Greet by name" becomes greet-by-name.
+/// Without --id, liza makes the id from the title: "Greet by name" becomes greet-by-name.
 ///
 /// Example: liza task add --id t1 --title "Greet by name" --spec specs/vision.md --done "prints Hello, Ada" --in src/ --in tests/ --finalize
 #[derive(Args)]

@@ -1,13 +1,14 @@
 use crate::cli::prelude::*;
 
-/// Take a task: you become its holder, with a worktree of your own
+/// Claim a task and get a worktree for it
 ///
-/// Prints where to work. Yours again after a rejection or a block: the same worktree, one iteration on.
+/// Prints the path of the worktree. After a rejection or a block, you get the same worktree again for the next
+/// iteration.
 ///
 /// Example: liza task claim t1
 #[derive(Args)]
 pub struct ClaimArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| matches!(status, Status::Idle | Status::Rejected | Status::IntegrationFailed)))]
     pub id: TaskId,
 }

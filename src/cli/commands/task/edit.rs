@@ -3,14 +3,14 @@ use crate::cli::prelude::*;
 
 /// Change what a DRAFT, IDLE or BLOCKED task asks for (planner, people)
 ///
-/// What is not named stays; a list that is given replaces the whole list. If the task was worked on, a change of what it is
-/// judged by (criteria, checklist, scope, spec, description, risk, kind, role, dependencies) removes submission, approvals
-/// and red-team turn. Old and new values are kept in its history.
+/// Fields that you do not name stay; a list that you give replaces the whole list. If an agent has worked on the
+/// task, a change of its criteria, checklist, scope, spec, description, risk, kind, role or dependencies removes its
+/// submission, approvals and red-team turn. The task's history keeps old and new values.
 ///
 /// Example: liza task edit t1 --title "Greet by full name" --done "prints Hello, Ada Lovelace"
 #[derive(Args)]
 pub struct EditArgs {
-    /// The task
+    /// Id of the task
     #[arg(add = Completer::Tasks(|status| matches!(status, Status::Draft | Status::Idle | Status::Blocked)))]
     pub id: TaskId,
     #[command(flatten)]

@@ -7,10 +7,10 @@ use crate::cli::prelude::*;
 /// Example: liza task finalize t1 t2
 #[derive(Args)]
 pub struct FinalizeArgs {
-    /// The drafts
+    /// Ids of the drafts
     #[arg(required_unless_present = "all", add = Completer::Tasks(|status| status == Status::Draft))]
     pub ids: Vec<TaskId>,
-    /// Every draft
+    /// All drafts
     #[arg(long, conflicts_with = "ids")]
     pub all: bool,
 }

@@ -5,13 +5,13 @@ use crate::cli::prelude::*;
 /// Example: liza task list --status READY_FOR_REVIEW
 #[derive(Args)]
 pub struct ListArgs {
-    /// Only in this state; repeat for several
+    /// Only tasks in this state; repeat for several
     #[arg(long, value_name = "STATUS")]
     pub status: Vec<Status>,
-    /// Only those of this agent
+    /// Only tasks of this agent
     #[arg(long, value_name = "AGENT")]
     pub agent: Option<AgentId>,
-    /// Only those somebody could claim now
+    /// Only tasks that an agent can claim now
     #[arg(long)]
     pub ready: bool,
 }

@@ -8,9 +8,9 @@ use crate::wire::flat::task_value;
 /// Example: liza task show t1 --feedback
 #[derive(Args)]
 pub struct ShowArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     pub id: Option<TaskId>,
-    /// Only what the last review asks for, as instructions
+    /// Only what the last review asks for
     #[arg(long)]
     pub feedback: bool,
 }

@@ -1,17 +1,17 @@
 use crate::cli::prelude::*;
 
-/// Hand the work in for review
+/// Submit the work of a task for review
 ///
-/// Checks that everything is committed, inside the scope and announced in the checkpoint, and runs the checkpoint's
-/// validation command itself.
+/// liza checks that everything is committed, inside the scope and announced in the checkpoint, and runs the
+/// checkpoint's validation command itself.
 ///
 /// Example: liza task submit t1
 #[derive(Args)]
 pub struct SubmitArgs {
-    /// The task; in its worktree it may be left out
+    /// Id of the task (optional inside its worktree)
     #[arg(add = Completer::Tasks(|status| status == Status::Working))]
     pub id: Option<TaskId>,
-    /// Only run the validation and say how it ended (exit 7 if it is red); submit nothing
+    /// Only run the validation (exit 7 if it fails); submit nothing
     #[arg(long)]
     pub check: bool,
 }

@@ -1,7 +1,7 @@
 use crate::cli::prelude::*;
 use crate::store::trash::Removed;
 
-/// List what is in .liza/trash: size, age and where it came from
+/// List the entries of .liza/trash with size, age and origin
 ///
 /// Example: liza trash list
 #[derive(Args)]

@@ -1,14 +1,14 @@
 use crate::cli::prelude::*;
 use crate::flow::trash::restore;
 
-/// Move something back to where it was, if that place is free (people)
+/// Move an entry of the trash back to its origin (people only)
 ///
-/// A worktree becomes one again, on its branch.
+/// Refused if a file is there already. A worktree becomes a worktree again, on its branch.
 ///
 /// Example: liza trash restore t1
 #[derive(Args)]
 pub struct RestoreArgs {
-    /// Its name in `liza trash list`
+    /// Name of the entry in `liza trash list`
     pub name: String,
 }
 
