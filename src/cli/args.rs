@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser};
 
 use super::commands::Command;
+use super::groups::GLOBAL_OPTIONS;
 use super::ui::ColorChoice;
 
 /// Let a team of coding agents work on one git repository
@@ -24,7 +25,7 @@ pub struct Cli {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = GLOBAL_OPTIONS)]
 pub struct Global {
     /// Print one JSON object instead of text
     #[arg(long, global = true)]

@@ -10,8 +10,17 @@ const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Work",
         &[
-            "next", "task", "stream", "message", "inbox", "note", "discover", "bug", "anomaly",
-            "spec-change", "experiment",
+            "next",
+            "task",
+            "stream",
+            "message",
+            "inbox",
+            "note",
+            "discover",
+            "bug",
+            "anomaly",
+            "spec-change",
+            "experiment",
         ],
     ),
     ("Review and land", &["review", "result", "gate", "merge", "bundle", "integration", "deliver"]),
@@ -20,12 +29,12 @@ const GROUPS: [(&str, &[&str]); 7] = [
         &["watch", "pause", "resume", "checkpoint", "abort", "overseer", "breaker", "lock", "sprint"],
     ),
     ("Look", &["status", "graph", "log", "diff", "dispatch", "report", "metrics", "roles"]),
-    (
-        "Maintain",
-        &["doctor", "verify", "validate", "edits", "archive", "worktree", "gc", "trash", "redteam"],
-    ),
+    ("Maintain", &["doctor", "verify", "validate", "edits", "archive", "worktree", "gc", "trash", "redteam"]),
     ("Set up", &["config", "agent", "hooks", "schema", "ssot-id", "completions", "man", "uninstall"]),
 ];
+
+/// The heading of the options that every command has.
+pub const GLOBAL_OPTIONS: &str = "Global options";
 
 /// The heading of commands without a group, so that help never hides a command.
 const UNGROUPED: &str = "Other";
@@ -51,7 +60,9 @@ fn template(root: &Command) -> String {
         }
         text.push('\n');
     }
-    text.push_str("`liza COMMAND --help` explains a command.\n\n{options}{after-help}");
+    let _ =
+        write!(text, "`liza COMMAND --help` explains a command.\n\n{header}{GLOBAL_OPTIONS}:{header:#}\n");
+    text.push_str("{options}{after-help}");
     text
 }
 

@@ -115,7 +115,7 @@ fn pairs_and_types_that_are_not_allowed_are_refused_with_those_that_are() {
     }
     // A role that nobody has yet gets its message later.
     let text = world.human(&to("role:test_engineer", "provide_input")).ok().stdout;
-    assert!(text.contains("nobody has that role yet"), "{text}");
+    assert!(text.contains("no agent has that role yet"), "{text}");
     let late = world.register("test_engineer", "test-engineer-1");
     assert_eq!(inbox(&world, &late).len(), 1);
 }

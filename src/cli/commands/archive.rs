@@ -67,7 +67,7 @@ fn words(report: &Report, dry_run: bool) -> String {
         text.line(format!("and {} more stay", report.stay.len() - SHOWN));
     }
     if report.records > 0 {
-        text.line(format!("{} processed records left the board; the log has them", report.records));
+        text.line(format!("{} processed records left the board; the journal keeps them", report.records));
     }
     for place in &report.worktrees.pruned {
         text.line(format!("worktree to the trash: {}", place.path.display()));

@@ -50,16 +50,16 @@ impl OnBoard for BugArgs {
             timeout: self.timeout,
         };
         if let Some(spec) = &found.spec {
-            // One that could not be a spec at all is refused here; whether it is there is asked when it is finalized.
+            // Refuses an invalid name here; finalizing checks that the file exists.
             session.ctx.spec_found(spec)?;
         }
         session.seal_request()?;
         let dir = std::env::current_dir()
-            .map_err(|error| Failure::usage(format!("the current directory cannot be used: {error}")))?;
+            .map_err(|error| Failure::usage(format!("cannot determine the current directory: {error}")))?;
         let (data, revision) = report(&session.ctx, &dir, &found)?;
         let id = &data.task;
         let text = format!(
-            "{id} is a draft: the test fails on integration; it is kept as refs/liza/bugs/{id}\n\
+            "{id} is a draft: the test fails on integration and is kept as refs/liza/bugs/{id}\n\
          next: a planner makes it claimable with `liza task finalize {id}`"
         );
         Ok(Answer::new(&data, text).at(revision))

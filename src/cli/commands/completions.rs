@@ -25,8 +25,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-// All three run the `liza` that is found on the path, never the word that was typed: a TAB must not run a program that
-// happens to lie in the current directory.
+// All three scripts run the `liza` on the PATH, never the typed word: a TAB must not run a program in the current directory.
 
 const BASH: &str = r#"# liza: completion for bash
 _liza() {

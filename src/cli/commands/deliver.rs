@@ -58,7 +58,7 @@ impl OnBoard for DeliverArgs {
 }
 
 impl DeliverArgs {
-    /// A changed liza.yaml decides what gates and agents run: a person has to have seen the difference.
+    /// A changed liza.yaml decides which gates and agents run: a person must see the difference first.
     fn accepts(&self, session: &Session, change: Option<&str>) -> Result<(), Failure> {
         let Some(change) = change.filter(|_| !self.accept_config) else { return Ok(()) };
         let question = format!("{change}\nThis would change liza.yaml. Deliver it?");

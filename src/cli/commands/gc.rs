@@ -30,7 +30,7 @@ pub struct GcArgs {
 
 impl OnBoard for GcArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("collect what tasks left behind")?;
+        session.people_only("remove leftovers of tasks")?;
         session.ctx.store.refuse_other_version()?;
         let options = GcOptions { dry_run: self.dry_run, keep_days: self.keep_days, save: self.save };
         let report = gc(&session.ctx, &options)?;
@@ -39,7 +39,7 @@ impl OnBoard for GcArgs {
     }
 }
 
-/// What was freed, and why the rest stays, on one line.
+/// What was freed and why the rest stays, in one line.
 fn summary(report: &Report) -> String {
     let worktrees =
         |deleted: bool| report.worktrees.pruned.iter().filter(|one| one.deleted == deleted).count();
@@ -62,7 +62,7 @@ fn summary(report: &Report) -> String {
         *stays.entry(format!("ref {}", decision.stays)).or_default() += 1;
     }
     let verb = if report.dry_run { "would be freed" } else { "freed" };
-    let done = if done.is_empty() { "nothing to collect".to_owned() } else { done };
+    let done = if done.is_empty() { "nothing to remove".to_owned() } else { done };
     let mut text = format!("{} {verb}: {done}", bytes(report.freed));
     if !stays.is_empty() {
         let all = stays.into_iter().map(|(what, count)| match what.split_once(' ') {

@@ -19,7 +19,7 @@ pub struct GraphArgs {
     pub format: Format,
 }
 
-/// Tasks that left the board, of those that somebody on it waits for.
+/// Archived tasks that tasks on the board depend on.
 type Archived<'b> = BTreeMap<&'b TaskId, Status>;
 
 impl OnBoard for GraphArgs {
@@ -45,7 +45,7 @@ impl OnBoard for GraphArgs {
             })
             .collect();
         let graph = Graph::new(board.tasks.iter().map(|task| (&task.id, task.depends_on.as_slice())));
-        // What finished and left the board is still what somebody waits for.
+        // A task may depend on an archived task.
         let named = board.tasks.iter().flat_map(|task| &task.depends_on);
         let archived: Archived =
             named.filter_map(|id| frame.archived(id).map(|status| (id, status))).collect();
@@ -89,7 +89,7 @@ fn text(
     if text.is_empty() { "no tasks".to_owned() } else { text }
 }
 
-/// Quotes and line ends would end the label; everything else is a label's own business.
+/// Escapes quotes and line ends, which would end the label.
 fn label(task: &Task, picture: &view::Picture<'_>) -> String {
     let safe = |c: char| if c == '"' || crate::text::is_unseen(c) { '\'' } else { c };
     let title: String = task.body().title.chars().map(safe).collect();

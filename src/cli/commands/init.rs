@@ -73,7 +73,7 @@ impl OnBoard for InitArgs {
         }
         let mut hooks = None;
         if wants_hooks(session, self) {
-            // The board is made; hooks can be had later.
+            // The board exists; hooks can be installed later.
             match super::hooks::install::install_now(&session.ctx, false) {
                 Ok((installed, words)) => {
                     hooks = Some(installed);
@@ -98,7 +98,7 @@ impl OnBoard for InitArgs {
     }
 }
 
-/// What was chosen, and how to choose otherwise.
+/// The chosen settings, and how to change them.
 fn chosen(setup: &Setup, no_gate: bool) -> String {
     let mut text = String::from("Chosen:\n");
     match &setup.provider {
@@ -129,14 +129,14 @@ fn chosen(setup: &Setup, no_gate: bool) -> String {
         let name = &gate.name;
         text.line(format!("            fix it, then: liza config set gates.{name}.inactive null"));
     } else if setup.gates.is_empty() {
-        let why = if no_gate { "as you asked" } else { "nothing here says how this project is tested" };
-        text.line(format!("  gate      none: {why}; nothing tests what agents make"));
+        let why = if no_gate { "as you asked" } else { "liza found no tests of this project" };
+        text.line(format!("  gate      none: {why}; no tests check the agents' work"));
         text.line("            add one: liza config set gates.test.command \"COMMAND\"");
     }
     text
 }
 
-/// The board, and the hooks that were installed with it.
+/// The new board and its installed hooks.
 #[derive(Serialize)]
 struct Started {
     #[serde(flatten)]
@@ -145,7 +145,7 @@ struct Started {
     hooks: Option<Value>,
 }
 
-/// With the flag, or after a yes on a terminal.
+/// Installs hooks with the flag, or after a yes on a terminal.
 fn wants_hooks(session: &Session, args: &InitArgs) -> bool {
     if args.hooks || args.no_hooks {
         return args.hooks;

@@ -14,7 +14,7 @@ pub struct MergeArgs {
     /// Id of the task
     #[arg(required_unless_present = "all", conflicts_with = "all", add = Completer::Tasks(|status| matches!(status, Status::Approved | Status::IntegrationFailed)))]
     pub task: Option<TaskId>,
-    /// All approved tasks, by urgency, then age of the approval, then number of owned paths
+    /// All approved tasks: highest priority first, then oldest approval, then narrowest owned paths
     #[arg(long)]
     pub all: bool,
     /// Resolve conflicts in white space, import order and pure additions
@@ -57,7 +57,7 @@ fn one(session: &mut Session, id: &TaskId, options: &MergeOptions) -> Result<Ans
 fn red(id: &TaskId, why: &NotMerged) -> Failure {
     let read = why.log.as_ref().map_or(String::new(), |log| format!("read {log}; "));
     Failure::new(Code::GateRed, format!("{id} cannot be merged: {}", why.reason))
-        .hint(format!("{read}integration is as it was; a coder mends it with `liza task claim {id}`"))
+        .hint(format!("{read}integration is unchanged; a coder fixes it after `liza task claim {id}`"))
         .detail("gate", why.gate.clone())
         .detail("log", why.log.clone())
         .detail("failing", why.failing.clone())
@@ -67,7 +67,7 @@ fn conflict(id: &TaskId, end: &MergeEnd, why: &NotMerged) -> Failure {
     let failure = Failure::new(ErrorCode::GitConflict, format!("{id} cannot be merged: {}", why.reason));
     if end.outcome == MergeResult::Blocked {
         failure.hint(format!(
-            "a person brings the two together on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
+            "a person merges the two on a branch that contains both, then `liza merge {id} --resolved COMMIT`"
         ))
     } else {
         failure.hint(format!(
@@ -76,12 +76,12 @@ fn conflict(id: &TaskId, end: &MergeEnd, why: &NotMerged) -> Failure {
     }
 }
 
-/// Whether the next task may fare better: it may be what mends a red head, or run where this one does not.
+/// Whether to try the next task: it may fix a failing integration branch, or merge where this one does not.
 fn of_one_task(failure: &Failure) -> bool {
     matches!(failure.code.class(), Class::Stale | Class::Tier0 | Class::Gate)
 }
 
-/// What became of one task of the queue.
+/// The outcome of one task of the queue.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Turn {
@@ -90,7 +90,7 @@ enum Turn {
 }
 
 fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure> {
-    // A request id belongs to one merge; a queue is merged task by task.
+    // A request id belongs to one merge, not to a queue of merges.
     session.ctx.request = None;
     let mut turns: Vec<Turn> = Vec::new();
     let mut tried: BTreeSet<TaskId> = BTreeSet::new();
@@ -113,7 +113,7 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
                 }
                 turns.push(Turn::Ended(Box::new(merged.end)));
             }
-            // What stops one task may not stop the next; what stops all of them does.
+            // Continues after a failure of one task; stops at a failure that concerns all tasks.
             Err(failure) if of_one_task(&failure) => {
                 let hint = failure.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
                 text.line(format!("{id}: {}{hint}", failure.message));
@@ -136,10 +136,10 @@ fn all(session: &mut Session, options: &MergeOptions) -> Result<Answer, Failure>
         tried.insert(id);
     }
     if turns.is_empty() {
-        text.push_str("nothing is approved");
+        text.push_str("no task is approved");
     }
     let data = json!({ "merges": turns });
-    // Where nothing came of any of them, the first says why.
+    // If no task was merged, the first failure is the answer.
     if let Some(failure) = refused.filter(|_| turns.iter().all(|turn| matches!(turn, Turn::Refused { .. }))) {
         return Err(failure.with_data(data, revision));
     }

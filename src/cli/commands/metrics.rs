@@ -31,7 +31,7 @@ impl OnBoard for MetricsArgs {
 
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         if self.csv && session.ui.json {
-            let text = "--csv and --json are two forms of the same figures: give one of them";
+            let text = "--csv and --json exclude each other: give one of them";
             return Err(Failure::usage(text));
         }
         let scope = match (&self.sprint, &self.task) {
@@ -54,10 +54,10 @@ impl OnBoard for MetricsArgs {
     }
 }
 
-/// Whatever is counted is a whole number; rates and costs are not.
+/// Counts are whole numbers; rates and costs are not.
 pub fn figure(name: &str, value: f64) -> Value {
     let is_share = name.contains("_rate") || name.starts_with("cost_usd");
-    // As text it is exact, and what is too large for a whole number stays as it is.
+    // Text is exact; a value that is too large for a whole number is kept.
     let whole = (!is_share && value.fract() == 0.0).then(|| format!("{value:.0}").parse::<u64>().ok());
     whole.flatten().map_or_else(|| json!(value), |whole| json!(whole))
 }

@@ -49,7 +49,7 @@ impl OnBoard for PlanArgs {
         }
         let tasks = &planned.tasks;
         let (Specs { found: specs_found, pins }, texts) = session.ctx.find_specs(tasks)?;
-        // A work graph has no place for what a task needs to be claimable; that can follow.
+        // A work graph may lack what a task needs to be claimable; `liza task edit` adds it later.
         let lacking = if planned.as_graph { lacking(tasks, &specs_found) } else { Vec::new() };
         let count = tasks.len();
         let add = AddTasks {
@@ -67,7 +67,7 @@ impl OnBoard for PlanArgs {
             return answer(session, &planned, judged, &lacking);
         }
         session.ctx.keep_texts(&texts)?;
-        // What keeps it from being looked at is said by the commit, which may mend it.
+        // If the plan cannot be checked, the commit reports why.
         if let Ok(judged) = judge(session, &add) {
             for finding in judged.remarks(&lacking) {
                 session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
@@ -85,7 +85,7 @@ impl OnBoard for PlanArgs {
     }
 }
 
-/// A plan, what was found in it, and what the board says to it.
+/// A plan, the findings about it, and the refusal of the board, if any.
 struct Judged {
     checked: Checked,
     refusal: Option<Refusal>,
@@ -93,7 +93,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// What is not refused and yet worth saying; what a graph lacks is said at the end.
+    /// Warnings; what a graph lacks is printed at the end.
     fn remarks(&self, lacking: &[Lacking]) -> impl Iterator<Item = &Finding> {
         let said_later = !lacking.is_empty();
         self.checked.findings.iter().filter(move |finding| {
@@ -102,7 +102,7 @@ impl Judged {
     }
 }
 
-/// Looks at the plan as it is, and asks the board whether it would take it. Changes nothing.
+/// Checks the plan and asks the board whether it would refuse it. Changes nothing.
 fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     let snapshot = session.ctx.read(&Needs::Nothing)?;
     let board = &snapshot.board;
@@ -131,7 +131,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
     Ok(Judged { checked, refusal, revision: board.revision })
 }
 
-/// Whether one of the findings says what the board would refuse.
+/// Whether a finding already reports the refusal of the board.
 fn is_said(findings: &[Finding], refusal: &Refusal) -> bool {
     let codes: &[&str] = match refusal.code {
         Code::Cycle => &["cycle"],
@@ -195,7 +195,7 @@ fn order_words(count: usize, order: &Order) -> String {
     text
 }
 
-/// What the person's checkout has there; a link is neither, for nobody may work through it.
+/// What the person's checkout has at a path; a link counts as neither, because no task may work through it.
 fn standing(root: &std::path::Path, path: &str) -> Option<Standing> {
     let path = crate::board::RepoPath::new(path).ok()?;
     let kind = std::fs::symlink_metadata(root.join(path.as_str())).ok()?.file_type();
@@ -216,7 +216,7 @@ fn fill_in(tasks: &mut [NewTask], spec: Option<&str>, done: &[String]) {
     }
 }
 
-/// How many work at once is one setting, and people's: a plan that counts on another one is told so.
+/// Warns if the plan expects another number of agents at work than the setting, which only people change.
 fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     let Some(wanted) = planned.max_parallel else { return Ok(()) };
     let window = session.ctx.project_config()?.run.window;
@@ -225,7 +225,7 @@ fn check_window(session: &Session, planned: &Planned) -> Result<(), Failure> {
     }
     let text = format!("the plan says max_parallel {wanted}, but the team works with {window} at once");
     Err(Failure::new(Code::Value, text)
-        .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or take max_parallel out of the plan"))
+        .hint(format!("set `run: {{window: {wanted}}}` in liza.yaml, or remove max_parallel from the plan"))
         .detail("max_parallel", window))
 }
 

@@ -29,7 +29,7 @@ pub struct RedteamArgs {
     pub keep: Option<PathBuf>,
 }
 
-/// In debug builds: what each attack is after is done before it is judged, to show that every check can fail.
+/// In debug builds: carries out the aim of each attack before the check, to show that every check can fail.
 const WON: &str = "LIZA_TEST_REDTEAM_WON";
 
 impl Execute for RedteamArgs {
@@ -39,8 +39,8 @@ impl Execute for RedteamArgs {
             return Ok(list(&chosen));
         }
         if let Some(dir) = self.keep.as_ref().filter(|dir| dir.symlink_metadata().is_ok()) {
-            return Err(Failure::usage(format!("{} is there already", dir.display()))
-                .hint("name a folder that is not"));
+            return Err(Failure::usage(format!("{} exists already", dir.display()))
+                .hint("name a folder that does not exist"));
         }
         let failed =
             |error| Failure::new(ErrorCode::IoFailed, format!("could not make a temporary folder: {error}"));
@@ -50,9 +50,8 @@ impl Execute for RedteamArgs {
         let dir = dir.canonicalize().map_err(|error| Failure::io("find", &dir, &error))?;
         let signal = Arc::new(AtomicI32::new(0));
         let came = signal.clone();
-        signals::forward(move |signal| came.store(signal, Ordering::Relaxed)).map_err(|error| {
-            Failure::new(ErrorCode::IoFailed, format!("signals cannot be caught: {error}"))
-        })?;
+        signals::forward(move |signal| came.store(signal, Ordering::Relaxed))
+            .map_err(|error| Failure::new(ErrorCode::IoFailed, format!("cannot handle signals: {error}")))?;
         crate::host::adopt_orphans();
         let began = Instant::now();
         let won = cfg!(debug_assertions) && std::env::var_os(WON).is_some();
@@ -77,9 +76,7 @@ impl Execute for RedteamArgs {
             ));
         }
         if !holds {
-            text.line(
-                "\nA promise does not hold on this machine. specs/redteam.md says what each folder holds.",
-            );
+            text.line("\nA promise does not hold on this machine. specs/redteam.md describes the folders.");
         } else if self.keep.is_some() {
             text.line(format!("The repositories are in {}.", dir.display()));
         }
@@ -91,7 +88,7 @@ impl Execute for RedteamArgs {
         }
         let broken = (!holds).then(|| {
             Failure::new(ErrorCode::RefusedFindings, "a promise does not hold on this machine")
-                .hint("`data.attacks` says which; specs/redteam.md says what each folder holds")
+                .hint("`data.attacks` names it; specs/redteam.md describes the folders")
         });
         Ok(Answer::new(data, text).failed_if(broken))
     }

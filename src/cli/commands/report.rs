@@ -36,13 +36,13 @@ impl OnBoard for ReportArgs {
         }
         let (report, text, revision) = work_graph(session)?;
         let data = serde_json::to_value(&report).map_err(|error| {
-            Failure::new(ErrorCode::BugReport, format!("the report cannot be written: {error}"))
+            Failure::new(ErrorCode::BugReport, format!("cannot render the report: {error}"))
         })?;
         Ok(Answer::new(data, text).at(revision))
     }
 }
 
-/// The work graph, its report in words, and the revision of the board it is of.
+/// The work graph, its report as text, and the revision of the board.
 fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> {
     let (report, board) = views::report(&session.ctx)?;
     let frame = view::Frame::new(&session.ctx, &board)?;
@@ -55,7 +55,7 @@ fn work_graph(session: &Session) -> Result<(GraphReport, String, u64), Failure> 
     Ok((report, text, board.revision))
 }
 
-/// Beside the work graph, what it came to and what it cost.
+/// The work graph with results and cost.
 fn whole(session: &Session, args: &ReportArgs) -> Result<Answer, Failure> {
     let found = roll_up::gather(&session.ctx)?;
     let revision = found.everything.board.revision;

@@ -25,8 +25,8 @@ impl OnBoard for SpecChangeArgs {
         let (changed, revision) = specs::change(&session.ctx, &self.spec, change, self.affects.clone())?;
         let mut text = format!("recorded as {}", changed.id);
         for (tasks, what) in [
-            (&changed.pinned, "now go by the new text"),
-            (&changed.under_way, "are under way and keep the text they had; their agents got a message"),
+            (&changed.pinned, "now use the new text"),
+            (&changed.under_way, "are under way and keep their text; their agents got a message"),
         ] {
             if !tasks.is_empty() {
                 text.push_str(&format!("\n{what}: {}", commas(tasks)));

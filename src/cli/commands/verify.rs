@@ -23,7 +23,7 @@ impl OnBoard for VerifyArgs {
             None => Ok(Answer::new(json!({ "checks": checks }), text)),
             Some(broken) => {
                 Err(Failure::new(ErrorCode::BoardVerify, format!("{}: {}", broken.name, broken.detail))
-                    .hint("`liza doctor` says what can be done; nothing was changed")
+                    .hint("`liza doctor` shows what to do; nothing was changed")
                     .detail("checks", serde_json::to_value(&checks).unwrap_or_default()))
             }
         }

@@ -21,19 +21,19 @@ pub struct WatchArgs {
 impl OnBoard for WatchArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.people_only("watch the board")?;
-        // What is edited from here on waits for another command of a person.
+        // From here on, manual edits wait for the next command of a person.
         session.ctx.settle_edits()?;
         session.ctx.store.supervise();
         let ui = session.ui;
-        let line = |told: &Told| shown_line(&told.line()).into_owned();
+        let line = |alert: &Told| shown_line(&alert.line()).into_owned();
         if self.once {
-            let told = watcher::once(&mut session.ctx)?;
-            let text: String = told.iter().map(|told| line(told) + "\n").collect();
-            return Ok(Answer::new(json!({ "alerts": told }), text));
+            let alerts = watcher::once(&mut session.ctx)?;
+            let text: String = alerts.iter().map(|alert| line(alert) + "\n").collect();
+            return Ok(Answer::new(json!({ "alerts": alerts }), text));
         }
         session.ctx.narrate("watching; alerts go to .liza/alerts.log, Ctrl-C ends it");
-        let for_people = |told: &Told| crate::cli::times::for_people(&line(told)).into_owned();
-        let show = |told: &Told| ui.stream(&if ui.json { to_json_line(told) } else { for_people(told) });
+        let for_people = |alert: &Told| crate::cli::times::for_people(&line(alert)).into_owned();
+        let show = |alert: &Told| ui.stream(&if ui.json { to_json_line(alert) } else { for_people(alert) });
         Ok(match watcher::watch(&mut session.ctx, &show)? {
             Ended::Signal(signal) => {
                 let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");

@@ -2,9 +2,9 @@ use crate::cli::prelude::*;
 use crate::flow::sessions::{self, Kept, Reader};
 use crate::provider::{Step, Usage};
 
-/// How often a session that goes on is looked at.
+/// The polling interval of --follow.
 const EVERY: Duration = Duration::from_millis(200);
-/// So many lines of standard error are shown.
+/// The number of lines of standard error that are shown.
 const ERROR_LINES: usize = 10;
 
 /// Show the words, tools, tokens and end of an agent's last session
@@ -60,7 +60,7 @@ impl OnBoard for LogArgs {
             }
         }
         loop {
-            // Asked before the last look, so that nothing is missed.
+            // Checked before the last read, so that no step is missed.
             let over = kept.ended().is_some() || !is_supervised(ctx, &kept);
             let mut more = reader.more();
             let quiet = more.is_empty();
@@ -83,7 +83,7 @@ impl OnBoard for LogArgs {
     }
 }
 
-/// Whether its runner still lives.
+/// Whether the runner of the session is alive.
 fn is_supervised(ctx: &Context, kept: &Kept) -> bool {
     let Ok(id) = AgentId::new(&kept.agent) else { return false };
     let Ok(snapshot) = ctx.store.read(&Needs::Nothing) else { return false };
@@ -109,7 +109,7 @@ fn head(kept: &Kept) -> String {
     format!("{}{task}{by}\n", kept.agent)
 }
 
-/// What it used and why it ended.
+/// What the session used and why it ended.
 fn end(ctx: &Context, kept: &Kept) -> String {
     let mut text = String::new();
     let errors = errors(kept);
@@ -119,8 +119,8 @@ fn end(ctx: &Context, kept: &Kept) -> String {
     }
     let Some(ended) = kept.ended() else {
         text.line(match is_supervised(ctx, kept) {
-            true => "it goes on (`-f` follows it)",
-            false => "its runner is gone; how it ended is not known",
+            true => "the session is running (`-f` follows it)",
+            false => "the runner is gone; how the session ended is unknown",
         });
         return text;
     };

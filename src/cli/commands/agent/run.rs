@@ -40,7 +40,7 @@ pub struct RunArgs {
 
 impl OnBoard for RunArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        // Where there is no board, that is what is said.
+        // Reports a missing board before any other refusal.
         let board = session.ctx.read(&Needs::Nothing)?.board;
         session.people_only("run agents")?;
         session.known_role(&self.role)?;
@@ -57,11 +57,11 @@ impl OnBoard for RunArgs {
             let explained = explain(&session.ctx, &options)?;
             return Ok(Answer::new(explained.data, explained.text).verbatim());
         }
-        // A run has dealt with edits before it started its runners; since then agents are at work.
+        // `liza run` has settled manual edits before it started this runner.
         if self.parent.is_none() {
             session.ctx.settle_edits()?;
             if let Ok(config) = session.ctx.project_config() {
-                // New gates are on record before the agent is at work; changed ones stop what they judge.
+                // Records new gates before the agent starts; a changed gate stops approvals and merges.
                 let _ = crate::flow::gates::accepted::note_new(&session.ctx, &board, &config);
             }
         }
@@ -75,7 +75,7 @@ impl OnBoard for RunArgs {
             Left::Signal(signal) => answer.exit = exit_code(signal),
             Left::Aborted(why) => {
                 return Err(Failure::new(Code::Switched, why)
-                    .hint("work in progress is kept; `liza resume` takes the switch away"));
+                    .hint("work in progress is kept; `liza resume` removes the switch"));
             }
             Left::GaveUp(why) => {
                 let again = format!("liza agent run --id {id} --role {}", self.role);

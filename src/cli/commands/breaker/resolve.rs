@@ -26,7 +26,7 @@ impl OnBoard for ResolveArgs {
         let set = breaker::switches_of(&session.ctx)?;
         let switches: Vec<&str> = set.iter().map(|switch| switch.kind.as_str()).collect();
         if !switches.is_empty() {
-            text.push_str(&format!("; {} is still set: `liza resume` goes on", switches.join(" and ")));
+            text.push_str(&format!("; {} is still set: `liza resume` removes it", switches.join(" and ")));
         }
         let data = json!({ "resolved": resolved.resolved, "switches": switches });
         Ok(Answer::new(data, text).at(revision))

@@ -24,9 +24,7 @@ impl OnBoard for StatusArgs {
         if open.is_empty() {
             text.line("the breaker is closed: no pattern is open");
             for switch in &switches {
-                text.line(format!(
-                    "!! {switch} is still set by a trip that is resolved: `liza resume` ends it"
-                ));
+                text.line(format!("!! {switch} is still set by a resolved trip: `liza resume` removes it"));
             }
         }
         for trip in open {

@@ -26,7 +26,7 @@ impl OnBoard for ApplyArgs {
         let how = if data.already_applied == Some(true) { "was applied already" } else { "is applied" };
         let (bundle, commit) = (&data.applied.bundle, &data.applied.commit);
         let files = listed(data.files.as_deref().unwrap_or_default());
-        let told = format!("{bundle} {how} to {task} as {commit}{files}\nnext: liza task submit {task}");
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("{bundle} {how} to {task} as {commit}{files}\nnext: liza task submit {task}");
+        Ok(Answer::new(data, text).at(revision))
     }
 }

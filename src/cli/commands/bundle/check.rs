@@ -38,10 +38,10 @@ impl OnBoard for CheckArgs {
         let unknown = match data.unverified.len() {
             0 => String::new(),
             count => {
-                format!("\nno checksum is given of {count} of them: only the lines it names were compared")
+                format!("\n{count} of them have no checksum: only the lines in the bundle were compared")
             }
         };
-        let told = format!("{} fits {}{}{unknown}", data.bundle, onto.short(), listed(&data.files));
-        Ok(Answer::new(data, told).at(snapshot.board.revision))
+        let text = format!("{} fits {}{}{unknown}", data.bundle, onto.short(), listed(&data.files));
+        Ok(Answer::new(data, text).at(snapshot.board.revision))
     }
 }

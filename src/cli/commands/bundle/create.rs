@@ -23,9 +23,9 @@ impl OnBoard for CreateArgs {
         let (data, revision) = bundle::create(&session.ctx, id, self.out.as_deref())?;
         let left_out = match data.uncommitted.len() {
             0 => String::new(),
-            count => format!("\n{count} files of the worktree are not committed, and so not in it"),
+            count => format!("\n{count} uncommitted files of the worktree are not in it"),
         };
-        let told = format!("{}: {}{}{left_out}", data.bundle, data.path.display(), listed(&data.files));
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("{}: {}{}{left_out}", data.bundle, data.path.display(), listed(&data.files));
+        Ok(Answer::new(data, text).at(revision))
     }
 }

@@ -29,8 +29,8 @@ impl OnBoard for ReviewArgs {
         let (data, revision) = bundle::review(&session.ctx, &loaded, self.onto.as_ref(), &answers)?;
         let next = data.next.as_ref().map(|next| format!("\nnext: {next}")).unwrap_or_default();
         let kept = data.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let told = format!("approve {} (kept in {kept}){next}", data.bundle);
-        Ok(Answer::new(data, told).at(revision))
+        let text = format!("approve {} (kept in {kept}){next}", data.bundle);
+        Ok(Answer::new(data, text).at(revision))
     }
 }
 
@@ -46,9 +46,7 @@ fn answer(given: &str) -> Result<(usize, bool, String), Failure> {
         Some((number.trim().parse().ok()?, yes, text.trim().to_owned()))
     });
     parsed.ok_or_else(|| {
-        Failure::usage(format!(
-            "--answer `{given}` is not N=yes or N=no, with `: TEXT` behind it if there is more to say"
-        ))
-        .hint("for example --answer \"1=yes\" --answer \"2=no: empty names crash\"")
+        Failure::usage(format!("--answer `{given}` is not N=yes or N=no, optionally followed by `: TEXT`"))
+            .hint("for example --answer \"1=yes\" --answer \"2=no: empty names crash\"")
     })
 }

@@ -1,4 +1,4 @@
-//! Edits of state.yaml by hand.
+//! Manual edits of state.yaml.
 
 mod apply;
 mod list;

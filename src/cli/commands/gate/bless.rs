@@ -31,14 +31,14 @@ impl OnBoard for BlessArgs {
         comparing(&session.ctx.project_config()?.gates, self.name.as_str())?;
         let bless = BlessGate { gate: self.name.to_string(), hash: self.hash.clone(), task, reason };
         session.commit(bless, |Blessed { hash, task, former, .. }| match (task, former) {
-            (Some(task), _) => format!("{} is to find {hash} in the work of {task}", self.name),
-            (None, Some(former)) => format!("{} is to find {hash}, no longer {former}", self.name),
-            (None, None) => format!("{} is to find {hash}", self.name),
+            (Some(task), _) => format!("{} now expects {hash} in the work of {task}", self.name),
+            (None, Some(former)) => format!("{} now expects {hash}, no longer {former}", self.name),
+            (None, None) => format!("{} now expects {hash}", self.name),
         })
     }
 }
 
-/// Only a gate that compares hashes can be told which one is right.
+/// Refuses a gate that compares no hashes.
 fn comparing(gates: &[Gate], name: &str) -> Result<(), Failure> {
     let compares = |gate: &&Gate| gate.adapter == AdapterKind::TraceHash;
     let refused = |what: String| {

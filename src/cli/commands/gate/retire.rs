@@ -23,9 +23,12 @@ impl OnBoard for RetireArgs {
         session.seal_request()?;
         let still = session.ctx.project_config()?.gates;
         if still.iter().any(|gate| gate.name == self.name.as_str() && gate.is_required()) {
-            let text = format!("liza.yaml still requires gate `{}`, so it would be back at once", self.name);
+            let text = format!(
+                "liza.yaml still requires gate `{}`, so it would be required again at once",
+                self.name
+            );
             return Err(Failure::new(Code::Value, text)
-                .hint("take it out of liza.yaml, or write `optional: true` there, then retire it"));
+                .hint("remove it from liza.yaml, or write `optional: true` there, then retire it"));
         }
         let retire = RetireGate { gate: self.name.to_string(), reason };
         session.commit(retire, |_| format!("{} is no longer required", self.name))

@@ -28,7 +28,7 @@ impl OnBoard for EditArgs {
         if let Some(spec) = &self.spec
             && !session.ctx.spec_found(spec)?
         {
-            return Err(Failure::new(Code::Value, format!("the spec `{spec}` is not there"))
+            return Err(Failure::new(Code::Value, format!("there is no spec `{spec}`"))
                 .hint("write it first, or give --spec goal: the goal's text is enough"));
         }
         let board = session.ctx.read(&Needs::Nothing)?.board;
@@ -36,8 +36,8 @@ impl OnBoard for EditArgs {
         let (edited, revision) = specs::edit_goal(&session.ctx, &board, &id, text, self.spec.clone())?;
         let mut words = format!("{} is edited", edited.goal);
         for (tasks, what) in [
-            (&edited.pinned, "go by the new text"),
-            (&edited.under_way, "are under way and keep the text they had; their agents got a message"),
+            (&edited.pinned, "use the new text"),
+            (&edited.under_way, "are under way and keep their text; their agents got a message"),
         ] {
             if !tasks.is_empty() {
                 words.push_str(&format!("\n{}: {what}", commas(tasks)));

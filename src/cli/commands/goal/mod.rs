@@ -46,7 +46,7 @@ impl Execute for GoalArgs {
     }
 }
 
-/// A goal's state in a word.
+/// The name of a goal's state.
 pub(super) fn word(status: GoalStatus) -> &'static str {
     match status {
         GoalStatus::InProgress => "in progress",

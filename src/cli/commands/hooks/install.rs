@@ -25,7 +25,7 @@ impl OnBoard for InstallArgs {
 /// Also for `init --hooks`.
 pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(ErrorCode::IoFailed, format!("liza cannot tell where it is: {error}"))
+        Failure::new(ErrorCode::IoFailed, format!("liza cannot find its own program file: {error}"))
     })?;
     let installed = install::install(ctx, &program, beside)?;
     let mut text = String::new();
@@ -38,7 +38,7 @@ pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failu
         match (installed.done.is_empty(), beside) {
             (false, _) => text.push_str("For the others, "),
             (true, true) => {
-                text.push_str(&format!("Nothing was installed: {} leaves none alone. ", manager.name))
+                text.push_str(&format!("Nothing was installed: {} owns every hook. ", manager.name))
             }
             (true, false) => text.push_str("Nothing was installed. "),
         }
@@ -48,9 +48,9 @@ pub fn install_now(ctx: &Context, beside: bool) -> Result<(Value, String), Failu
         text.push_str(&manager.lines);
         if installed.done.is_empty() && !left.is_empty() {
             let (left, name) = (left.join(", "), manager.name);
-            text.line(format!("`liza hooks install --beside` adds {left}, which {name} leaves alone."));
+            text.line(format!("`liza hooks install --beside` adds {left}, which {name} does not own."));
         }
-        text.line("`liza hooks status` says when they fire.");
+        text.line("`liza hooks status` shows whether git runs them.");
     }
     let data = json!({
         "hooks": installed.done, "manager": installed.manager.as_ref().map(|manager| manager.name),

@@ -18,9 +18,10 @@ impl OnBoard for StatusArgs {
             text.line(format!("  {mark} {}: {} ({})", hook.hook.name(), hook.detail, hook.path.display()));
         }
         match &found.lines {
-            Some(lines) => text
-                .push_str(&format!("{} owns the hooks: {lines}", found.manager.unwrap_or("somebody else"))),
-            None if !found.active => text.line("`liza hooks install` puts them there"),
+            Some(lines) => {
+                text.push_str(&format!("{} owns the hooks: {lines}", found.manager.unwrap_or("another tool")))
+            }
+            None if !found.active => text.line("`liza hooks install` installs them"),
             None => {}
         }
         Ok(Answer::new(&found, text))

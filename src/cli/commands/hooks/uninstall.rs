@@ -15,7 +15,7 @@ impl OnBoard for UninstallArgs {
             text.line(format!("{}: {} ({})", one.hook.name(), one.what, one.path.display()));
         }
         if done.is_empty() {
-            text.push_str("no hook of liza's is installed");
+            text.push_str("no git hook of liza is installed");
         }
         Ok(Answer::new(json!({ "hooks": done }), text))
     }

@@ -39,7 +39,7 @@ fn table(session: &Session, locks: &[Lock]) -> String {
             _ => "until it is merged or ends".to_owned(),
         };
         let stale = if lock.stale {
-            format!("  !! stale: `liza lock release {} --reason …` takes it back", lock.task)
+            format!("  !! stale: `liza lock release {} --reason …` releases it", lock.task)
         } else {
             String::new()
         };

@@ -24,17 +24,17 @@ impl OnBoard for ReleaseArgs {
     }
 }
 
-/// The work of `lock release` and of `status --force-unlock`.
+/// `lock release` and `status --force-unlock`.
 pub fn release(session: &mut Session, id: &TaskId, reason: &str) -> Result<Answer, Failure> {
     session.seal_request()?;
     let (data, revision) = lock::release(&session.ctx, id, reason)?;
     let paths = plural(data.paths.len(), "path");
     let fenced = match &data.fenced {
-        Some(agent) => format!("; `{agent}` can no longer hand anything in for it"),
+        Some(agent) => format!("; `{agent}` can no longer submit work for it"),
         None => String::new(),
     };
     let status = data.status;
-    let text = format!("{id} is {status} and has given {paths} back{fenced}; its work stays on its branch");
+    let text = format!("{id} is {status} and has released {paths}{fenced}; its work stays on its branch");
     Ok(Answer::new(data, text).at(revision))
 }
 

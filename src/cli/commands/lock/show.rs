@@ -15,7 +15,7 @@ pub struct ShowArgs {
 impl OnBoard for ShowArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let path = PathPattern::new(&self.path).map_err(|why| {
-            Failure::usage(format!("`{}` cannot be a path here: {why}", self.path)).hint(
+            Failure::usage(format!("`{}` is not a valid path: {why}", self.path)).hint(
             "a file, a directory with a final slash, or a pattern, relative to the root of the repository",
         )
         })?;

@@ -39,7 +39,7 @@ impl OnBoard for InboxArgs {
     }
 }
 
-/// What was sent to this agent or person: what it has not seen, and then, if wanted, the rest, newest first.
+/// Messages to this agent or person: unseen ones, then with --all the others, newest first.
 fn inbox_answer(board: &Board, id: &AgentId, all: bool) -> Answer {
     let unseen = board.unseen_by(id);
     let count = unseen.len();

@@ -30,7 +30,7 @@ pub struct ListArgs {
     pub number: usize,
 }
 
-/// So many at most, however many are asked for: they are held in memory.
+/// The maximum number of messages, because they are held in memory.
 const MOST_LISTED: usize = 1_000;
 
 impl OnBoard for ListArgs {

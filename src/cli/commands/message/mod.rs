@@ -37,7 +37,7 @@ fn shown(conversation: &Conversation) -> Answer {
     Answer::new(data, text).at(conversation.revision)
 }
 
-/// A message as people read it; whatever its writer put into it stays on the right of ours.
+/// A message as text; its body is indented, so that it cannot imitate liza's own lines.
 fn words(message: &Message) -> String {
     let task = message.task_id.as_ref().map_or(String::new(), |task| format!(" on {task}"));
     let Message { from, to, time, .. } = message;

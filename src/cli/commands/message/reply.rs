@@ -36,7 +36,7 @@ impl OnBoard for ReplyArgs {
                 clipped(&format!("Re: {former}"), 200).into_owned()
             }
         };
-        // Who goes on after his own words speaks to whom he spoke to.
+        // A reply to the sender's own message goes to the recipient of that message.
         let to = if asked.from == me { asked.to } else { Recipient::One(asked.from) };
         let kind = self.kind.unwrap_or(asked.kind.answer());
         let body = session.input.text(&self.body)?;

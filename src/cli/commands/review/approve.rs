@@ -52,14 +52,14 @@ impl OnBoard for ApproveArgs {
                 let (given, needed) =
                     approvals.as_ref().map_or((0, 0), |approvals| (approvals.by.len(), approvals.needed));
                 format!(
-                    "{id} has {given} of {needed} approvals; another reviewer has to judge it before it is APPROVED"
+                    "{id} has {given} of {needed} approvals; another reviewer must approve it before it is APPROVED"
                 )
             }
             Judged::Approved(Approved { red_team: Some(_), .. }) => format!(
-                "{id} is APPROVED; before it can be merged the red team has its turn: `liza review claim {id}`"
+                "{id} is APPROVED; the red team reviews it before the merge: `liza review claim {id}`"
             ),
-            Judged::Cleared(_) => format!("{id} is through the red team's turn; `liza merge {id}` lands it"),
-            _ => format!("{id} is APPROVED; `liza merge {id}` lands it"),
+            Judged::Cleared(_) => format!("{id} has passed the red team's turn; `liza merge {id}` merges it"),
+            _ => format!("{id} is APPROVED; `liza merge {id}` merges it"),
         };
         Ok(Answer::new(data, text).at(revision))
     }

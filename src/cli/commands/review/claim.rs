@@ -21,7 +21,7 @@ impl OnBoard for ClaimArgs {
     }
 }
 
-/// What somebody who just took a review has to know.
+/// What a reviewer needs to know after the claim.
 pub fn claimed_text(review: &Review) -> String {
     let Review { started, checkout } = review;
     let until = started.lease_expires.map(|until| until.to_string()).unwrap_or_default();

@@ -80,7 +80,7 @@ fn issue(session: &Session, text: &str) -> Result<Finding, Failure> {
     })
 }
 
-/// What came of a rejection, and which of its findings were no new ones.
+/// The outcome of a rejection, and the findings that match earlier issues.
 fn rejected_text(id: &TaskId, judged: &Judged) -> String {
     let sent_back = match judged {
         Judged::Rejected(Rejected::Accepted(accepted)) => return accepted_text(id, accepted),
@@ -106,9 +106,11 @@ fn rejected_text(id: &TaskId, judged: &Judged) -> String {
 fn accepted_text(id: &TaskId, accepted: &Accepted) -> String {
     let Accepted { approved, accepted_with_notes, why } = accepted;
     let next = match approved.red_team {
-        Some(_) => format!("before it can be merged the red team has its turn: `liza review claim {id}`"),
+        Some(_) => format!("the red team reviews it before the merge: `liza review claim {id}`"),
         None => {
-            format!("`review: {{accept_minor: false}}` in liza.yaml ends this; `liza merge {id}` lands it")
+            format!(
+                "`review: {{accept_minor: false}}` in liza.yaml turns this off; `liza merge {id}` merges it"
+            )
         }
     };
     let notes = accepted_with_notes.join(", ");

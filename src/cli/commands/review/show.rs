@@ -62,7 +62,7 @@ impl OnBoard for ShowArgs {
         });
         let mut answer = Answer::new(data, format!("{head}\n{plain}")).verbatim().at(snapshot.board.revision);
         if session.ui.color && !self.no_diff {
-            // git escapes nothing inside the diff, so each line is made safe and only git's own colours are put back.
+            // git does not escape the diff, so liza escapes each line and restores only git's own colours.
             answer.colored = Some(format!("{}\n{}", crate::text::shown(&head), view::colored_diff(&plain)));
         }
         Ok(answer)

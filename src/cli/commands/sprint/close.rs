@@ -20,7 +20,7 @@ impl OnBoard for CloseArgs {
         let mut text =
             format!("{} is closed\nretrospective: {}", closed.sprint.id, closed.retrospective.display());
         if closed.halted {
-            text.push_str("\nCHECKPOINT is still set: `liza resume` lets everybody go on");
+            text.push_str("\nCHECKPOINT is still set: `liza resume` lets the team continue");
         }
         let revision = closed.revision;
         Ok(Answer::new(closed, text).at(revision))

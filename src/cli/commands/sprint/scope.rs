@@ -17,7 +17,7 @@ impl OnBoard for ScopeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         session.carry_out(
             |ctx| sprint::set_scope(ctx, self.add.clone(), self.drop.clone()),
-            |data| format!("{} is about {}", data.id, data.scope.join(", ")),
+            |data| format!("{} covers {}", data.id, data.scope.join(", ")),
         )
     }
 }

@@ -38,15 +38,15 @@ impl OnBoard for StartArgs {
         let (data, revision) = sprint::start(&session.ctx, begin)?;
         let until = data.deadline.map_or(String::new(), |until| format!(", until {until}"));
         let about = match data.scope.len() {
-            0 => "everything that is not finished".to_owned(),
+            0 => "all unfinished tasks".to_owned(),
             count => plural(count, "task"),
         };
-        let text = format!("{} has begun: {about}{until}", data.id);
+        let text = format!("{} has started: {about}{until}", data.id);
         Ok(Answer::new(data, text).at(revision))
     }
 }
 
-/// A moment, or a span from now.
+/// A time, or a duration from now.
 fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
     if let Some(at) = Wall::parse(text) {
         return Ok(at);
@@ -54,8 +54,8 @@ fn deadline(text: &str, now: Wall) -> Result<Wall, Failure> {
     match crate::text::span(text) {
         Some(seconds) => Ok(now.plus_seconds(seconds)),
         None => Err(Failure::usage(format!(
-            "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a span such as 90m, 8h or 2d"
+            "`{text}` is neither a time such as 2026-01-20T18:00:00Z nor a duration such as 90m, 8h or 2d"
         ))
-        .hint("say how long it may take from now, such as --deadline 8h")),
+        .hint("give a duration from now, such as --deadline 8h")),
     }
 }

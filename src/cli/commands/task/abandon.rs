@@ -21,7 +21,10 @@ impl OnBoard for AbandonArgs {
             if stranded.is_empty() {
                 format!("{id} is ABANDONED")
             } else {
-                format!("{id} is ABANDONED; these waited for it and can never start: {}", stranded.join(", "))
+                format!(
+                    "{id} is ABANDONED; these tasks depend on it and can never start: {}",
+                    stranded.join(", ")
+                )
             }
         })
     }

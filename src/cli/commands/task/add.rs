@@ -20,12 +20,12 @@ use crate::policy::plan_check::{Finding, ground};
     mut_arg("role", |role| role.default_value("coder")),
 )]
 pub struct AddArgs {
-    /// Its id: letters, digits, `_` and `-` (default: made from the title)
+    /// Id of the task: letters, digits, `_` and `-` (default: made from the title)
     #[arg(long, value_hint = ValueHint::Other)]
     pub id: Option<TaskId>,
     #[command(flatten)]
     pub text: TaskFlags,
-    /// Make it claimable in the same step
+    /// Make the task claimable in the same step
     #[arg(long)]
     pub finalize: bool,
     /// Take the task from a YAML or JSON file, or - for standard input
@@ -58,7 +58,7 @@ impl OnBoard for AddArgs {
     }
 }
 
-/// What the repository makes doubtful about these tasks. None of it keeps them from being added.
+/// Warnings about these tasks from the repository; the tasks are added all the same.
 pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Finding> {
     let found = crate::flow::ground::of_tasks(&session.ctx, board, tasks);
     tasks
@@ -67,7 +67,7 @@ pub fn doubts(session: &Session, board: &Board, tasks: &[NewTask]) -> Vec<Findin
         .collect()
 }
 
-/// Says them, for people and for programs.
+/// Prints warnings for people and for programs.
 pub fn with_doubts(session: &Session, mut answer: Answer, doubts: Vec<Finding>) -> Answer {
     for finding in &doubts {
         session.ctx.narrate(format!("{}: {} ({})", finding.severity.as_str(), finding.message, finding.hint));

@@ -21,7 +21,7 @@ impl OnBoard for ClaimArgs {
     }
 }
 
-/// What somebody who just claimed a task has to know.
+/// What an agent needs to know after the claim.
 pub fn claimed_text(claimed: &Claimed) -> String {
     let id = &claimed.task;
     let until = claimed.lease_expires.map(|until| until.to_string()).unwrap_or_default();

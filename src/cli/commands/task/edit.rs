@@ -23,7 +23,7 @@ pub struct EditArgs {
     pub from: Option<String>,
 }
 
-/// What a task need not have.
+/// Optional fields of a task.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Field {
     Desc,
@@ -79,8 +79,8 @@ impl OnBoard for EditArgs {
             }
         };
         if after.id != self.id {
-            return Err(Failure::usage(format!("the file is about `{}`, not about `{}`", after.id, self.id))
-                .hint("ids are never changed; name the task that the file is about"));
+            return Err(Failure::usage(format!("the file describes `{}`, not `{}`", after.id, self.id))
+                .hint("ids never change; name the task that the file describes"));
         }
         let specs = session.ctx.pin_specs(std::slice::from_ref(&after))?;
         let (spec_found, pin) = (!specs.found.is_empty(), specs.pins.into_iter().next().map(|pin| pin.spec));
@@ -94,9 +94,7 @@ fn text(edited: &Edited) -> String {
     let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
     let mut text = format!("{task} is edited: {}", fields.join(", "));
     if *judged_anew {
-        text.push_str(
-            "\nwhat was handed in and judged before does not count any more; the work stays on its branch",
-        );
+        text.push_str("\nits submission and verdicts no longer count; the work stays on its branch");
     }
     if *status == Status::Blocked {
         text.push_str(&format!("\nnext: liza task unblock {task} --answer …"));

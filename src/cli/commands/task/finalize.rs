@@ -17,7 +17,7 @@ pub struct FinalizeArgs {
 
 impl OnBoard for FinalizeArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        // What a person typed into the file may complete a draft.
+        // A manual edit of state.yaml may complete a draft.
         session.ctx.settle_edits()?;
         let snapshot = session.ctx.read(&Needs::Everything)?;
         let tasks: Vec<TaskId> = if self.all {

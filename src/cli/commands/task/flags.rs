@@ -1,4 +1,4 @@
-//! What a task asks for, as flags: `task add` starts from nothing with them, `task edit` from what is there.
+//! The fields of a task as flags, for `task add` and `task edit`.
 
 use crate::cli::prelude::*;
 
@@ -67,7 +67,7 @@ pub struct TaskFlags {
 }
 
 impl TaskFlags {
-    /// Writes what was given over what is there; a list that is given replaces the whole list.
+    /// Sets the given fields; a given list replaces the whole list.
     pub fn write_over(&self, session: &Session, task: &mut NewTask) -> Result<(), Failure> {
         let texts = |given: &[String]| session.input.texts(given);
         set(&mut task.title, self.title.as_ref().map(|text| session.input.text(text)).transpose()?);

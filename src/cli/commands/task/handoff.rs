@@ -43,7 +43,7 @@ impl OnBoard for HandoffArgs {
             Status::Blocked => format!(
                 "{id} is BLOCKED: it was handed off too often without a submission (`max_handoffs`); a planner or a person decides"
             ),
-            _ => format!("{id} is handed off and free to be claimed by a {}", handed_off.role),
+            _ => format!("{id} is handed off; an agent with the role {} can claim it", handed_off.role),
         })
     }
 }

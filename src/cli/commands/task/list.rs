@@ -31,10 +31,8 @@ impl OnBoard for ListArgs {
         let chosen: Vec<_> = snapshot.board.tasks.iter().filter(wanted).filter(ready).collect();
         let data = || json!({ "tasks": chosen.iter().map(|task| picture.row(task)).collect::<Vec<_>>() });
         let text = || match (chosen.is_empty(), snapshot.board.tasks.is_empty()) {
-            (true, true) => {
-                "no task is on the board; `liza task add --help` says how one gets there".to_owned()
-            }
-            (true, false) => "no task is like that; `liza task list` shows all".to_owned(),
+            (true, true) => "no tasks on the board; `liza task add --help` shows how to add one".to_owned(),
+            (true, false) => "no task matches; `liza task list` shows all".to_owned(),
             _ => picture.table(&chosen),
         };
         Ok(session.answer(data, text).at(snapshot.board.revision))

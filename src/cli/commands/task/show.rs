@@ -52,14 +52,14 @@ impl OnBoard for ShowArgs {
     }
 }
 
-/// The task and what it waits for, with their bodies.
+/// The task and its dependencies, with their bodies.
 fn with_dependencies(board: &Board, id: &TaskId) -> Needs {
     let depends_on = board.task(id).map(|task| &task.depends_on[..]).unwrap_or_default();
     let known = depends_on.iter().filter(|other| board.task(other).is_some());
     Needs::Tasks(std::iter::once(id).chain(known).cloned().collect())
 }
 
-/// A task that has left the board is still shown, by its very id.
+/// Shows an archived task, by its exact id.
 fn show_archived(session: &Session, snapshot: &Snapshot, id: &TaskId) -> Result<Answer, Failure> {
     let board = &snapshot.board;
     let archived = match board.task_alike(id) {

@@ -35,12 +35,12 @@ impl OnBoard for SubmitArgs {
         crate::flow::recover::before(&session.ctx, id)?;
         let (submitted, revision) = crate::flow::submit::submit(&session.ctx, id)?;
         let text =
-            format!("{id} is READY_FOR_REVIEW at {}; somebody else reviews it", submitted.review_commit);
+            format!("{id} is READY_FOR_REVIEW at {}; another agent reviews it", submitted.review_commit);
         Ok(Answer::new(submitted, text).at(revision))
     }
 }
 
-/// Whoever stands in a worktree that work has left means what is there, and it would not be looked at.
+/// Refuses a submission from a former worktree: its content would not be submitted.
 pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failure> {
     let Some(top) =
         std::env::current_dir().ok().and_then(|dir| crate::git::repo::discover(&dir).ok()?.linked)
@@ -59,7 +59,10 @@ pub fn not_in_a_former_place(session: &Session, id: &TaskId) -> Result<(), Failu
     }
     Err(Failure::new(
         Code::LeaseLost,
-        format!("you are in `{name}`, a former worktree of `{id}`; work goes on in {}", attempt.worktree),
+        format!(
+            "you are in `{name}`, a former worktree of `{id}`; the work continues in {}",
+            attempt.worktree
+        ),
     )
-    .hint("go there; what is here stays, and its commits are kept under refs/liza/attempts"))
+    .hint("go there; the files here stay, and their commits are kept under refs/liza/attempts"))
 }

@@ -17,7 +17,7 @@ pub struct EmptyArgs {
 
 impl OnBoard for EmptyArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("delete what is in the trash")?;
+        session.people_only("empty the trash")?;
         session.ctx.store.refuse_other_version()?;
         let deleted = empty_trash(&session.ctx, self.older_than, self.dry_run)?;
         let freed: u64 = deleted.iter().map(|removed| removed.bytes).sum();

@@ -14,7 +14,7 @@ pub struct RestoreArgs {
 
 impl OnBoard for RestoreArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("take things out of the trash")?;
+        session.people_only("restore from the trash")?;
         let place = restore(&session.ctx, &self.name)?;
         let text = format!("{} is back in {}", self.name, place.display());
         Ok(Answer::new(json!({ "name": self.name, "path": place.to_string_lossy() }), text))

@@ -19,7 +19,7 @@ pub struct PruneArgs {
 
 impl OnBoard for PruneArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
-        session.people_only("take worktrees away")?;
+        session.people_only("remove worktrees")?;
         session.ctx.store.refuse_other_version()?;
         let options = PruneOptions { dry_run: self.dry_run, save: self.save };
         let report = prune(&session.ctx, options, None)?;
@@ -32,7 +32,7 @@ impl OnBoard for PruneArgs {
     }
 }
 
-/// What became of each worktree.
+/// The outcome for each worktree.
 pub fn words(report: &PruneReport, dry_run: bool) -> String {
     let mut text = String::new();
     for place in &report.pruned {
