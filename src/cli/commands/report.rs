@@ -102,7 +102,7 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
     if !report.locks.is_empty() {
         text.line("\n## Locks\n");
         for lock in &report.locks {
-            let agent = lock.agent.as_ref().map_or("nobody", |agent| agent.as_str());
+            let agent = lock.agent.as_ref().map_or("no agent", |agent| agent.as_str());
             let until = lock.until.map_or(String::new(), |until| format!(", until {until}"));
             let stale = if lock.stale { ", stale" } else { "" };
             let (path, kind) = (md_inline(lock.path.as_str()), lock.granularity.as_str());

@@ -31,7 +31,7 @@ fn table(session: &Session, locks: &[Lock]) -> String {
     let tasks = width(&|lock| lock.task.as_str().len());
     let mut text = String::new();
     for lock in locks {
-        let agent = lock.agent.as_ref().map_or("nobody", |agent| agent.as_str());
+        let agent = lock.agent.as_ref().map_or("no agent", |agent| agent.as_str());
         let since = lock.since.map_or(String::new(), |since| format!(" since {}", ago(now.since(since))));
         let until = match (lock.ends_with, lock.until) {
             (EndsWith::Lease, Some(until)) => format!("lease until {until}"),
