@@ -11,6 +11,9 @@ pub enum Format {
 
 /// Show the tasks and their dependencies
 ///
+/// Shows node states: pending, ready, running, blocked, failed or passed. A node state also considers what the task
+/// waits for; task states, such as IDLE or WORKING, are in `liza status`.
+///
 /// Example: liza graph --format mermaid
 #[derive(Args)]
 pub struct GraphArgs {
@@ -76,7 +79,7 @@ fn text(
         text.line(format!("{}.", number + 1));
         for task in group.iter().filter_map(|id| by_id.get(id).copied()) {
             let after = commas(task.depends_on.iter().map(|id| match archived.get(id) {
-                Some(status) => format!("{id} (archived, {status})"),
+                Some(status) => format!("{id} (archived, task state {status})"),
                 None => id.to_string(),
             }));
             let after = if after.is_empty() { after } else { format!("  after {after}") };
@@ -102,7 +105,7 @@ fn mermaid(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>)
         text.line(format!("  n_{}[\"{}\"]", task.id, label(task, picture).replace('#', "#35;")));
     }
     for (id, status) in archived {
-        text.line(format!("  n_{id}[\"{id} (archived, {status})\"]"));
+        text.line(format!("  n_{id}[\"{id} (archived, task state {status})\"]"));
     }
     for task in tasks {
         for on in &task.depends_on {
@@ -121,7 +124,7 @@ fn dot(tasks: &[Task], picture: &view::Picture<'_>, archived: &Archived<'_>) -> 
         text.line(format!("  \"{}\" [label=\"{}\"];", task.id, label(task, picture).replace('\\', "\\\\")));
     }
     for (id, status) in archived {
-        text.line(format!("  \"{id}\" [label=\"{id} (archived, {status})\"];"));
+        text.line(format!("  \"{id}\" [label=\"{id} (archived, task state {status})\"];"));
     }
     for task in tasks {
         for on in &task.depends_on {

@@ -82,7 +82,7 @@ fn words(report: &GraphReport, goal: &str, why: &dyn Fn(&WorkNode) -> Option<Str
     let counted = if counted.is_empty() { counted } else { format!(": {counted}") };
     text.line(format!("{}{counted}", plural(report.total_nodes, "node")));
     if !report.nodes.is_empty() {
-        text.line("\n| node | state | task | by | after | what |");
+        text.line("\n| node | node state | task state | agent | after | title |");
         text.line("|---|---|---|---|---|---|");
     }
     for node in &report.nodes {
