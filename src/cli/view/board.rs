@@ -1,5 +1,6 @@
 //! The board as text: `liza status` and `liza task list`.
 
+use crate::board::lease::Lease;
 use crate::board::{Switch, World};
 use crate::cli::paint::bar;
 use crate::cli::prelude::*;
@@ -174,9 +175,9 @@ impl<'b> Picture<'b> {
                 format!("{agent}{started}")
             }
             Status::ReadyForReview | Status::Approved => {
-                let agent = task.review_lease.as_ref().map_or("no reviewer", |lease| lease.agent.as_str());
                 let red_team = if task.awaits_red_team() { " for the red team" } else { "" };
-                format!("reviewed by {agent}{red_team}")
+                let reviewed = |lease: &Lease| format!("reviewed by {}{red_team}", lease.agent);
+                task.review_lease.as_ref().map_or("no reviewer yet".to_owned(), reviewed)
             }
             _ => String::new(),
         }

@@ -14,7 +14,7 @@ pub struct ReviewArgs {
     /// Answer to checklist item N, counted from 1; repeat
     #[arg(long, value_name = "N=yes|no[: TEXT]")]
     pub answer: Vec<String>,
-    /// Commit to apply the bundle to (default: the commit it was made from)
+    /// Commit to apply the bundle to (default: its base commit)
     #[arg(long, value_name = "REV")]
     pub onto: Option<Revision>,
 }

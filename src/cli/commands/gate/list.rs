@@ -9,7 +9,7 @@ pub(super) fn none_configured() -> String {
 
 const HOW: &str = "add `gates:` to liza.yaml, such as\n  gates:\n    - name: test\n      command: cargo test --workspace\n      adapter: cargo-test";
 
-/// List gates with stage, required or optional, and command
+/// List gates: when each runs, whether required, and its command
 ///
 /// Example: liza gate list
 #[derive(Args)]
