@@ -169,6 +169,8 @@ fn new_task(id: &str, number: usize) -> NewTask {
         expected_files: None,
         expected_lines: None,
         timebox_minutes: None,
+        slice_kind: None,
+        workstream: None,
     }
 }
 
@@ -312,6 +314,7 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -482,6 +485,7 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
             };
             commit(add.into());
             for task in &ids {

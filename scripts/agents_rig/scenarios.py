@@ -1,6 +1,8 @@
 """What is tried with each CLI, and what must have come of it."""
 
-from .protocols import INPUT_TOKENS
+import json
+
+from .protocols import INPUT_TOKENS, Say
 from .script import SPECS, Play, Shell
 from .world import README_MARK
 
@@ -9,6 +11,12 @@ ESCAPE_NOTE = ("In these instructions a backslash before an at sign is not part 
                "leave it out wherever you use that text.")
 ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
            "vibe": ("In these instructions [at] stands for an at sign.", "[at]")}
+
+
+# What the CLIs call the tools by which an agent starts others.
+SUBAGENTS = {"task", "agent", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
+# These have no option for it that liza knows; specs/providers.md says so.
+KEEP_SUBAGENTS = {"kimi"}
 
 
 class Scenario(Play):
@@ -37,7 +45,7 @@ class Scenario(Play):
         return run
 
     def problems(self, run, requests):
-        return self.is_merged(run) + self.prompts_arrived(requests)
+        return self.is_merged(run) + self.prompts_arrived(requests) + self.no_subagents(requests)
 
     # --- checks that several scenarios share
 
@@ -60,6 +68,13 @@ class Scenario(Play):
         """Some expand `@file` in any prompt; liza escapes it, and says so at the start."""
         note, escaped = ESCAPES.get(self.world.cli, ("", "@"))
         return f"{note}\n\n" + prompt.replace("@", escaped) if note and "@" in prompt else prompt
+
+    def no_subagents(self, requests):
+        """No session is given a tool that starts another agent."""
+        if self.world.cli in KEEP_SUBAGENTS:
+            return []
+        offered = sorted({tool for ask in requests for tool in ask.tools if tool.lower() in SUBAGENTS})
+        return [f"the agent is offered tools that start agents: {', '.join(offered)}"] if offered else []
 
     def prompts_arrived(self, requests):
         """Every prompt as liza wrote it is in some request, byte for byte."""
@@ -139,6 +154,37 @@ class Reject(Scenario):
         coders = self.world.sessions("coder")
         if len(coders) != 2 or self.reason not in coders[-1].read_text():
             found.append(f"{len(coders)} sessions of coders; the last was not given the review")
+        return found
+
+
+class Probe(Scenario):
+    """An operator is sent a dispatch, answers first with prose, and with one JSON value when it is asked for that."""
+
+    name = "probe"
+    title = "Measure the greeting"
+
+    def prepare(self):
+        path = self.world.repo / "liza.yaml"
+        path.write_text(path.read_text().replace("  - {role: coder, count: 1}", "  - {role: operator, count: 1}\n  - {role: coder, count: 1}"))
+        self.world.must([self.world.liza_path, "task", "add", "--id", "probe", "--title", self.title, "--kind", "report", "--role", "operator",
+                         "--slice-kind", "probe", "--spec", "specs/vision.md", "--done", "the figure is known", "--timebox", "4", "--finalize"])
+
+    def operator(self, session):
+        return [Shell("ls | wc -l"), Say(self.answer(session))]
+
+    def answer(self, session):
+        if "is not the result that liza needs" not in session.last_words:
+            return "It is 3."
+        return json.dumps({"schema": "worker-result.operator/1", "ssot_id": session.find(r'"ssot_id": "(scenario-\w+)"'), "slice_id": "probe",
+                           "status": "complete", "summary": "three entries", "measurements": {"entries": 3}})
+
+    def problems(self, run, requests):
+        status, found = self.world.task_status("probe"), self.no_subagents(requests)
+        if status != "MERGED":
+            found.append(f"task probe is {status}: {last_lines(run)}")
+        shown = self.world.liza("result", "show", "probe", "--raw").stdout
+        if '"entries": 3' not in shown:
+            found.append(f"the result is {shown!r}")
         return found
 
 

@@ -78,6 +78,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         config: Config::new(&options.integration),
         integration_head: head.clone(),
         git_settings: Some(super::git_settings::keep_present(ctx)?),
+        made_below: ctx.credentials.mark(),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
     // From here on there is a board. Whatever happens to the trial of a gate, it can be repeated by `liza gate run`.
@@ -169,6 +170,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
         git_settings: None,
+        made_below: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);
@@ -229,12 +231,17 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
+/// The schema of this name.
+pub fn published_schema(name: &str) -> Option<Value> {
+    crate::wire::schema::schema(name).or_else(|| crate::director::schema::schema(name))
+}
+
 pub(super) fn install_texts(ctx: &Context) -> Result<()> {
     for (name, text) in AGENT_SPECS {
         ctx.store.install_page(name, text)?;
     }
-    for name in crate::wire::schema::NAMES {
-        if let Some(schema) = crate::wire::schema::schema(name) {
+    for name in crate::wire::schema::NAMES.into_iter().chain(crate::director::schema::NAMES) {
+        if let Some(schema) = published_schema(name) {
             ctx.store.install_schema(name, &to_json_pretty(&schema))?;
         }
     }
@@ -254,7 +261,7 @@ fn exclude_text(ctx: &Context) -> Result<String> {
 /// Git's exclude file of this repository, and what it says.
 pub(super) fn excluded(ctx: &Context) -> Result<(PathBuf, Vec<u8>)> {
     let path = ctx.repo.common_dir.join("info/exclude");
-    match fs::read(&path) {
+    match host::read_plain(&path) {
         Ok(bytes) => Ok((path, bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path, Vec::new())),
         Err(error) => Err(Failure::io("read", &path, &error)),

@@ -33,6 +33,9 @@ pub struct Job<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// The board that nothing of it may act on; none for what is no check.
     pub held_for: Option<&'a Path>,
+    /// The directory above which its git looks for no repository: above a place that lost its `.git` file is the person's
+    /// checkout.
+    pub ceiling: Option<&'a Path>,
     pub timeout: Duration,
     /// Values that are taken out of its output.
     pub secrets: &'a [Secret],
@@ -50,7 +53,17 @@ impl<'a> Job<'a> {
         env: Vec<(OsString, OsString)>,
         timeout: Duration,
     ) -> Self {
-        Self { argv, dir, env, held_for: None, timeout, secrets: &[], wanted: "", apart: false }
+        Self {
+            argv,
+            dir,
+            env,
+            held_for: None,
+            ceiling: None,
+            timeout,
+            secrets: &[],
+            wanted: "",
+            apart: false,
+        }
     }
 }
 
@@ -119,7 +132,10 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
         None => Program::new(program),
     };
     let streams = if job.apart { Streams::Apart } else { Streams::Together };
-    let program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    let mut program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    if let Some(ceiling) = job.ceiling {
+        program = program.env("GIT_CEILING_DIRECTORIES", ceiling);
+    }
     let mut child = program.own_group().streams(streams).start()?;
     match Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
         Ok(ear) => Ok((child, ear)),
@@ -205,7 +221,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
     let mut tries = 0;
     loop {
         let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
-        let job = Job { held_for, wanted: check.expect, ..job };
+        let job = Job { held_for, ceiling: Some(check.machine.worktrees()), wanted: check.expect, ..job };
         let done = execute(&job, &|| asked.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
         let ran = said(&done, check.timeout);

@@ -15,6 +15,7 @@ mod deliver;
 mod demo;
 mod diff;
 mod discover;
+mod dispatch;
 mod doctor;
 mod edits;
 mod experiment;
@@ -39,6 +40,7 @@ mod overseer;
 mod plan;
 mod redteam;
 mod report;
+mod result;
 mod resume;
 mod review;
 mod roles;
@@ -70,6 +72,10 @@ crate::cli::session::commands! {
         Roles(roles::RolesArgs),
         #[command(subcommand)]
         Review(review::ReviewCommand),
+        #[command(subcommand)]
+        Dispatch(dispatch::DispatchCommand),
+        #[command(subcommand)]
+        Result(result::ResultCommand),
         Merge(merge::MergeArgs),
         #[command(subcommand)]
         Integration(integration::IntegrationCommand),

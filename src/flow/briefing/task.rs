@@ -1,10 +1,13 @@
 //! What whoever works on a task, or judges it, knows of it.
 
 use super::{Desk, KIB};
+use crate::board::task::Kind;
 use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound, Outputs, Quoted};
 
 const FILES_NAMED: usize = 30;
+/// So much of a result of another task is shown.
+const LONGEST_RESULT: usize = 4000;
 
 impl Desk<'_> {
     pub(super) fn implement(&mut self, id: &TaskId, epoch: u64) -> Result<()> {
@@ -20,7 +23,20 @@ impl Desk<'_> {
         self.past(task, epoch)?;
         self.facts.block("tree", Block::none());
         self.facts.block("agents", Block::none());
+        if task.kind == Kind::Report {
+            self.report(task);
+        }
         Ok(())
+    }
+
+    /// What the author of a result has to know of its form.
+    fn report(&mut self, task: &Task) {
+        let schema = crate::director::results::schema_of(&task.role).unwrap_or_default();
+        let word = |text: &str| Quoted::bare(text);
+        self.facts.plain("result_schema", &schema);
+        self.facts.plain("schema_name", &word(&crate::director::schema::name_of(schema)));
+        self.facts.plain("ssot_id", &word(&crate::flow::dispatch::scenario_of(task)));
+        self.facts.optional("plans", task.is_stream_plan().then_some(&"yes"));
     }
 
     /// Where the work is done. A claim that is over has no such place.
@@ -72,14 +88,14 @@ impl Desk<'_> {
     /// What every merged task of the board has brought.
     pub(super) fn merged_outputs(&self) -> Block {
         let merged = self.board.tasks.iter().filter(|other| other.status == Status::Merged);
-        let lines: Vec<String> = merged.map(|other| output(&other.id, other.body())).collect();
+        let lines: Vec<String> = merged.map(|other| self.output(other)).collect();
         merged_block(&lines)
     }
 
     fn output_of(&self, id: &TaskId, lines: &mut Vec<String>) -> Result<()> {
         let archived = self.ctx.store.archived_beside(self.board, id)?;
         match self.board.task(id).or(archived.as_ref()) {
-            Some(task) if task.status == Status::Merged => lines.push(output(id, task.body())),
+            Some(task) if task.status == Status::Merged => lines.push(self.output(task)),
             Some(task) if task.status == Status::Superseded => {
                 let into: Vec<&str> = task.superseded_by.iter().map(TaskId::as_str).collect();
                 lines.push(format!("{id}: replaced by {}", into.join(", ")));
@@ -94,13 +110,30 @@ impl Desk<'_> {
     }
 }
 
+impl Desk<'_> {
+    /// What a merged task brought: the files of its commit, or its result.
+    fn output(&self, task: &Task) -> String {
+        let Some(result) = task.result.as_ref().filter(|_| task.stands_on_result()) else {
+            return output(&task.id, task.body());
+        };
+        let title = shown_line(task.title().trim()).into_owned();
+        let said = match self.ctx.store.result_bytes(&task.id, result) {
+            Some(bytes) => {
+                clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned()
+            }
+            None => "its file is gone".to_owned(),
+        };
+        format!("{}: result ({}) of: {title}; {said}", task.id, result.status.as_str())
+    }
+}
+
 fn merged_block(lines: &[String]) -> Block {
     let bound = Bound::new(16 * KIB, "`liza status`");
     Block::new("the board, about merged tasks", &lines.join("\n"), &bound)
 }
 
 fn output(id: &TaskId, body: &Body) -> String {
-    let commit = body.merge.as_ref().map_or("?", |merge| merge.commit.as_str());
+    let commit = body.merge.as_ref().and_then(|merge| merge.commit.as_ref()).map_or("?", CommitId::as_str);
     let title = shown_line(body.title.trim()).into_owned();
     // What was promised beside files: names of artifacts, values.
     let named: Vec<String> = body

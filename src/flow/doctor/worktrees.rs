@@ -121,6 +121,9 @@ fn way_on(task: &Task, branch: &str) -> String {
     let anew = format!("a new worktree starts at the branch `{branch}`");
     match task.status {
         Status::Working => format!("`liza task release {id}`, then claim it again: {anew}"),
+        Status::ReadyForReview if task.stands_on_result() => {
+            format!("`liza result accept {id}` goes on without it; if it is rejected, {anew}")
+        }
         Status::ReadyForReview => format!(
             "`liza review claim {id}` goes on without it: a review has a checkout of its own; if it is rejected, {anew}"
         ),
@@ -217,7 +220,7 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
 
 /// Whether what a detached record is at has another name.
 fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
-    let text = fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
+    let text = host::plain_text(&record.admin_dir.join("HEAD")).unwrap_or_default();
     let Ok(commit) = CommitId::new(text.trim()) else { return false };
     refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }

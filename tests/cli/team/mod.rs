@@ -1,5 +1,6 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
+mod adrift;
 mod asked;
 mod circling;
 mod crashing;
@@ -18,6 +19,7 @@ mod people;
 mod played;
 mod running;
 mod sandboxed;
+mod slices;
 mod stubborn;
 mod switched;
 

@@ -8,7 +8,7 @@ use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
 
 /// Keys of a task that belong to its head, in the order in which they are written; a test compares them with the struct.
-pub(super) const HEAD_KEYS: [&str; 27] = [
+pub(super) const HEAD_KEYS: [&str; 30] = [
     "id",
     "status",
     "kind",
@@ -36,6 +36,9 @@ pub(super) const HEAD_KEYS: [&str; 27] = [
     "approvals",
     "goal",
     "single",
+    "slice_kind",
+    "workstream",
+    "result",
 ];
 
 /// What liza writes with each task on the board beside its fields; whoever edits a task need not care.
@@ -260,6 +263,8 @@ struct Whole {
     #[serde(default)]
     pending_edits: Vec<crate::board::state::PendingEdit>,
     #[serde(default)]
+    made_below: Option<crate::board::origin::Mark>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -310,6 +315,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
             pending_edits: whole.pending_edits,
+            made_below: whole.made_below,
             extra: whole.extra,
         },
     })

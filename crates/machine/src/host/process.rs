@@ -267,12 +267,13 @@ pub struct Ancestry {
 /// Why they cannot be determined, where that is so.
 pub fn ancestors() -> Result<Ancestry, Hidden> {
     procfs::checked()?;
+    let mark = super::mark::own()?;
     // A parent that ends while it is looked at leaves its child to another one: then the whole walk is made again.
-    (0..100).find_map(|_| walk_up()).ok_or(Hidden::Processes)
+    (0..100).find_map(|_| walk_up(mark)).ok_or(Hidden::Processes)
 }
 
-fn walk_up() -> Option<Ancestry> {
-    let mut found = Ancestry { mark: super::mark::own(), ..Ancestry::default() };
+fn walk_up(mark: Option<Mark>) -> Option<Ancestry> {
+    let mut found = Ancestry { mark, ..Ancestry::default() };
     let here = this_process();
     let mut child = Stat::of(here.pid)?;
     while child.parent != 0 {

@@ -2,6 +2,7 @@
 
 mod abandon;
 mod accept_git;
+mod accept_result;
 mod add_tasks;
 mod adopt_edit;
 mod agents;
@@ -34,6 +35,7 @@ mod moves;
 mod prelude;
 mod quorum;
 mod red_team;
+mod redispatch;
 mod refound;
 mod reject;
 mod release;
@@ -45,6 +47,7 @@ mod sent_back;
 mod set_aside_edit;
 mod sprint;
 mod submit;
+mod submit_result;
 mod sync;
 mod take_over;
 mod unlock;
@@ -60,6 +63,7 @@ use super::verb::{AnyVerb, Listed, Needs};
 pub use super::edition::Edition;
 pub use abandon::*;
 pub use accept_git::*;
+pub use accept_result::*;
 pub use add_tasks::*;
 pub use adopt_edit::*;
 pub use agents::*;
@@ -88,6 +92,7 @@ pub use message::*;
 pub use migrate::*;
 pub use moves::*;
 pub use red_team::*;
+pub use redispatch::*;
 pub use refound::*;
 pub use reject::*;
 pub use release::*;
@@ -98,6 +103,7 @@ pub use sent_back::*;
 pub use set_aside_edit::*;
 pub use sprint::*;
 pub use submit::*;
+pub use submit_result::*;
 pub use sync::*;
 pub use take_over::*;
 pub use unlock::*;
@@ -238,4 +244,8 @@ transitions! {
     AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
+    SubmitResult "submit_result" task,
+    AcceptResult "accept_result" task,
+    RejectResult "reject_result" task,
+    Redispatch "redispatch" task,
 }
