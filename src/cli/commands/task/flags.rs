@@ -66,10 +66,10 @@ pub struct TaskFlags {
     /// Time limit in minutes; at most 12 for a coder's task
     #[arg(long, visible_alias = "timebox-minutes", value_name = "MINUTES")]
     pub timebox: Option<u32>,
-    /// What it is for: probe, work, review or merge (default: what its role is for)
+    /// Kind of slice: probe, work, review or merge (default: by the role)
     #[arg(long, value_name = "KIND")]
     pub slice_kind: Option<SliceKind>,
-    /// The workstream it belongs to
+    /// Workstream of the task
     #[arg(long, value_name = "ID")]
     pub workstream: Option<WorkstreamId>,
 }
