@@ -58,14 +58,14 @@ fn archived_task_leaves_the_board_and_is_found() {
     // Tasks that depend on it are ready, and so are tasks added later.
     assert_eq!(world.row("next")["node_state"], "ready");
     let graph = world.human(&["graph"]).ok().stdout;
-    assert!(graph.contains("after t1 (archived, MERGED)"), "{graph}");
+    assert!(graph.contains("after t1 (archived, task state MERGED)"), "{graph}");
     assert_eq!(
         world.json(&HUMAN, &["graph"]).ok().data()["archived"],
         json!([{"id": "t1", "status": "MERGED"}])
     );
     for format in ["mermaid", "dot"] {
         let drawn = world.human(&["graph", "--format", format]).ok().stdout;
-        assert!(drawn.contains("t1 (archived, MERGED)"), "{drawn}");
+        assert!(drawn.contains("t1 (archived, task state MERGED)"), "{drawn}");
     }
     let got = world.json(&coder, &["next", "--role", "coder"]).ok().data();
     assert_eq!(got["task"], "next");

@@ -102,7 +102,7 @@ fn hook_lines_come_first_and_leave_no_trace() {
     world.human(&["hooks", "uninstall"]).ok();
     assert_eq!(listing(&world.path(".git/hooks")), before);
     let nothing = world.human(&["hooks", "uninstall"]).ok();
-    assert!(nothing.stdout.contains("no hook of liza's"), "{}", nothing.stdout);
+    assert!(nothing.stdout.contains("no git hook of liza"), "{}", nothing.stdout);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn forbidden_recipient_refusal_lists_allowed_ones() {
     }
     // A role without an agent gets its message later.
     let text = world.human(&to("role:test_engineer", "provide_input")).ok().stdout;
-    assert!(text.contains("nobody has that role yet"), "{text}");
+    assert!(text.contains("no agent has that role yet"), "{text}");
     let late = world.register("test_engineer", "test-engineer-1");
     assert_eq!(inbox(&world, &late).len(), 1);
 }

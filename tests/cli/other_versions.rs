@@ -356,7 +356,7 @@ fn an_old_board_without_a_log_or_a_lease_says_so() {
     );
     std::fs::remove_file(world.path(".liza/log.yaml")).expect("removed");
     let ran = world.human(&["log"]).ok();
-    assert!(ran.stderr.contains("has no log"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("has no journal"), "{}", ran.stderr);
     let shown = world.human(&["task", "show", "t"]).ok().stdout;
     assert!(!shown.contains("1970") && !shown.contains("lease:"), "{shown}");
     assert!(world.human(&["status"]).ok().stdout.contains("coder-1"));

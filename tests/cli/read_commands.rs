@@ -358,11 +358,15 @@ fn usage_errors_are_json_too() {
     world.human(&["--version"]).ok();
 }
 
-/// The names in the list of subcommands that `--help` prints.
+/// The commands that `--help` lists: in groups at the top level, else under `Commands:`.
 fn subcommands(help: &str) -> Vec<String> {
-    let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
-    list.lines()
-        .take_while(|line| !line.is_empty())
+    let list = match (help.split_once("\nStart:\n"), help.split_once("\nCommands:\n")) {
+        (Some((_, groups)), _) => groups.split("Global options:").next(),
+        (None, Some((_, list))) => list.split("\n\n").next(),
+        (None, None) => None,
+    };
+    list.unwrap_or_default()
+        .lines()
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
         .filter(|name| name != "help")

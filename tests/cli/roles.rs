@@ -184,7 +184,7 @@ fn role_settings_apply_from_next_registration() {
     world.liza(&coder, &["note", "as I was registered"]).ok();
     assert_eq!(matrix(&world)["registered_before"], json!(["coder-1"]));
     let text = world.human(&["roles", "coder"]).ok().stdout;
-    assert!(text.contains("registered before liza.yaml said this") && text.contains("coder-1"), "{text}");
+    assert!(text.contains("registered before liza.yaml changed") && text.contains("coder-1"), "{text}");
     let again = world.register("coder", "coder-1");
     world.refused(&again, &["note", "no more"], 1, "refused.role");
     assert_eq!(matrix(&world)["registered_before"], json!([]));

@@ -58,7 +58,7 @@ fn a_handoff_to_a_test_engineer_and_back() {
     world.refused(&coder, &to("wizard"), 1, "refused.unknown_role");
     world.refused(&coder, &to("code_reviewer"), 1, "refused.value");
     let said = world.liza(&coder, &to("test_engineer")).ok().stdout;
-    assert!(said.contains("claimed by a test_engineer"), "{said}");
+    assert!(said.contains("an agent with the role test_engineer can claim it"), "{said}");
     let task = world.show("t1");
     assert_eq!((&task["role"], &task["planned_role"]), (&json!("test_engineer"), &json!("coder")));
     assert_eq!(world.row("t1")["waiting_on"], json!(["test_engineer"]));

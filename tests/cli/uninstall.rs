@@ -215,7 +215,7 @@ fn uninstall_asks_a_person_at_a_terminal() {
         crate::support::skip("there is no `script` here");
         return;
     };
-    assert!(said.contains("Take liza out of this repository?"), "{said}");
+    assert!(said.contains("Remove liza from this repository?"), "{said}");
     assert_eq!(code, Some(1), "{said}");
     assert!(world.path(".liza/state.yaml").exists());
     let (code, said) = ask("yes").expect("script ran before");

@@ -168,7 +168,7 @@ fn red_integration_stops_merges_not_tasks() {
     assert_eq!((status(&team, "t1").as_str(), team.head()), ("APPROVED", before));
     let red = integration(&team)["red"].as_str().unwrap().to_owned();
     assert!(red.contains("licence"), "{red}");
-    assert!(world.human(&["status"]).ok().stdout.contains("is red, so nothing is merged"));
+    assert!(world.human(&["status"]).ok().stdout.contains("fails its gates, so nothing is merged"));
     // A red commit is not brought in either, and a green one ends it.
     world.git(&["checkout", "-q", "-b", "mend", "integration"]);
     world.write("b.sh", "echo b\n");

@@ -43,7 +43,7 @@ fn run_goes_on_with_the_queue_and_says_what_is_next() {
     let queued = person.liza(&["goal", "The second goal"]).ok();
     assert!(queued.stdout.contains("goal-2 is queued behind 1 goal"), "{}", queued.stdout);
     let ran = person.liza(&["run"]).ok();
-    assert!(ran.stderr.contains("goes on with goal-2: The second goal"), "{}\n{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("continues with goal-2: The second goal"), "{}\n{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("complete: 1 merged"), "of the current goal: {}", ran.stdout);
     assert!(ran.stdout.trim_end().ends_with("next: liza deliver"), "{}", ran.stdout);
     let list = person.liza(&["--json", "goal", "list"]).ok().data();

@@ -106,7 +106,7 @@ fn edited_goal_is_pinned_anew() {
     add(&world, "t1", "goal");
     let before = hash_of(&world, "t1");
     let ran = world.human(&["goal", "edit", "goal-1", "A greeting program in capitals"]).ok();
-    assert!(ran.stdout.contains("t1: go by the new text"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("t1: use the new text"), "{}", ran.stdout);
     assert_ne!(hash_of(&world, "t1"), before);
     assert!(prompt(&world, "coder", "t1").contains("in capitals"));
 }

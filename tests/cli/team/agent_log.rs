@@ -78,7 +78,7 @@ fn log_follows_a_session_to_its_end() {
     until("the agent works", || world.home().join("out/up").exists());
     until("its words are kept", || {
         let now = world.human(&["agent", "log", "coder-1"]).ok().stdout;
-        now.contains("says    Done.") && now.contains("it goes on")
+        now.contains("says    Done.") && now.contains("the session is running")
     });
     let follower = start(&world, &["agent", "log", "t1", "-f"]);
     std::fs::write(world.home().join("out/go"), "").expect("a file");

@@ -124,7 +124,7 @@ fn run_with_abandoned_tasks_ends_stuck() {
         "{said}"
     );
     let text = world.human(&PAIR[1..]).exits(1).stdout;
-    assert!(text.contains("nothing can go on by itself:\n  everything was abandoned"), "{text}");
+    assert!(text.contains("no task can proceed without a person:\n  everything was abandoned"), "{text}");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn stopped_agents_log_is_named_once() {
     add(&world, "a");
     add(&world, "b");
     let text = quickly(&world, &["run", "--team", "coder"]).exits(1).stdout;
-    let ending = text.split("nothing can go on by itself:").nth(1).expect("an ending");
+    let ending = text.split("no task can proceed without a person:").nth(1).expect("an ending");
     assert_eq!(ending.matches("has stopped").count(), 1, "{text}");
     assert!(ending.contains("a, b: ") && ending.contains("`liza agent log coder-1`"), "{text}");
 }

@@ -362,10 +362,10 @@ fn overseer_shows_liveness_and_alarm_distance() {
     );
     let revision = world.revision();
     let text = world.human(&["overseer"]).ok().stdout;
-    assert!(text.contains("nobody does anything about it now: `liza watch`"), "{text}");
+    assert!(text.contains("the overseer is not running: start `liza watch`"), "{text}");
     assert!(!text.contains("progress"), "for a looping agent that would be misleading: {text}");
     let text = world.human(&["overseer", "--explain", "coder-1"]).ok().stdout;
-    for part in ["coder-1", "infinite_loop", "last call", "Bash (", "how near each alarm is", "scope_creep"] {
+    for part in ["coder-1", "infinite_loop", "last call", "Bash (", "distance to each alarm", "scope_creep"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(world.revision(), revision, "looking changes nothing");

@@ -108,7 +108,7 @@ fn question_is_repeated_where_nothing_halts() {
     until("it is asked again", || asked() >= 2);
     // A nudge is the answer, and no further question comes.
     let text = world.human(&["overseer", "nudge", "coder-1", "--reason", "go on"]).ok().stdout;
-    assert!(text.contains("is answered: no, it goes on"), "{text}");
+    assert!(text.contains("is answered: no, the agent continues"), "{text}");
     std::fs::write(world.home().join("out/go"), "").unwrap();
     let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.exit, 0, "{}", ran.stdout);
