@@ -150,7 +150,7 @@ was_refused() {
     done
 }
 
-# was_not_approved TASK, was_not_submitted TASK: whatever the attempts were told.
+# was_not_approved TASK, was_not_submitted TASK: whatever liza answered to the attempts.
 was_not_approved() {
     case $(status_of "$1") in APPROVED | MERGED) breach "$1 is $(status_of "$1")" ;; esac
 }

@@ -5,13 +5,12 @@ use std::path::Path;
 
 use super::{all_sources, is_of_tests, read, root, without_tests};
 
-/// Retired words that stay: an agent id that cannot be registered, a JSON key, a file, a subcommand; and `specs/vision.md` as `init`
+/// Retired words that stay: an agent id that cannot be registered, a JSON key, a file; and `specs/vision.md` as `init`
 /// wrote it, which is compared with the template to see whether a person has edited it.
-const NAMES: [(&str, usize); 5] = [
+const NAMES: [(&str, usize); 4] = [
     ("specs/architecture/roles.md", 1),
     ("specs/cli.md", 2),
     ("specs/protocols/watch.md", 1),
-    ("specs/torture.md", 1),
     ("templates/vision.md", 1),
 ];
 
@@ -27,8 +26,8 @@ const ALLOWED: [(&str, usize); 15] = [
     ("specs/experiments.md", 2),
     ("specs/performance.md", 4),
     ("specs/trust.md", 3),
-    ("src/cli", 27),
-    ("src/flow", 65),
+    ("src/cli", 5),
+    ("src/flow", 66),
     ("src/supervise", 7),
     // `somebody` is also the git user of the tests' repositories.
     ("tests/golden/examples", 46),
@@ -129,6 +128,7 @@ fn texts() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the counts are for a person who lowers them")]
 fn retired_words_stay_out_of_user_text() {
     let retired = retired(&read(&root().join("CONTRIBUTING.md")));
     assert!(retired.len() >= 5, "the table of retired words has {} rows", retired.len());
