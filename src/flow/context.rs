@@ -169,7 +169,7 @@ impl Context {
             self.narrate(warning.clone());
         }
         // Whoever supervises agents sets an edit aside by reading.
-        self.store.untold().into_iter().for_each(|text| self.narrate(text));
+        self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         Ok(snapshot)
     }
 }

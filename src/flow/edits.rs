@@ -32,7 +32,7 @@ impl Context {
 
     /// Says what became of edits by hand, whatever became of the command that dealt with them.
     pub(super) fn say_of_edits<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
-        self.store.untold().into_iter().for_each(|text| self.narrate(text));
+        self.store.take_messages().into_iter().for_each(|text| self.narrate(text));
         outcome
     }
 }

@@ -87,7 +87,7 @@ fn unsettled_edit(scene: &Scene) -> Finding {
 
 fn settle(ctx: &Context) -> Result<Option<String>> {
     ctx.store.settle_edits(&ctx.credentials, &host::now())?;
-    let said = ctx.store.untold();
+    let said = ctx.store.take_messages();
     Ok((!said.is_empty()).then(|| said.join("\n")))
 }
 
