@@ -31,11 +31,11 @@ pub fn of_git(scene: &Scene) -> Result<Vec<Finding>> {
                 WHY,
                 "nothing; liza takes no lock from a living process. If that process hangs, end it yourself",
             ),
-            Holder::Nobody if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
+            Holder::Free if lock.age.is_some_and(|age| age >= CERTAIN) && !under_way => {
                 Finding::new("lock.dead", format!("{what}, left by a process that is gone"), WHY, "it goes to .liza/trash")
                     .mended_by(move |ctx| discard(ctx, &lock))
             }
-            Holder::Nobody | Holder::Unknown => Finding::new(
+            Holder::Free | Holder::Unknown => Finding::new(
                 "lock.unclear",
                 format!("{what}, and no process that uses it is seen here"),
                 WHY,
@@ -61,7 +61,7 @@ fn standing(scene: &Scene) -> Result<Vec<LockFile>> {
 
 /// Looks once more: what was dead a moment ago may have been replaced by one that lives.
 fn discard(ctx: &Context, lock: &LockFile) -> Result<Option<String>> {
-    if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Nobody {
+    if !lock.still_there() || lock.holder(&ctx.repo) != Holder::Free {
         return Err(Failure::new(ErrorCode::BusyLock, "somebody uses it now"));
     }
     let kept = ctx.worktrees().discard(&lock.path)?;

@@ -23,14 +23,14 @@ pub fn reads_back_as_committed(query: &Query, worktree: &Path) -> bool {
             .is_some_and(|files| files.iter().all(|(file, links)| converts_nothing(file, *links)))
 }
 
-/// Whether git follows a link in the place of a file of attributes.
+/// Whether git follows a link at the path of an attributes file.
 #[derive(Clone, Copy, PartialEq)]
 enum Links {
     Followed,
     Ignored,
 }
 
-/// Every file that git reads attributes from here; none if they cannot be determined.
+/// Every attributes file that git reads here; none if they cannot be determined.
 fn attribute_files(query: &Query, worktree: &Path) -> Option<Vec<(PathBuf, Links)>> {
     let index = git2::Index::open(&git_dir(worktree).ok()?.join("index")).ok()?;
     let named = |path: &[u8]| path.rsplit(|&byte| byte == b'/').next() == Some(b".gitattributes");
@@ -42,7 +42,7 @@ fn attribute_files(query: &Query, worktree: &Path) -> Option<Vec<(PathBuf, Links
     Some(files)
 }
 
-/// Whether no line of this file of attributes converts content.
+/// Whether no line of this attributes file converts content.
 fn converts_nothing(file: &Path, links: Links) -> bool {
     let found = if links == Links::Followed { file.metadata() } else { file.symlink_metadata() };
     match found {
@@ -77,7 +77,7 @@ mod tests {
     use super::super::testing::Fixture;
     use super::*;
 
-    /// Whether the quick answer is given, after checking it against the slow one.
+    /// Whether the quick answer is given; checks it against the slow one.
     fn is_quick(attributes: &[(&str, &str)], settings: &[(&str, &str)]) -> bool {
         let fixture = Fixture::new();
         for (name, text) in [
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_without_conversion_need_no_look_at_files() {
+    fn harmless_attributes_need_no_file_reads() {
         for text in [
             "",
             "* text=auto\n",
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn conversions_are_taken_file_by_file() {
+    fn conversions_are_checked_per_file() {
         for text in [
             "*.txt text\n",
             "*.txt text=auto eol=lf\n",
