@@ -163,7 +163,7 @@ fn a_moved_branch_is_seen_without_the_log_as_well() {
     let told = integration(&scene);
     assert_eq!(told["ok"], false);
     let told = told["detail"].as_str().expect("text");
-    assert!(told.contains(&foreign) && told.contains("somebody moved it"), "{told}");
+    assert!(told.contains(&foreign) && told.contains("liza did not move it"), "{told}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn a_git_that_died_with_it_leaves_half_a_file_and_a_lock() {
     put(&worktree, "work/a.txt", b"mine\n");
     let ran = scene.world.json(&scene.other, &args).ok();
     assert!(
-        ran.stderr.contains("changed by somebody else and stay as they are: work/a.txt"),
+        ran.stderr.contains("changed by another process and stay as they are: work/a.txt"),
         "{}",
         ran.stderr
     );

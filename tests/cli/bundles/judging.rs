@@ -160,7 +160,7 @@ fn an_expected_check_binds_also_where_its_gate_is_optional() {
     );
     verdict("wrong", false).ok();
     let wrong = verdict("wrong", true).exits(1).data();
-    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass and said fail"]));
+    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass, but its result is fail"]));
 }
 
 #[test]

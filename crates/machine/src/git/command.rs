@@ -1,16 +1,16 @@
 //! The one place that starts the `git` program.
 //!
-//! What every call may rely on:
-//! 1. No `GIT_*` variable of our own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
+//! Guarantees of every call:
+//! 1. No `GIT_*` variable of liza's own environment reaches git: a hook or a careless shell may have set `GIT_DIR`, and
 //!    the command would then answer for another repository.
 //! 2. Git never looks for a repository above the directory it runs in. A worktree that lost its `.git` file would
-//!    otherwise answer for the main checkout, which lies above it.
-//! 3. No hook, no fsmonitor program, no pager, no editor, no prompt, no background gc. Hooks that a person accepted are run
-//!    by `git hook run`, where liza does what they are for.
+//!    otherwise answer for the main checkout, which is above it.
+//! 3. No hook, no fsmonitor program, no pager, no editor, no prompt, no background gc. liza runs hooks that a
+//!    person accepted with `git hook run`, at the step they belong to.
 //! 4. Replaced objects and grafts are not followed: what was approved is what is merged.
-//!    Neither are the files by which git looks history and objects up faster: they can say anything.
-//! 5. The agent's secret does not travel into git, its hooks or its filters.
-//! 6. Where liza guards a repository, liza names every path to git, and git sees only settings a person accepted (`door`).
+//!    Neither are the files that speed up git's lookup of history and objects: they can be forged.
+//! 5. Git, its hooks and its filters do not get the agent's secret.
+//! 6. In a guarded repository, liza names every path to git, and git sees only settings a person accepted (`door`).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};

@@ -124,9 +124,11 @@ pub fn snapshot(
     left_out.extend(large.iter().map(extent::too_large));
     left_out.extend(scratch.add_ignored(ignored)?);
     let (tree, head) = (scratch.write_tree()?, head(worktree)?);
-    left_out.extend(repositories_inside(worktree, &head, &tree)?.into_iter().map(|path| {
-        format!("`{path}` is a separate repository; its files are not saved")
-    }));
+    left_out.extend(
+        repositories_inside(worktree, &head, &tree)?
+            .into_iter()
+            .map(|path| format!("`{path}` is a separate repository; its files are not saved")),
+    );
     let commit = NewCommit { tree: &tree, parents: &[head], message, author: who, committer: who };
     Ok(Snapshot { commit: commit_tree(repo, &commit)?, left_out: left_out.join("; ") })
 }

@@ -1,15 +1,15 @@
 //! Whether a worktree that git has just written reads back as the commit it was written from.
 //!
-//! Its fingerprint ([`super::content::fingerprint`]) is what `git add` would make of its files. Git takes files of the second
-//! in which it wrote the index through its conversions again, as their times prove nothing. So the fingerprint is the tree
-//! of the commit, without looking at one file, only where every conversion gives back the very bytes that were committed:
+//! Its fingerprint ([`super::content::fingerprint`]) is the tree that `git add` would make of its files. Git converts files
+//! again that have the same second as the index, because their times prove nothing. So the fingerprint is the tree of the
+//! commit, without reading a file, only if every conversion gives exactly the committed bytes:
 //!
 //! - no attribute at all, or attributes that convert nothing (`diff`, `merge`, `binary`, `linguist-…`);
-//! - `text=auto` without another line ending asked for: files are written as they are committed, and git leaves a file
+//! - `text=auto` without a configured line ending: files are written as they are committed, and git leaves a file
 //!   alone that has CRLF in the index.
 //!
 //! Everything else may give other bytes: a filter is a program, `ident` writes an id into the file, and `text`, `eol` and
-//! `working-tree-encoding` change files that were committed without them. There the fingerprint is taken file by file.
+//! `working-tree-encoding` change files that were committed without them. There every file is read for the fingerprint.
 
 use super::content::git_dir;
 use super::prelude::*;

@@ -22,10 +22,7 @@ pub struct LockFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A process that has the file open, or a git at work in this repository.
-    Process {
-        pid: u32,
-        name: String,
-    },
+    Process { pid: u32, name: String },
     /// No process needs it.
     Free,
     /// Processes cannot be listed here.

@@ -317,13 +317,11 @@ mod tests {
 
     #[test]
     fn bad_base_affects_only_its_own_entry() {
-        let catalog =
-            project("providers: {a: {base: b}, b: {base: c}, c: {base: a}, d: {base: missing}, e: {base: e}}");
+        let catalog = project(
+            "providers: {a: {base: b}, b: {base: c}, c: {base: a}, d: {base: missing}, e: {base: e}}",
+        );
         for name in ["a", "b", "c", "e"] {
-            assert!(
-                catalog.entry(name).expect_err("a cycle").message.contains("each like the next"),
-                "{name}"
-            );
+            assert!(catalog.entry(name).expect_err("a cycle").message.contains("form a cycle"), "{name}");
         }
         let why = catalog.entry("d").expect_err("no base");
         assert!(why.message.contains("`missing`") && why.hint.contains("claude"), "{why:?}");
@@ -337,7 +335,7 @@ mod tests {
             ("env: [LIZA_AGENT_TOKEN]", "LIZA_AGENT_TOKEN"),
             ("env: [GIT_DIR]", "GIT_DIR"),
             ("env: ['LIZA_*']", "LIZA_*"),
-            ("env: ['*']", "every variable"),
+            ("env: ['*']", "all variables"),
             ("set: {LIZA_AGENT_ID: human}", "LIZA_AGENT_ID"),
         ] {
             let catalog = project(&format!("providers: {{mine: {{command: [x], {field}}}}}"));

@@ -1,12 +1,12 @@
 //! The commit: how a change becomes true.
 //!
-//! Definitions. *Published*: `state.yaml` says it. *Mark*: the highest revision ever published, kept in the lock file.
+//! Definitions. *Published*: it is in `state.yaml`. *Mark*: the highest revision ever published, kept in the lock file.
 //!
 //! Steps, in this order, and why:
-//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file others would lock;
+//!  1  lock `state.yaml.lock` (bounded wait), and check that it is the file other processes would lock;
 //!  2  read the state under the lock, because nothing read before it may decide a write; settle the log: a record that
 //!     was appended but never published is set aside, visibly;
-//!  3  who is it, was this request answered before, does the rule allow it (a refusal ends here, nothing written);
+//!  3  authenticate the caller, look for an earlier answer to this request, check the rule (a refusal ends here, nothing written);
 //!  4  change, and check that no invariant is newly broken;
 //!  5  append the record to the log and sync it: no board without its record;
 //!  6  write the new state beside the old one and sync it; keep the old one as an image;
@@ -396,7 +396,9 @@ impl Store {
         if fs::symlink_metadata(self.layout().state()).is_ok()
             || (fs::symlink_metadata(self.layout().log()).is_ok() && !self.is_unfinished())
         {
-            return Err(Refusal::new(crate::board::Code::BoardExists, "this repository already has a board").into());
+            return Err(
+                Refusal::new(crate::board::Code::BoardExists, "this repository already has a board").into()
+            );
         }
         let board = self.write_first(init, now, ["init.image", "init.log", "init.state"], || Ok(()))?;
         lock.raise_mark(board.revision);

@@ -1,15 +1,15 @@
-//! Edits of `state.yaml` by hand that were set aside: what a command other than a person's found is moved to `edits/pending`, the
-//! board goes on from what it was, and a person's next command applies or refuses it.
+//! Edits of `state.yaml` by hand that were set aside: a command that is not a person's moves such an edit to `edits/pending` and
+//! continues from the last good board, and a person's next command applies or refuses the edit.
 //!
 //! 1  the bytes are written to `edits/pending/edit-BASE.yaml` and synced, the board they were made from to `edits/bases`: nothing
 //!    that a person typed is lost;
 //! 2  one commit by liza (`set_aside_edit`) replaces the edited file by the next board, which names the edit and its hash, and
-//!    carries the notes that were typed, marked as such;
-//! 3  a person's command commits `adopt_edit` or `refuse_edit`, which take the edit off the board;
+//!    has the typed notes, marked as such;
+//! 3  a person's command commits `adopt_edit` or `refuse_edit`, which remove the edit from the board;
 //! 4  the file leaves `edits/pending`.
 //!
-//! Dying after 1 leaves the edited file in place: the next command does the same again, under the same name. Dying after 3 leaves
-//! a file that the board does not name: `liza doctor --fix` moves it away. A file there that liza did not set aside, or that was
+//! A crash after 1 leaves the edited file in place: the next command does the same again, under the same name. A crash after 3
+//! leaves a file that the board does not name: `liza doctor --fix` moves it away. A file there that liza did not set aside, or that was
 //! changed since, is never applied.
 
 use std::path::PathBuf;
