@@ -9,6 +9,7 @@
     reason = "a program of its own that measures others"
 )]
 
+mod experiments;
 mod gates;
 mod messages;
 mod overseer;
@@ -197,6 +198,7 @@ impl Bench {
             "overseer",
             "reporting",
             "oversight",
+            "experiments",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -234,6 +236,7 @@ impl Bench {
                 "overseer" => self.overseer(),
                 "reporting" => self.reporting(),
                 "oversight" => self.oversight(),
+                "experiments" => self.experiments(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

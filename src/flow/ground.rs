@@ -72,7 +72,7 @@ impl Looked<'_> {
         if path.metadata().ok()?.len() > LARGEST_SPEC {
             return None;
         }
-        let known = anchors(&std::fs::read_to_string(&path).ok()?);
+        let known = anchors(&crate::host::plain_text(&path).ok()?);
         if known.iter().any(|one| one.eq_ignore_ascii_case(anchor)) {
             return None;
         }

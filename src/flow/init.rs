@@ -78,6 +78,7 @@ pub fn init(ctx: &Context, options: &InitOptions) -> Result<(Made, u64)> {
         config: Config::new(&options.integration),
         integration_head: head.clone(),
         git_settings: Some(super::git_settings::keep_present(ctx)?),
+        made_below: ctx.credentials.mark(),
     };
     let mut revision = ctx.store.create(Transition::from(init), &ctx.now)?.revision;
     // From here on there is a board. If the trial of a gate fails, `liza gate run` can repeat it.
@@ -169,6 +170,7 @@ fn check_rule(ctx: &Context, options: &InitOptions, spec: &str) -> Result<()> {
         config: Config::new(&options.integration),
         integration_head: head.ok_or_else(|| Failure::new(ErrorCode::GitNoCommit, "HEAD names no commit"))?,
         git_settings: None,
+        made_below: None,
     };
     let world = World::default();
     let call = Call::new(Actor::Human, &ctx.now, &world);
@@ -254,7 +256,7 @@ fn exclude_text(ctx: &Context) -> Result<String> {
 /// Git's exclude file of this repository, and its content.
 pub(super) fn excluded(ctx: &Context) -> Result<(PathBuf, Vec<u8>)> {
     let path = ctx.repo.common_dir.join("info/exclude");
-    match fs::read(&path) {
+    match host::read_plain(&path) {
         Ok(bytes) => Ok((path, bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((path, Vec::new())),
         Err(error) => Err(Failure::io("read", &path, &error)),

@@ -126,6 +126,7 @@ fn run(ctx: &Context, board: &Board, config: &WorktreesConfig, path: &Path, log:
         ctx.narrate(format!("preparing {}: {}", path.display(), shown_line(command)));
         let job = Job {
             held_for: Some(ctx.machine.home()),
+            ceiling: Some(ctx.machine.worktrees()),
             secrets: &hidden,
             ..Job::new(by_shell(command), path, env.clone(), timeout)
         };

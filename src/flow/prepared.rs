@@ -40,13 +40,13 @@ pub fn note(checkout: &Path, prepared: &[String]) -> Result<(), Failure> {
 
 /// What was prepared in a checkout for reading.
 pub fn noted(checkout: &Path) -> Vec<String> {
-    let text = fs::read_to_string(git_dir(checkout).join(RECORD)).unwrap_or_default();
+    let text = crate::host::plain_text(&git_dir(checkout).join(RECORD)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Git's own directory of a linked worktree.
 fn git_dir(checkout: &Path) -> PathBuf {
-    let text = fs::read_to_string(checkout.join(".git")).unwrap_or_default();
+    let text = crate::host::plain_text(&checkout.join(".git")).unwrap_or_default();
     text.trim().strip_prefix("gitdir: ").map_or_else(|| checkout.join(".git"), PathBuf::from)
 }
 

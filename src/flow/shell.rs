@@ -17,6 +17,8 @@ use crate::store::Machine;
 /// How often a transient end (killed, or an exit above 128) is retried.
 pub const RETRIES: u32 = 2;
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How often it is looked whether a command has to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait for the last output once the command has ended: a daemon it left may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(500);
 /// The same for a held command, which leaves no process: only a busy machine delays the last output.
@@ -31,6 +33,9 @@ pub struct Job<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// The board that its processes may not act on; none if it is no check.
     pub held_for: Option<&'a Path>,
+    /// The directory above which its git looks for no repository: above a place that lost its `.git` file is the person's
+    /// checkout.
+    pub ceiling: Option<&'a Path>,
     pub timeout: Duration,
     /// Values that are removed from its output.
     pub secrets: &'a [Secret],
@@ -48,7 +53,17 @@ impl<'a> Job<'a> {
         env: Vec<(OsString, OsString)>,
         timeout: Duration,
     ) -> Self {
-        Self { argv, dir, env, held_for: None, timeout, secrets: &[], wanted: "", apart: false }
+        Self {
+            argv,
+            dir,
+            env,
+            held_for: None,
+            ceiling: None,
+            timeout,
+            secrets: &[],
+            wanted: "",
+            apart: false,
+        }
     }
 }
 
@@ -117,7 +132,10 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
         None => Program::new(program),
     };
     let streams = if job.apart { Streams::Apart } else { Streams::Together };
-    let program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    let mut program = program.args(args).only_env(job.env.iter().cloned()).dir(job.dir);
+    if let Some(ceiling) = job.ceiling {
+        program = program.env("GIT_CEILING_DIRECTORIES", ceiling);
+    }
     let mut child = program.own_group().streams(streams).start()?;
     match Ear::listen(child.stdout.take(), child.stderr.take(), job.wanted.trim(), job.secrets) {
         Ok(ear) => Ok((child, ear)),
@@ -129,22 +147,20 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
 }
 
 fn wait(child: &mut Child, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {
-    let mut pause = Duration::from_millis(1);
+    let mut left = deadline.saturating_duration_since(Instant::now());
     let ended = loop {
-        match child.try_wait() {
+        match child.wait_within(LOOK.min(left)) {
             Ok(Some(status)) => break of_status(status),
             Ok(None) => {}
             Err(error) => break Ended::Lost(format!("it was lost: {error}")),
         }
-        let left = deadline.saturating_duration_since(Instant::now());
+        left = deadline.saturating_duration_since(Instant::now());
         let early_end =
             if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
         if let Some(early_end) = early_end {
             child.end();
             break early_end;
         }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(50));
     };
     // Also the processes it left in the background.
     child.signal_group(Signal::KILL);
@@ -207,7 +223,7 @@ fn run_held(check: &Check<'_>, held_for: Option<&Path>) -> Ran {
     let mut tries = 0;
     loop {
         let job = Job::new(by_shell(check.command), check.dir, without_ours(), check.timeout);
-        let job = Job { held_for, wanted: check.expect, ..job };
+        let job = Job { held_for, ceiling: Some(check.machine.worktrees()), wanted: check.expect, ..job };
         let done = execute(&job, &|| asked.signal().is_some());
         let _ = write_log(check.log, check.command, &[&done.output]);
         let ran = said(&done, check.timeout);

@@ -116,6 +116,26 @@ fn wait_for_board_lock_names_holder() {
     waits(&world, ".liza/state.yaml.lock", &["note", "hello"], "the board's lock");
 }
 
+/// A lock goes over to the children of whoever took it; and a process may have any bytes as its name.
+#[test]
+fn wait_for_lock_of_unknown_holder_is_plain() {
+    let world = World::new();
+    // The child inherits the lock, its parent ends at once; the child's own pid is not in the kernel's table.
+    let script = "exec 9>> .liza/state.yaml.lock && flock -n 9 && { setsid sh -c 'touch held; while [ -e .liza ] && [ ! -e stop ]; do sleep 0.05; done' & }; exit 0";
+    let mut command = world.command("sh", &world.root);
+    if !command.args(["-c", script]).finish_status().is_ok_and(|status| status.success()) {
+        crate::support::skip("there is no `flock` here");
+        return;
+    }
+    let mut command = world.liza_command(&HUMAN, &world.root, &["note", "hello"]);
+    command.env("LIZA_LOCK_TIMEOUT", "2").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ran = Ran::of(command.start().expect("liza").wait_with_output().expect("an end"));
+    world.write("stop", "");
+    assert_eq!(ran.exit, 4, "{ran:?}");
+    assert!(ran.stderr.contains("waiting for the board's lock"), "{ran:?}");
+    assert!(!ran.stderr.contains("()") && ran.stderr.contains("process"), "{ran:?}");
+}
+
 #[test]
 fn wait_for_worktree_lock_names_holder() {
     let world = World::new();
@@ -134,9 +154,13 @@ fn wait_for_merge_lock_names_holder() {
 #[test]
 fn missing_threads_are_no_panic() {
     let mut probe = Command::new("setpriv");
-    probe.args(["--reuid=65534", "--clear-groups", "sh", "-c", "ulimit -u 1 && exec true"]);
+    // Not every `sh` has `ulimit -u`.
+    let as_nobody = ["--reuid=65534", "--clear-groups", "prlimit", "--nproc=1:1"];
+    probe.args(as_nobody).args([env!("CARGO_BIN_EXE_liza"), "--version"]);
     if !probe.finish().is_ok_and(|ran| ran.status.success()) {
-        crate::support::skip("this test becomes a user without processes, which needs root and setpriv");
+        crate::support::skip(
+            "this test becomes a user without processes, which needs root, setpriv and prlimit",
+        );
         return;
     }
     let world = World::new();
@@ -145,10 +169,11 @@ fn missing_threads_are_no_panic() {
     let all = world.home().to_str().expect("text").to_owned();
     let mut own = Command::new("chown");
     assert!(own.args(["-R", "65534", &all]).finish_status().expect("chown").success());
-    for args in ["status", "note hello", "worktree list", "verify"] {
-        let script = format!("ulimit -u 1; exec {} {args}", env!("CARGO_BIN_EXE_liza"));
+    for args in
+        ["status", "note hello", "worktree list", "verify", "task claim p1", "run", "agent run --role coder"]
+    {
         let mut command = world.command("setpriv", &world.root);
-        command.args(["--reuid=65534", "--clear-groups", "sh", "-c", &script]);
+        command.args(as_nobody).arg(env!("CARGO_BIN_EXE_liza")).args(args.split(' '));
         let ran = Ran::of(command.finish().expect("setpriv"));
         assert!(ran.exit >= 0 && ran.exit != 101, "{args}: {ran:?}");
         assert!(!ran.stderr.contains("panicked"), "{args}: {ran:?}");
@@ -207,4 +232,24 @@ fn verify_is_right_while_notes_are_written() {
     }
     world.write("stop", "");
     assert!(writer.wait().expect("an end").success());
+}
+
+#[test]
+fn a_log_of_twenty_gigabytes_is_not_read_into_memory() {
+    let world = World::new();
+    let log = std::fs::File::options().write(true).open(world.path(".liza/log.yaml")).expect("the log");
+    let length = log.metadata().expect("a length").len();
+    if log.set_len(20 << 30).is_err() {
+        crate::support::skip("no file of 20 GB can be made here");
+        return;
+    }
+    for args in [["doctor"].as_slice(), &["verify"], &["status"], &["note", "it goes on"]] {
+        let ran = world.limited("ulimit -v 4000000", &HUMAN, args);
+        assert!((0..=11).contains(&ran.exit), "{args:?}: {ran:?}");
+    }
+    assert!(
+        log.metadata().expect("a length").len() < 2 * length + 4096,
+        "what does not belong there is cut off"
+    );
+    world.sound();
 }

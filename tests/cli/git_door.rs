@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::concurrency::{go_on, make_executable};
+use crate::support::process::Bounded as _;
 use crate::support::{HUMAN, Who, World, write};
 
 struct Team {
@@ -363,4 +364,49 @@ fn implementer_does_not_merge_own_task() {
     world.approved(&both, &reviewer, "t2", "b.txt", "b\n");
     world.liza(&reviewer, &["merge", "t1"]).ok();
     world.human(&["merge", "t2"]).ok();
+}
+
+/// Git reads these by name and would wait for a pipe, or read a file without end, for ever.
+#[test]
+fn pipe_in_place_of_a_git_file_is_named() {
+    let team = Team::new();
+    let world = &team.world;
+    world.task("t1", &["a.txt"]);
+    for name in [
+        "refs/heads/integration",
+        "info/exclude",
+        "info/attributes",
+        "info/grafts",
+        "objects/info/alternates",
+        "packed-refs",
+        "refs/heads/integration",
+    ] {
+        let path = world.path(".git").join(name);
+        let kept = world.home().join("kept");
+        let was_there = std::fs::rename(&path, &kept).is_ok();
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        for kind in ["pipe", "device", "endless"] {
+            match kind {
+                "pipe" => {
+                    let mut pipe = world.command("mkfifo", &world.root);
+                    assert!(pipe.arg(&path).finish_status().expect("mkfifo").success());
+                }
+                "device" => std::os::unix::fs::symlink("/dev/zero", &path).expect("a link"),
+                _ if name.starts_with("refs/") => continue,
+                _ => std::fs::File::create(&path).and_then(|file| file.set_len(20 << 30)).expect("a file"),
+            }
+            for args in [["doctor"].as_slice(), &["task", "claim", "t1"]] {
+                let ran = world.human(args);
+                assert!(ran.exit > 0, "{name} {kind} {args:?}: {ran:?}");
+                let said = format!("{}{}", ran.stdout, ran.stderr);
+                assert!(said.contains(name) && said.contains("remove it"), "{name} {kind} {args:?}: {said}");
+            }
+            std::fs::remove_file(&path).expect("removed");
+        }
+        if was_there {
+            std::fs::rename(&kept, &path).expect("put back");
+        }
+    }
+    world.claim(&team.coder, "t1");
+    world.sound();
 }

@@ -153,6 +153,12 @@ fn planted_links_and_pipes_are_left_alone() {
     assert!(pipe.arg(copies.join("log.yaml")).finish_status().unwrap().success());
     world.human(&["note", "past the pipe"]).ok();
     world.human(&["status"]).ok();
+    // A file without end in its place is neither read nor waited for: the next change makes the copy anew.
+    std::fs::remove_file(copies.join("log.yaml")).unwrap();
+    std::fs::File::create(copies.join("log.yaml")).unwrap().set_len(20 << 30).unwrap();
+    assert!(world.human(&["verify"]).exits(6).stderr.contains("never wrote"));
+    world.human(&["note", "past the endless file"]).ok();
+    world.human(&["verify"]).ok();
     let elsewhere = world.home().join("elsewhere");
     std::fs::rename(&copies, &elsewhere).unwrap();
     std::fs::remove_file(elsewhere.join("log.yaml")).unwrap();

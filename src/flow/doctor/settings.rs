@@ -122,7 +122,7 @@ fn repository(scene: &Scene) -> Result<Vec<Finding>> {
     if setting("extensions.worktreeconfig").is_some_and(|value| value == "true") {
         let worktrees = ctx.worktrees();
         for record in checkouts::list(&ctx.repo)?.into_iter().filter(|record| worktrees.is_ours(record)) {
-            let text = fs::read_to_string(record.admin_dir.join("config.worktree")).unwrap_or_default();
+            let text = host::plain_text(&record.admin_dir.join("config.worktree")).unwrap_or_default();
             let lower = text.to_lowercase();
             if ["hookspath", "bare", "worktree", "fsmonitor"].iter().any(|key| lower.contains(key)) {
                 let place = record.name;

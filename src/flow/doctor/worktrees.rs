@@ -218,7 +218,7 @@ fn stale_record(ctx: &Context, place: &Place, shown: &str) -> Result<Finding> {
 
 /// Whether the commit of a detached record has another name.
 fn keeps_nothing(ctx: &Context, record: &checkouts::Checkout) -> bool {
-    let text = fs::read_to_string(record.admin_dir.join("HEAD")).unwrap_or_default();
+    let text = host::plain_text(&record.admin_dir.join("HEAD")).unwrap_or_default();
     let Ok(commit) = CommitId::new(text.trim()) else { return false };
     refs::is_named(&ctx.repo, &commit).unwrap_or(false)
 }

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::{Lab, mcp, trace};
-use crate::flow::interruption;
+use crate::experiment::Step;
 use crate::flow::prelude::*;
+use crate::flow::shell::leaving_nothing;
 use crate::host::place::Temporary;
 use crate::host::{Child, Program, Streams, start_thread};
 use crate::policy::experiment::{CODEX_MCP, ExperimentAgent};
@@ -16,19 +17,20 @@ use crate::provider::{Job, LastMessage, Meter, Redactor, Usage, environment, inv
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How often signals, ABORT and deadlines are looked for.
+const TICK: Duration = Duration::from_millis(50);
 /// So much of what it said on standard error is kept, for the message when it fails.
 const MOST_COMPLAINT: usize = 16 * 1024;
 
 /// Who is called, for what.
 pub struct Call<'a> {
-    /// `planner`, `coder` or `reviewer`.
-    pub step: &'a str,
+    pub step: Step,
     pub round: u32,
     pub prompt: &'a str,
     /// The artifact that holds the prompt.
-    pub prompt_name: String,
+    pub prompt_name: &'a str,
     /// The artifact the answer goes to.
-    pub answer_name: String,
+    pub answer_name: &'a str,
     pub worktree: &'a Path,
     pub run_dir: &'a Path,
 }
@@ -40,21 +42,29 @@ pub struct Answer {
     pub seconds: f64,
     /// Why it counts for nothing: it could not be started, was stopped, or failed.
     pub failed: Option<String>,
-    pub interrupted: bool,
+    /// Why it was ended before its time: a signal, or ABORT.
+    pub stopped: Option<&'static str>,
+}
+
+impl Answer {
+    /// One that could not even be asked for.
+    pub fn none(why: String) -> Self {
+        Self { text: String::new(), usage: Usage::default(), seconds: 0.0, failed: Some(why), stopped: None }
+    }
 }
 
 /// The agent of a step, as configured.
-pub fn of<'a>(lab: &'a Lab, step: &str) -> &'a ExperimentAgent {
+pub fn of(lab: &Lab, step: Step) -> &ExperimentAgent {
     let agents = &lab.config().agents;
     match step {
-        "planner" => &agents.planner,
-        "coder" => &agents.coder,
-        _ => &agents.reviewer,
+        Step::Planner => &agents.planner,
+        Step::Coder => &agents.coder,
+        Step::Reviewer => &agents.reviewer,
     }
 }
 
 /// The name of the provider that plays a step.
-pub fn provider_of<'a>(lab: &'a Lab, step: &str) -> Result<&'a str> {
+pub fn provider_of(lab: &Lab, step: Step) -> Result<&str> {
     let named = of(lab, step).provider.as_deref().or(lab.project.provider.as_deref());
     named.ok_or_else(|| {
         failure!(ErrorCode::UsageProvider, "no agent command is named for the {step}").hint(format!(
@@ -66,8 +76,8 @@ pub fn provider_of<'a>(lab: &'a Lab, step: &str) -> Result<&'a str> {
 /// Whether every step can be played, asked before anything is made.
 pub fn check(lab: &Lab) -> Result<()> {
     let catalog = Catalog::new(&lab.project);
-    for step in ["planner", "coder", "reviewer"] {
-        let name = provider_of(lab, step)?;
+    for step in Step::ALL {
+        let name = provider_of(lab, *step)?;
         if name != CODEX_MCP {
             catalog.entry(name)?;
         }
@@ -78,22 +88,20 @@ pub fn check(lab: &Lab) -> Result<()> {
 /// Calls the agent, and writes prompt, answer and span.
 pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
     let prompt = lab.redacted(call.prompt);
-    let prompt_file = call.run_dir.join(&call.prompt_name);
+    let prompt_file = call.run_dir.join(call.prompt_name);
     crate::store::files::replace_disposable(&prompt_file, prompt.as_bytes())?;
     let name = provider_of(lab, call.step)?;
     let start = host::now().wall;
-    let mut tools = Vec::new();
-    let answer = if name == CODEX_MCP {
-        mcp::call(lab, call, &prompt)?
+    let (answer, tools) = if name == CODEX_MCP {
+        mcp::call(lab, call, &prompt)
     } else {
         let entry = Catalog::new(&lab.project).entry(name)?.clone();
-        let (answer, called) = session(lab, call, &prompt, name, &entry)?;
-        tools = called;
-        answer
+        leaving_nothing(|| session(lab, call, &prompt, name, &entry))?
     };
     let text = lab.redacted(&answer.text);
-    crate::store::files::replace_disposable(&call.run_dir.join(&call.answer_name), text.as_bytes())?;
+    crate::store::files::replace_disposable(&call.run_dir.join(call.answer_name), text.as_bytes())?;
     trace::span(
+        lab,
         call.run_dir,
         &trace::Span {
             step: call.step,
@@ -101,9 +109,9 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
             start,
             end: host::now().wall,
             provider: name,
-            model: of(lab, call.step).model.as_deref(),
-            usage: &answer.usage,
-            files: vec![call.prompt_name.clone(), call.answer_name.clone()],
+            model: answer.usage.model.as_deref().or(of(lab, call.step).model.as_deref()),
+            usage: (&answer.usage).into(),
+            files: [call.prompt_name, call.answer_name],
             tools: &tools,
             error: answer.failed.as_deref(),
         },
@@ -112,15 +120,15 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
 }
 
 /// The role whose limits and rights a step has.
-pub fn role_of(step: &str) -> Role {
+fn role_of(step: Step) -> Role {
     match step {
-        "planner" => Role::planner(),
-        "coder" => Role::coder(),
-        _ => Role::code_reviewer(),
+        Step::Planner => Role::planner(),
+        Step::Coder => Role::coder(),
+        Step::Reviewer => Role::code_reviewer(),
     }
 }
 
-pub fn limits(lab: &Lab, step: &str) -> SessionLimits {
+pub fn limits(lab: &Lab, step: Step) -> SessionLimits {
     let role = role_of(step);
     let limits = SessionLimits::of_role(&role, lab.project.roles.get(&role));
     SessionLimits { turns: lab.config().agents_sdk.max_turns.or(limits.turns), ..limits }
@@ -134,13 +142,13 @@ fn session(
     entry: &ProviderEntry,
 ) -> Result<(Answer, Vec<String>)> {
     // What the command writes beside the worktree is no artifact.
-    let scratch =
-        Temporary::new(&lab.runs, ".session-").map_err(|error| Failure::io("make", &lab.runs, &error))?;
+    let scratch = Temporary::new(&lab.runs, &scratch_name(call.run_dir))
+        .map_err(|error| Failure::io("make", &lab.runs, &error))?;
     let agent = of(lab, call.step);
     let limits = limits(lab, call.step);
     let job = Job {
         prompt: prompt.to_owned(),
-        prompt_file: call.run_dir.join(&call.prompt_name),
+        prompt_file: call.run_dir.join(call.prompt_name),
         worktree: call.worktree.to_owned(),
         common_dir: lab.repo.common_dir.clone(),
         git_dir: git_dir(lab, call.worktree),
@@ -156,29 +164,19 @@ fn session(
     let env = agent_environment(lab, entry, &started.env, call);
     let mut all_secrets = lab.secrets.clone();
     all_secrets.extend(secrets(env.iter().map(|(name, value)| (name, value)), []));
-    host::adopt_orphans();
     let began = Instant::now();
     let program = Program::held_for_gate(lab.machine.home(), &started.program).args(&started.args);
     let program = program.dir(call.worktree).only_env(env).own_group().streams(Streams::Apart);
     let mut child = match program.stdin(started.stdin.clone()).start() {
         Ok(child) => child,
         Err(error) => {
-            let failed = Some(format!("`{}` cannot be started: {error}", started.program));
-            return Ok((
-                Answer {
-                    text: String::new(),
-                    usage: Usage::default(),
-                    seconds: 0.0,
-                    failed,
-                    interrupted: false,
-                },
-                Vec::new(),
-            ));
+            let why = format!("`{}` cannot be started: {error}", started.program);
+            return Ok((Answer::none(why), Vec::new()));
         }
     };
     let heard = listen(&mut child, entry, &all_secrets);
-    let (why, interrupted) =
-        wait(&mut child, limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds)));
+    let deadline = limits.wall_seconds.map(|seconds| began + Duration::from_secs(seconds));
+    let (why, stopped) = wait(lab, &mut child, deadline);
     let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
     let text = last.finish();
     meter.finish(
@@ -202,8 +200,13 @@ fn session(
         let said = said.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
         format!("the {} ({name}) failed, {why}{said}", call.step)
     });
-    let answer = Answer { text, usage, seconds: began.elapsed().as_secs_f64(), failed, interrupted };
+    let answer = Answer { text, usage, seconds: began.elapsed().as_secs_f64(), failed, stopped };
     Ok((answer, last.calls))
+}
+
+/// How the scratch directories of a run begin.
+pub fn scratch_name(run_dir: &Path) -> String {
+    format!(".tmp-{}-", run_dir.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn git_dir(lab: &Lab, worktree: &Path) -> PathBuf {
@@ -212,7 +215,7 @@ fn git_dir(lab: &Lab, worktree: &Path) -> PathBuf {
 }
 
 /// What an agent gets: what its provider's entry names of the person's environment, the variables, and who commits.
-fn agent_environment(
+pub fn agent_environment(
     lab: &Lab,
     entry: &ProviderEntry,
     own: &BTreeMap<String, String>,
@@ -231,7 +234,7 @@ fn agent_environment(
         set(&format!("GIT_{who}_NAME"), lab.identity.name.clone().into());
         set(&format!("GIT_{who}_EMAIL"), lab.identity.email.clone().into());
     }
-    set("LIZA_EXPERIMENT_STEP", call.step.into());
+    set("LIZA_EXPERIMENT_STEP", call.step.as_str().into());
     // A worktree that lost its `.git` file must not lead the agent's git to the person's checkout above it.
     set("GIT_CEILING_DIRECTORIES", lab.worktrees.clone().into());
     env
@@ -326,12 +329,11 @@ fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])
     pass(&redactor.finish());
 }
 
-/// Waits for the end, or brings it about. Says why it counts as failed, and whether a signal of the person's ended it.
-pub fn wait(child: &mut Child, deadline: Option<Instant>) -> (Option<String>, bool) {
+/// Waits for the end, or brings it about. Says why it counts as failed, and what ended it before its time.
+fn wait(lab: &Lab, child: &mut Child, deadline: Option<Instant>) -> (Option<String>, Option<&'static str>) {
     use std::os::unix::process::ExitStatusExt;
-    let mut pause = Duration::from_millis(1);
     loop {
-        match child.try_wait() {
+        match child.wait_within(TICK) {
             Ok(Some(status)) => {
                 let why = match (status.code(), status.signal()) {
                     (Some(0), _) => None,
@@ -339,21 +341,19 @@ pub fn wait(child: &mut Child, deadline: Option<Instant>) -> (Option<String>, bo
                     (Some(code), _) => Some(format!("exit {code}")),
                     (None, signal) => Some(format!("killed by signal {}", signal.unwrap_or_default())),
                 };
-                return (why, false);
+                return (why, None);
             }
             Ok(None) => {}
-            Err(error) => return (Some(format!("it was lost: {error}")), false),
+            Err(error) => return (Some(format!("it was lost: {error}")), None),
         }
-        if interruption::signal().is_some() {
+        if let Some(why) = lab.must_end() {
             child.end();
-            return (Some("it was interrupted".to_owned()), true);
+            return (Some(why.to_owned()), Some(why));
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             child.end();
-            return (Some("its time is over".to_owned()), false);
+            return (Some("its time is over".to_owned()), None);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

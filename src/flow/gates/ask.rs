@@ -194,6 +194,7 @@ pub fn ask(shared: &mut Shared<'_>, asking: &Asking<'_>, attention: &Attention<'
         attention.check()?;
         let job = Job {
             held_for: Some(shared.ctx.machine.home()),
+            ceiling: Some(shared.ctx.machine.worktrees()),
             secrets: &shared.secrets,
             apart: true,
             ..Job::new(argv(&gate.command), &path, asking.environment.variables.clone(), timeout)

@@ -114,7 +114,7 @@ fn packed(common_dir: &Path, refname: &str) -> Option<CommitId> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let text = fs::read_to_string(common_dir.join("packed-refs")).ok()?;
+    let text = host::plain_text(&common_dir.join("packed-refs")).ok()?;
     let line = text.lines().find(|line| line.split_once(' ').is_some_and(|(_, name)| name == refname))?;
     CommitId::new(line.split(' ').next()?).ok()
 }

@@ -77,7 +77,7 @@ fn owner_of_files(dir: &Path) -> Option<Manager> {
     let mut names: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     names.sort();
     for path in names.iter().filter(|path| path.extension().is_none_or(|ending| ending != "sample")) {
-        let Ok(bytes) = fs::read(path) else { continue };
+        let Ok(bytes) = host::read_plain(path) else { continue };
         let text =
             super::script::without_block(&String::from_utf8_lossy(&bytes[..bytes.len().min(64 * 1024)]));
         let Some((name, _)) = MARKS.iter().find(|(_, mark)| text.contains(mark)) else { continue };

@@ -101,7 +101,7 @@ fn probe(ctx: &Context, place: &Place, checkout: &Path, hook: Hook) -> HookStatu
         return status(false, "there is no such hook where git looks");
     }
     // A hook that does not call liza is a person's own: running it would run their checks, and prove nothing.
-    let text = fs::read(&path).unwrap_or_default();
+    let text = host::read_plain(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     if !asks(&text, hook) && !script::has_block(&text) {
         return match configured(ctx, place, hook) {
@@ -156,7 +156,8 @@ fn configured(ctx: &Context, place: &Place, hook: Hook) -> Option<String> {
         _ => &[],
     };
     let named = |file: &&&str| {
-        fs::read(ctx.root().join(file)).is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
+        host::read_plain(&ctx.root().join(file))
+            .is_ok_and(|bytes| asks(&String::from_utf8_lossy(&bytes), hook))
     };
     files.iter().find(named).map(|file| (*file).to_owned())
 }

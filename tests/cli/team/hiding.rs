@@ -23,8 +23,10 @@ way_orphan() { (setsid "$@" & ) ; sleep 0.2; }
 way_users() { unshare -r "$@"; }
 way_clock() { unshare -rT --monotonic 1000000 --boottime 1000000 --fork "$@"; }
 way_clockpids() { unshare -rTpf --monotonic 1000000 --mount-proc "$@"; }
+way_fakedclock() { mkdir -p $OUT/ns; ln -sfn 'time:[4026531834]' $OUT/ns/time; ln -sfn "$(readlink /proc/self/ns/pid)" $OUT/ns/pid
+  unshare -rTm --monotonic 1000000 --boottime 1000000 --fork sh -c "mount --bind $OUT/ns /proc/\$\$/ns"' && exec "$@"' sh "$@"; }
 way_name() { n=$OUT/$(printf '\377\376 \375'); cp "$(command -v sh)" "$n"; "$n" -c '"$@"; exit $?' sh "$@"; }
-WAYS="noproc emptyproc boot bootfile random otherstat pids pidsonly nolocks nolocksproc twice users clock clockpids name"
+WAYS="noproc emptyproc boot bootfile random otherstat pids pidsonly nolocks nolocksproc twice users clock clockpids fakedclock name"
 "#;
 
 fn has_namespaces() -> bool {
@@ -103,14 +105,14 @@ fn other_clock_expires_no_lease() {
         return;
     }
     let world = scripted(&format!(
-        "{WAYS}\ntell claim way_clock liza task claim t2\ntell plain liza task claim t2\ntell hid way_noproc liza task claim t2\n"
+        "{WAYS}\ntell claim way_clock liza task claim t2\ntell plain liza task claim t2\ntell hid way_noproc liza task claim t2\ntell faked way_fakedclock liza task claim t2\n"
     ));
     let other = world.register("coder", "other");
     add(&world, "t1");
     add(&world, "t2");
     world.claim(&other, "t2");
     agent_run(&world, &["--role", "coder", "--once", "--task", "t1"]);
-    for name in ["claim", "plain", "hid"] {
+    for name in ["claim", "plain", "hid", "faked"] {
         let said = out(&world, name);
         assert!(!said.is_empty() && !said.trim_end().ends_with("exit 0"), "{name}: {said}");
     }
@@ -172,6 +174,70 @@ sleep 600"#,
     let said = out(&world, "free");
     assert!(!said.trim_end().ends_with("exit 0"), "{said}");
     assert!(!world.state().contains("evil"));
+    for pid in agents_of(&world) {
+        signal(pid, "-KILL");
+    }
+}
+
+/// What outlives its runner is nobody: not by smaller limits, not by limits that cannot be asked for, and not because the next
+/// runner of the same agent has another mark.
+#[test]
+fn orphan_is_no_person_and_uses_no_token() {
+    let world = scripted(
+        r#"me=$(command -v liza)
+if [ "$LIZA_TASK" = t2 ]; then touch $OUT/again; while [ ! -e $OUT/orphan.done ]; do sleep 0.05; done; exit 0; fi
+runner=$(liza --json agent list | sed 's/.*"id":"coder-1"[^}]*"runner":\([0-9]*\).*/\1/')
+cat > $OUT/free.sh <<END
+bare="env -i PATH=$PATH HOME=$HOME"
+rev="\$bare LIZA_AGENT_ID=rev LIZA_AGENT_TOKEN_FILE=$PROJECT_ROOT/.liza/tokens/rev"
+tell() { name=\$1; shift; "\$@" > $OUT/\$name 2>&1 </dev/null; echo "exit \$?" >> $OUT/\$name; }
+both() { name=\$1; shift; tell person-\$name \$bare "\$@" $me agent register --role code_reviewer --id evil-\$name; tell token-\$name \$rev "\$@" $me note evil; }
+kill -9 $runner \$1
+until ! kill -0 $runner 2>/dev/null; do :; done
+both plain env
+both locks prlimit --locks=5:5
+both rttime prlimit --rttime=5:5
+both unasked strace -f -o /dev/null -e inject=prlimit64:error=EINVAL
+both zero strace -f -o /dev/null -e inject=prlimit64:retval=0
+touch $OUT/free.done
+while [ ! -e $OUT/again ]; do sleep 0.05; done
+both later env
+touch $OUT/orphan.done
+END
+setsid sh $OUT/free.sh $PPID &
+sleep 600"#,
+    );
+    let has = |program: &str, args: &[&str]| {
+        let mut probe = std::process::Command::new(program);
+        let able = probe.args(args).finish_status().is_ok_and(|status| status.success());
+        if !able {
+            crate::support::skip(&format!("{program} cannot be used here"));
+        }
+        able
+    };
+    let limits = has("prlimit", &["--locks=5:5", "true"]);
+    let traced = has("strace", &["-o", "/dev/null", "-e", "inject=prlimit64:error=EINVAL", "true"]);
+    world.register("code_reviewer", "rev");
+    add(&world, "t1");
+    add(&world, "t2");
+    start(&world, &["agent", "run", "--role", "coder", "--once", "--task", "t1"]).wait().expect("it ends");
+    until("the orphan has tried", || world.home().join("out/free.done").exists());
+    agent_run(&world, &["--role", "coder", "--once", "--task", "t2"]);
+    until("it has tried again", || world.home().join("out/orphan.done").exists());
+    let mut names = vec!["plain", "later"];
+    names.extend(if limits { &["locks", "rttime"][..] } else { &[] });
+    names.extend(if traced { &["unasked", "zero"][..] } else { &[] });
+    for name in names {
+        let said = out(&world, &format!("person-{name}"));
+        assert!(said.contains("error:") && !said.trim_end().ends_with("exit 0"), "{name}: {said}");
+    }
+    assert!(!world.state().contains("evil-"), "{}", world.state());
+    // Before the next runner it is still the agent that it was, whatever token it shows.
+    let notes = world.json(&HUMAN, &["inbox"]).ok().data()["human_notes"].clone();
+    let by: Vec<&str> =
+        notes.as_array().expect("notes").iter().filter_map(|note| note["from"].as_str()).collect();
+    assert!(!by.contains(&"rev") && !by.contains(&"human"), "{notes}");
+    assert!(!out(&world, "token-later").trim_end().ends_with("exit 0"), "{}", out(&world, "token-later"));
     for pid in agents_of(&world) {
         signal(pid, "-KILL");
     }

@@ -1,5 +1,6 @@
 //! Teams of scripted agents: real runners, real processes, real worktrees.
 
+mod adrift;
 mod asked;
 mod circling;
 mod crashing;

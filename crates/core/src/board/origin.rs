@@ -1,6 +1,7 @@
 //! Where a process comes from, as far as the kernel says it.
 
 use super::agent::Process;
+use super::prelude::*;
 
 /// What is known about where a process comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,7 +49,8 @@ impl Hidden {
 }
 
 /// Two numbers that all processes of an agent or a gate inherit and can only lower.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Mark {
     pub locks: u64,
     pub rttime: u64,

@@ -260,6 +260,8 @@ struct Whole {
     #[serde(default)]
     pending_edits: Vec<crate::board::state::PendingEdit>,
     #[serde(default)]
+    made_below: Option<crate::board::origin::Mark>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -310,6 +312,7 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
             pending_edits: whole.pending_edits,
+            made_below: whole.made_below,
             extra: whole.extra,
         },
     })

@@ -23,7 +23,7 @@ impl Checkout {
     /// `commondir` makes most git commands fail in the whole repository.
     pub fn is_half_made(&self) -> bool {
         let empty = |name: &str| {
-            fs::read(self.admin_dir.join(name))
+            read_plain(&self.admin_dir.join(name))
                 .map_or(true, |bytes| bytes.iter().all(u8::is_ascii_whitespace))
         };
         empty("commondir") || empty("gitdir") || empty("HEAD")
@@ -64,7 +64,7 @@ pub fn list(repo: &Repo) -> Result<Vec<Checkout>, GitError> {
 
 fn read(admin_dir: PathBuf) -> Checkout {
     let dot_git = read_link_file(&admin_dir.join("gitdir"), &admin_dir);
-    let locked = fs::read(admin_dir.join("locked")).ok();
+    let locked = read_plain(&admin_dir.join("locked")).ok();
     Checkout {
         name: admin_dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         path: dot_git.and_then(|file| file.parent().map(Path::to_owned)),
@@ -75,7 +75,7 @@ fn read(admin_dir: PathBuf) -> Checkout {
 }
 
 fn head_branch(git_dir: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = plain_text(&git_dir.join("HEAD")).ok()?;
     head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
@@ -148,7 +148,7 @@ fn is_on(git_dir: &Path, branch: &str) -> bool {
         return true;
     }
     ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"].iter().any(|file| {
-        let text = fs::read_to_string(git_dir.join(file)).unwrap_or_default();
+        let text = plain_text(&git_dir.join(file)).unwrap_or_default();
         let name = text.trim();
         name.strip_prefix("refs/heads/").unwrap_or(name) == branch
     })
@@ -224,7 +224,7 @@ pub fn has_lost_git_file(record: &Checkout, path: &Path) -> bool {
     let dot_git = path.join(".git");
     match dot_git.symlink_metadata() {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-        Ok(meta) if meta.is_file() => fs::read(&dot_git).is_ok_and(|text| {
+        Ok(meta) if meta.is_file() => read_plain(&dot_git).is_ok_and(|text| {
             let whole = git_file_of(record);
             text.len() < whole.len() && whole.as_bytes().starts_with(&text)
         }),

@@ -66,7 +66,7 @@ pub fn head(worktree: &Path) -> Result<CommitId, GitError> {
 fn head_by_files(worktree: &Path) -> Option<CommitId> {
     // In a guarded repository, a `.git` file that an agent may have written does not decide where HEAD is.
     if let Some((repo, git_dir)) = super::door::repository_of(worktree).ok()? {
-        let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+        let text = plain_text(&git_dir.join("HEAD")).ok()?;
         let query = Query::open(&repo).ok()?;
         return match text.trim_end().strip_prefix("ref: ") {
             Some(name) if name.starts_with("refs/heads/") => query.ref_commit(name).ok()?,
@@ -75,7 +75,7 @@ fn head_by_files(worktree: &Path) -> Option<CommitId> {
         };
     }
     let git_dir = git_dir(worktree).ok()?;
-    let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let text = plain_text(&git_dir.join("HEAD")).ok()?;
     let git = open_bare(&common_dir_of(&git_dir)).ok()?;
     let commit = match text.trim_end().strip_prefix("ref: ") {
         Some(name) if name.starts_with("refs/heads/") => git.find_reference(name).ok()?.peel_to_commit(),
@@ -88,7 +88,7 @@ fn head_by_files(worktree: &Path) -> Option<CommitId> {
 /// The commit being merged into this worktree, while the merge is not finished.
 pub fn merge_head(worktree: &Path) -> Result<Option<CommitId>, GitError> {
     let file = git_dir(worktree)?.join("MERGE_HEAD");
-    let text = GitError::if_there(&file, fs::read_to_string(&file))?.unwrap_or_default();
+    let text = GitError::if_there(&file, plain_text(&file))?.unwrap_or_default();
     Ok(text.lines().next().and_then(|line| CommitId::new(line.trim()).ok()))
 }
 

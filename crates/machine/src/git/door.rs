@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::place::Temporary;
 
 use super::checkouts::check_sound;
+use super::files;
 use super::prelude::*;
 use super::scratch::scratch_dir;
 use super::settings::Settings;
@@ -124,6 +125,7 @@ const ABOUT_NAMES: [&str; 8] =
 /// belong to another repository is an error.
 pub(super) fn way_in(dir: &Path, subcommand: &str) -> Result<Option<Way>, GitError> {
     let Some((repo, git_dir)) = repository_of(dir)? else { return Ok(None) };
+    files::check_repository(&repo.common_dir).map_err(|why| GitError::Misled { why })?;
     let door = if ABOUT_NAMES.contains(&subcommand) { None } else { door_of(&repo)? };
     Ok(Some(Way { git_dir, work_tree: dir.to_owned(), door, common_dir: repo.common_dir.clone() }))
 }
@@ -145,6 +147,7 @@ pub(super) fn repository_of(dir: &Path) -> Result<Option<(Repo, PathBuf)>, GitEr
     check_sound(&known.repo, dir).map_err(|fault| GitError::Misled { why: fault.to_string() })?;
     let git_dir =
         read_git_file(&dir.join(".git")).ok_or_else(|| GitError::NoCheckout { dir: dir.to_owned() })?;
+    files::check_checkout(&git_dir).map_err(|why| GitError::Misled { why })?;
     known.sound.push((dir.to_owned(), git_dir.clone()));
     Ok(Some((known.repo.clone(), git_dir)))
 }

@@ -53,7 +53,7 @@ impl RepoFacts {
     /// Examines the repository without running a program.
     pub fn load(repo: &Repo) -> Result<Self, QueryError> {
         let query = Query::open(repo)?;
-        let head = std::fs::read_to_string(repo.common_dir.join("HEAD")).unwrap_or_default();
+        let head = crate::host::plain_text(&repo.common_dir.join("HEAD")).unwrap_or_default();
         let branch = head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned);
         let commit = query.head_commit()?;
         let attributes = commit.as_ref().map(|commit| query.file_at(commit, ".gitattributes")).transpose()?;

@@ -46,7 +46,7 @@ fn attribute_files(query: &Query, worktree: &Path) -> Option<Vec<(PathBuf, Links
 fn converts_nothing(file: &Path, links: Links) -> bool {
     let found = if links == Links::Followed { file.metadata() } else { file.symlink_metadata() };
     match found {
-        Ok(meta) if meta.is_file() => fs::read(file).is_ok_and(|bytes| harmless(&lossy(&bytes))),
+        Ok(meta) if meta.is_file() => read_plain(file).is_ok_and(|bytes| harmless(&lossy(&bytes))),
         Ok(_) => true,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }

@@ -15,6 +15,7 @@ pub mod door;
 pub mod durable;
 pub mod facts;
 pub mod fast_forward;
+mod files;
 pub mod fresh;
 pub mod landed;
 pub mod locks;

@@ -211,6 +211,8 @@ impl Query {
     /// move the other.
     pub fn ref_commit(&self, refname: &str) -> Result<Option<CommitId>, QueryError> {
         let unreadable = || QueryError::read(format!("`{refname}`"));
+        let plain = super::files::check_refs(self.git.path(), refname);
+        plain.map_err(|why| git2::Error::from_str(&why)).map_err(unreadable())?;
         let Some(found) = absent_is_none(self.git.find_reference(refname)).map_err(unreadable())? else {
             return Ok(None);
         };
@@ -328,6 +330,8 @@ impl Query {
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, QueryError> {
         let names = || -> Result<Vec<String>, git2::Error> {
             let mut found = Vec::new();
+            super::files::check_refs(self.git.path(), prefix.trim_end_matches('/'))
+                .map_err(|why| git2::Error::from_str(&why))?;
             for name in self.git.references_glob(&format!("{prefix}*"))?.names() {
                 found.push(name?.to_owned());
             }
@@ -471,6 +475,7 @@ fn diff(repo: &Repo, from: &CommitId, to: &CommitId) -> Git {
 pub(super) fn open_bare(dir: &Path) -> Result<Repository, git2::Error> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT | RepositoryOpenFlags::BARE;
     let none: [&str; 0] = [];
+    super::files::check_repository(dir).map_err(|why| git2::Error::from_str(&why))?;
     Repository::open_ext(dir, flags, none)
 }
 

@@ -52,7 +52,7 @@ pub fn of_branch(branch: &str) -> Result<String, RefError> {
 /// way.
 pub fn loose(repo: &Repo, branch: &str) -> Option<CommitId> {
     let refname = of_branch(branch).ok()?;
-    let text = std::fs::read_to_string(repo.common_dir.join(refname)).ok()?;
+    let text = crate::host::plain_text(&repo.common_dir.join(refname)).ok()?;
     CommitId::new(text.trim()).ok()
 }
 
@@ -104,7 +104,7 @@ pub fn update_saying(
 /// that ref again. Only if that is certain: the lock is empty or holds `new`, and no git runs in this repository now.
 pub fn clear_dead_lock(repo: &Repo, refname: &str, new: &CommitId) -> bool {
     let lock = repo.common_dir.join(format!("{refname}.lock"));
-    let Ok(text) = std::fs::read_to_string(&lock) else { return false };
+    let Ok(text) = crate::host::plain_text(&lock) else { return false };
     let ours = new.as_str().starts_with(text.trim_end());
     ours && !git_at_work(repo) && std::fs::remove_file(&lock).is_ok()
 }
@@ -168,6 +168,7 @@ pub fn delete_branch_if_at(repo: &Repo, branch: &str, at: &CommitId) -> Result<(
 
 /// The refs below a prefix such as `refs/liza/attempts`, with their values.
 pub fn list(repo: &Repo, prefix: &str) -> Result<Vec<(String, CommitId)>, GitError> {
+    super::files::check_refs(&repo.common_dir, prefix).map_err(|why| GitError::Misled { why })?;
     let git = Git::reading(&repo.root, "for-each-ref").arg("--format=%(objectname) %(refname)");
     let text = git.end_of_options().arg(prefix).run_line()?;
     let entries = text.lines().filter_map(|line| line.split_once(' '));
@@ -204,7 +205,7 @@ pub fn leads_to(common_dir: &Path, refname: &str) -> Option<String> {
     if let Ok(target) = std::fs::read_link(&path) {
         return Some(target.display().to_string());
     }
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = crate::host::plain_text(&path).ok()?;
     text.strip_prefix("ref:").map(|target| target.trim().to_owned())
 }
 

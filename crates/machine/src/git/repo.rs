@@ -7,6 +7,8 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::host::read_plain;
+
 use thiserror::Error;
 
 /// A repository with a checkout, identified by the directory that all its worktrees share.
@@ -131,13 +133,13 @@ fn canonical(path: &Path) -> Result<PathBuf, DiscoverError> {
 
 /// The directory a `.git` file names.
 pub(super) fn read_git_file(dot_git: &Path) -> Option<PathBuf> {
-    let bytes = std::fs::read(dot_git).ok()?;
+    let bytes = read_plain(dot_git).ok()?;
     path_from(bytes.strip_prefix(b"gitdir: ")?, dot_git.parent()?)
 }
 
 /// The path a one-line file such as `commondir` or `gitdir` holds; none when it is missing or empty.
 pub(super) fn read_link_file(file: &Path, relative_to: &Path) -> Option<PathBuf> {
-    path_from(&std::fs::read(file).ok()?, relative_to)
+    path_from(&read_plain(file).ok()?, relative_to)
 }
 
 fn path_from(bytes: &[u8], relative_to: &Path) -> Option<PathBuf> {
@@ -173,7 +175,7 @@ impl CoreSettings {
     fn load(common_dir: &Path) -> Self {
         let mut settings = Self::default();
         for file in ["config", "config.worktree"] {
-            if let Ok(bytes) = std::fs::read(common_dir.join(file)) {
+            if let Ok(bytes) = read_plain(&common_dir.join(file)) {
                 settings.read(&String::from_utf8_lossy(&bytes));
             }
         }

@@ -251,7 +251,7 @@ fn home_of(path: &str) -> PathBuf {
 }
 
 fn text_of(path: &Path) -> Option<String> {
-    fs::read(path).ok().map(|bytes| lossy(&bytes))
+    read_plain(path).ok().map(|bytes| lossy(&bytes))
 }
 
 /// A file with its content hash and whether it is executable; a link with its target.
@@ -262,7 +262,7 @@ fn note(found: &mut BTreeMap<String, String>, name: &str, path: &Path) {
         what.push_str(&format!(" -> {}", target.display()));
     }
     if path.is_file()
-        && let Ok(bytes) = fs::read(path)
+        && let Ok(bytes) = read_plain(path)
     {
         what.push_str(&format!(" {}", &blake3::hash(&bytes).to_hex()[..16]));
     }

@@ -41,7 +41,7 @@ pub fn only_here(repo: &Repo, record: &Path, tree: &Path) -> Option<String> {
 /// The submodules of the checked-out commit, with their commits. Empty if that cannot be determined; then only the
 /// HEADs of the clones count.
 fn links(repo: &Repo, record: &Path) -> Vec<(PathBuf, Oid)> {
-    let head = fs::read_to_string(record.join("HEAD")).unwrap_or_default();
+    let head = plain_text(&record.join("HEAD")).unwrap_or_default();
     let Ok(git) = open_bare(&repo.common_dir) else { return Vec::new() };
     let commit = match head.trim().strip_prefix("ref: ") {
         Some(refname) => git.find_reference(refname).and_then(|found| found.peel_to_commit()),

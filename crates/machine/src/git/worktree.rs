@@ -311,7 +311,7 @@ impl<'a> Worktrees<'a> {
 
     /// Whether the branch of a removed worktree still exists and is not checked out elsewhere.
     fn free_to_return(&self, record: &Path) -> Result<(), WorktreeError> {
-        let head = fs::read_to_string(record.join("HEAD")).map_err(GitError::io(record))?;
+        let head = plain_text(&record.join("HEAD")).map_err(GitError::io(record))?;
         let Some(branch) = head.trim().strip_prefix("ref: refs/heads/") else { return Ok(()) };
         if Query::open(self.repo)?.head_of_branch(branch)?.is_none() {
             return Err(not_restorable(format!("its branch `{branch}` is gone")));

@@ -224,6 +224,24 @@ impl Drop for Temporary {
     }
 }
 
+/// Makes a name point to another file. ext4 writes a file out at once when it is renamed over another one, but not when
+/// both are exchanged: files that may be lost in a power cut need not wait for that.
+pub fn exchange_files(new: &Path, path: &Path) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if rustix::fs::renameat_with(
+        rustix::fs::CWD,
+        new,
+        rustix::fs::CWD,
+        path,
+        rustix::fs::RenameFlags::EXCHANGE,
+    )
+    .is_ok()
+    {
+        return Ok(());
+    }
+    std::fs::rename(new, path)
+}
+
 /// `renameat2` that replaces nothing; if the kernel or file system cannot do that, checks first.
 fn rename_free(from: &Place, to: &Place) -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]

@@ -267,12 +267,13 @@ pub struct Ancestry {
 /// The error says why the ancestors cannot be determined.
 pub fn ancestors() -> Result<Ancestry, Hidden> {
     procfs::checked()?;
+    let mark = super::mark::own()?;
     // A parent that ends during the walk passes its child to another process: then the whole walk starts again.
-    (0..100).find_map(|_| walk_up()).ok_or(Hidden::Processes)
+    (0..100).find_map(|_| walk_up(mark)).ok_or(Hidden::Processes)
 }
 
-fn walk_up() -> Option<Ancestry> {
-    let mut found = Ancestry { mark: super::mark::own(), ..Ancestry::default() };
+fn walk_up(mark: Option<Mark>) -> Option<Ancestry> {
+    let mut found = Ancestry { mark, ..Ancestry::default() };
     let here = this_process();
     let mut child = Stat::of(here.pid)?;
     while child.parent != 0 {

@@ -14,6 +14,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Ou
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::board::Process;
@@ -216,6 +217,24 @@ impl Child {
 
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
+    }
+
+    /// Waits at most `patience` for its end, and returns as soon as it ends.
+    pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(Some(status));
+        }
+        // Only this process reaps it, so the pid is still its own.
+        match rustix::process::pidfd_open(self.pid, rustix::process::PidfdFlags::empty()) {
+            Ok(end) => {
+                let timeout =
+                    Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
+                let _ = poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&timeout));
+            }
+            // An old kernel, or no descriptor is left.
+            Err(_) => std::thread::sleep(patience.min(Duration::from_millis(5))),
+        }
+        self.child.try_wait()
     }
 
     /// Waits for its end and returns all its output.

@@ -10,7 +10,7 @@ use crate::board::state::JournalMark;
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 
 use super::error::{IoContext, StoreError};
-use super::files::{beside, make_private_dir, read_whole, replace};
+use super::files::{beside, make_private_dir, read_at_most, read_whole, replace};
 use super::layout::Layout;
 use super::lock::open_no_follow;
 
@@ -94,11 +94,14 @@ impl Witness {
             return copy.write_all(line.as_bytes());
         }
         // The copy lags behind, or the journal was started again.
-        let (bytes, _) = read_whole(&layout.log(), LARGEST_LOG)?;
+        let start = |path: &Path| {
+            let file = open_no_follow(path, OpenOptions::new().read(true))?;
+            read_at_most(&file, journal.length, journal.length + 1)
+        };
+        let bytes = start(&layout.log())?;
         let committed = usize::try_from(journal.length).ok().and_then(|length| bytes.get(..length));
         let committed = committed.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let (kept, _) = read_whole(&path, LARGEST_LOG)?;
-        match committed.strip_prefix(&kept[..]) {
+        match committed.strip_prefix(&start(&path)?[..]) {
             Some(missing) => copy.write_all(missing),
             None => replace(&path, committed).map_err(io::Error::other),
         }
@@ -121,7 +124,7 @@ impl Witness {
     /// The complete records of the copy, checked as a chain, and their text.
     pub fn records(&self) -> Result<(String, Vec<Record>), StoreError> {
         let path = self.log();
-        let (bytes, _) = read_whole(&path, LARGEST_LOG).doing("read", &path)?;
+        let bytes = read_records(&path).doing("read", &path)?;
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
         let records = read_chain(&text, NO_RECORD.to_owned()).map_err(|error| StoreError::Invalid {
@@ -129,5 +132,22 @@ impl Witness {
             hint: "restore .liza from a backup; task branches and refs in git are untouched".to_owned(),
         })?;
         Ok((text, records))
+    }
+}
+
+/// The bytes of a journal. No record has a zero byte: a file that is large without holding anything ends here at its first.
+fn read_records(path: &Path) -> io::Result<Vec<u8>> {
+    const PIECE: u64 = 1024 * 1024;
+    let mut file = open_no_follow(path, OpenOptions::new().read(true))?;
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        (&mut file).take(PIECE).read_to_end(&mut bytes)?;
+        if memchr::memchr(0, &bytes[before..]).is_some() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds what liza never wrote there"));
+        }
+        if bytes.len() == before {
+            return Ok(bytes);
+        }
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::host::progress::{Progress, SILENCE};
+use crate::text::shown_line;
 
 use super::error::{IoContext, StoreError};
 use super::files::read_at_most;
@@ -236,14 +237,20 @@ fn holder_of(path: &Path) -> String {
     let Some(pid) = kernel_holder(path) else {
         return if note.pid == 0 { "another process".to_owned() } else { format!("process {}", note.pid) };
     };
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let stopped = std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| stat.rsplit_once(')').map(|(_, rest)| rest.trim_start().starts_with('T')))
-        .unwrap_or(false);
-    let mut text = format!("process {pid} ({})", name.trim());
+    // A process chooses its name, and any process of this user can write the note.
+    let asked = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).ok();
+    let name = asked("comm").map(|name| String::from_utf8_lossy(&name).trim().to_owned());
+    let stopped = asked("stat").is_some_and(|stat| {
+        let after_name = stat.iter().rposition(|byte| *byte == b')').map_or(&[][..], |end| &stat[end + 1..]);
+        after_name.trim_ascii_start().starts_with(b"T")
+    });
+    let mut text = match name.as_deref() {
+        Some("") => format!("process {pid}"),
+        Some(name) => format!("process {pid} ({})", shown_line(name)),
+        None => format!("a process that got it from process {pid}, which has ended"),
+    };
     if note.pid == pid {
-        text.push_str(&format!(", `liza {}` since {}", note.command, note.since));
+        text.push_str(&format!(", `liza {}` since {}", shown_line(&note.command), shown_line(&note.since)));
     }
     if stopped {
         text.push_str(", which is stopped");

@@ -144,6 +144,7 @@ fn settings_that_make_no_sense_are_refused() {
             config,
             integration_head: commit(1),
             git_settings: None,
+            made_below: None,
         };
         assert_eq!(Bench::empty().refused("human", init), Code::Value);
     }
@@ -157,6 +158,7 @@ fn a_board_is_started_once_by_a_person_with_a_goal() {
         config: crate::board::Config::new("integration"),
         integration_head: commit(1),
         git_settings: None,
+        made_below: None,
     };
     assert_eq!(Bench::empty().refused("human", init(" ")), Code::Incomplete);
     assert_eq!(Bench::empty().refused("coder-1", init("goal")), Code::HumanOnly);

@@ -1,7 +1,7 @@
 //! Who is who: registration, incarnations, tokens, retirement.
 
 use crate::board::agent::default_id;
-use crate::board::call::{Actor, Credentials, Descent};
+use crate::board::call::{Actor, Credentials, Descent, Mark};
 use crate::board::refusal::Code;
 use crate::board::rules::*;
 use crate::board::testing::*;
@@ -177,6 +177,25 @@ fn whoever_runs_under_a_runner_is_its_agent() {
         let token = Credentials::Descendant { of, shown: Box::new(shows("reviewer-8", "other")) };
         assert!(bench.board.identify(&token).is_ok());
     }
+    // A mark whose runner the board does not know makes neither a person nor another agent.
+    let mark = Mark::of(&process(77));
+    let marked = |mark: Mark, shown: Credentials| Credentials::Descendant {
+        of: Descent { mark: Some(mark), ..descent(vec![process(1)]) },
+        shown: Box::new(shown),
+    };
+    let lowered = Mark { locks: 5, ..Mark::of(&process(40)) };
+    for mark in [mark, lowered, Mark::of_gate(1, 2)] {
+        for shown in [Credentials::Human, shows("reviewer-8", "other")] {
+            let refused = bench.board.identify(&marked(mark, shown)).expect_err("nobody");
+            assert_eq!(refused.code, Code::Identity);
+        }
+    }
+    assert_eq!(bench.board.identify(&marked(Mark::of(&process(40)), Credentials::Human)), Ok(coder));
+    // On a board that was made below the same mark, as by a test, it is free; a person always is.
+    bench.board.rest.made_below = Some(mark);
+    assert_eq!(bench.board.identify(&marked(mark, Credentials::Human)), Ok(Actor::Human));
+    assert_eq!(bench.board.identify(&under(&[90, 1], Credentials::Human)), Ok(Actor::Human));
+    bench.board.rest.made_below = None;
     // Retiring is no way out.
     bench.ok("coder-8", RetireAgent { id: agent("coder-8") });
     let refused = bench.board.identify(&under(&[40], Credentials::Human)).expect_err("retired");
