@@ -455,7 +455,7 @@ OPS = [
     Op("resume", "paused", ["resume"], lambda w: not w.there(".liza/PAUSE")),
     Op("archive", "merged", ["archive", "--all"], gone_from_board("t1")),
     Op("prune", "prunable", ["worktree", "prune", "--save"], lambda w: not w.there(".worktrees/t1"),
-       unless_said="it cannot be looked into"),
+       unless_said="it cannot be read"),
     Op("gc", "archived", ["gc", "--keep-days", "0"], no_refs_of("t1")),
     Op("trash restore", "archived", ["trash", "restore", "TRASHED"], restored),
     Op("trash empty", "archived", ["trash", "empty", "--older-than", "0"], trash_is_empty),

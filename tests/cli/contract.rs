@@ -269,7 +269,7 @@ fn status_says_that_integration_was_moved_by_hand() {
     world.commit_all("by hand");
     world.git(&["update-ref", "refs/heads/integration", "main"]);
     let text = world.human(&["status"]).ok().stdout;
-    assert!(text.contains("somebody moved it") && text.contains("liza integration advance"), "{text}");
+    assert!(text.contains("liza did not move it") && text.contains("liza integration advance"), "{text}");
     assert!(text.contains(&left), "how to undo it: {text}");
     let data = world.json(&HUMAN, &["status"]).ok().data();
     assert_eq!(data["integration_moved"]["from"], left.as_str());

@@ -528,7 +528,7 @@ fn every_crash_point_with_every_branch_position() {
             if wanted == "APPROVED" && place != "old" {
                 // Nothing lands on a branch moved by hand until a person accepts it.
                 let halted = world.liza(&people.reviewer, &["merge", "t1"]).exits(6);
-                assert!(halted.stderr.contains("somebody moved it"), "{what}: {}", halted.stderr);
+                assert!(halted.stderr.contains("liza did not move it"), "{what}: {}", halted.stderr);
                 world.human(&["verify"]).exits(6);
                 world.human(&["integration", "advance", "integration", "--reason", "it is right"]).ok();
             }
@@ -636,7 +636,7 @@ fn completed_branch_move_is_never_undone() {
         let before = world.git(&["rev-parse", "integration"]);
         let env = env.each_ref().map(|(name, value)| (*name, value.as_str()));
         let ran = world.liza_with(who, args, b"", &env).exits(10);
-        assert!(ran.stderr.contains("could not be put on record"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("could not be recorded"), "{}", ran.stderr);
         assert_ne!(world.git(&["rev-parse", "integration"]), before);
         world.recovers("a move that looked like a failure");
     }

@@ -663,5 +663,5 @@ fn hanging_provider_help_does_not_block_doctor() {
     let (found, _) = doctor(&world);
     let what: Vec<&str> = found.iter().map(|one| one["what"].as_str().expect("text")).collect();
     assert!(found.iter().all(|one| one["code"] == "provider.silent"), "{found:?}");
-    assert!(what[0].contains("it said nothing") && what[1].contains("longer than 1 s"), "{what:?}");
+    assert!(what[0].contains("it printed nothing") && what[1].contains("longer than 1 s"), "{what:?}");
 }

@@ -296,7 +296,7 @@ fn verify_finds_integration_moved_by_hand() {
     let by_hand = world.git(&["commit-tree", "-p", "integration", "-m", "by hand", "integration^{tree}"]);
     world.git(&["update-ref", "refs/heads/integration", &by_hand]);
     let ran = world.json(&HUMAN, &["verify"]).exits(6);
-    assert!(ran.stdout.contains("somebody moved it"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("liza did not move it"), "{}", ran.stdout);
     world.git(&["update-ref", "refs/heads/integration", &head]);
     world.sound();
 }

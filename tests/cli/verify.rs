@@ -166,7 +166,7 @@ fn moved_branch_is_found_without_the_log() {
     let finding = integration(&scene);
     assert_eq!(finding["ok"], false);
     let finding = finding["detail"].as_str().expect("text");
-    assert!(finding.contains(&foreign) && finding.contains("somebody moved it"), "{finding}");
+    assert!(finding.contains(&foreign) && finding.contains("liza did not move it"), "{finding}");
 }
 
 #[test]

@@ -470,7 +470,7 @@ fn failing_notify_command_is_reported_once() {
     until("it is said", || watching.err().contains("it exited with 4 (no such luck)"));
     // A mistake in liza.yaml stops nothing either.
     world.write("liza.yaml", "watch: [\n");
-    until("that is said too", || watching.err().contains("its former settings hold"));
+    until("that is said too", || watching.err().contains("the former settings still apply"));
     unblock(&world, "t1");
     block(&world, "t1", "again");
     until("it goes on", || logged(&world).len() == 4);

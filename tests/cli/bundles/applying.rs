@@ -184,7 +184,7 @@ fn apply_recovers_from_killed_git() {
     put(&worktree, "work/a.txt", b"mine\n");
     let ran = scene.world.json(&scene.other, &args).ok();
     assert!(
-        ran.stderr.contains("changed by somebody else and stay as they are: work/a.txt"),
+        ran.stderr.contains("changed by another process and stay as they are: work/a.txt"),
         "{}",
         ran.stderr
     );

@@ -160,7 +160,7 @@ fn expected_check_makes_optional_gate_required() {
     );
     verdict("wrong", false).ok();
     let wrong = verdict("wrong", true).exits(1).data();
-    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass and said fail"]));
+    assert_eq!(wrong["reasons"], json!(["check `replay` is expected to pass, but its result is fail"]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What nearly every file of this room needs.
+//! What nearly every file of this directory needs.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 pub(super) use std::ffi::{OsStr, OsString};

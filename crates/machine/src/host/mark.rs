@@ -1,11 +1,11 @@
-//! The mark of a runner on all that descends from its agent's command.
+//! Marks all descendants of an agent's command with the identity of its runner.
 //!
-//! A process in a pid namespace of its own cannot see its runner, and one whose runner was killed has none. Both still
-//! have the limits they inherited. So the holder of an agent's command lowers two limits that limit nothing (`LOCKS` has
-//! no effect since Linux 2.6, `RTTIME` only on real-time processes) to numbers that say whose agent it is. Hard limits
-//! are inherited through everything and cannot be raised again without a privilege in the first user namespace, and their
-//! sum is constant: to become another's, one of the two would have to be raised. They are read from /proc: a process may make
-//! the call that asks for them fail (a filter of system calls, a tracer), and what cannot be read is hidden.
+//! A process in its own pid namespace cannot see its runner, and one whose runner was killed has none. Both still
+//! have the limits they inherited. So the holder of an agent's command lowers two limits that have no effect (`LOCKS`
+//! since Linux 2.6, `RTTIME` only on real-time processes) to numbers that identify the runner. All descendants
+//! inherit hard limits and cannot raise them without a privilege in the first user namespace, and the sum of the two
+//! is constant: to take another identity, a process would have to raise one of them. The limits are read from /proc: a
+//! process may make the system call for them fail (a filter, a tracer), and limits that cannot be read count as hidden.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,22 +16,22 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use super::procfs;
 use crate::board::{Hidden, Mark, Process};
 
-/// Marks this process, and so everything it starts, as what the agent of this runner started. One that descends from
-/// another marked process keeps the mark it has.
+/// Marks this process, and so everything it starts, as started by this runner's agent. A descendant of another marked
+/// process keeps its mark.
 pub fn mark_as_agent(runner: &Process) {
     if !matches!(own(), Ok(Some(_))) {
         lower_to(Mark::of(runner));
     }
 }
 
-/// Marks this process, and so everything it starts, as what a gate of this board started.
+/// Marks this process, and so everything it starts, as started by a gate of this board.
 pub fn mark_as_gate(board: &Path) {
     if let Some(mark) = gate_mark(board) {
         lower_to(mark);
     }
 }
 
-/// The mark of all that a gate of this board starts.
+/// The mark of everything that a gate of this board starts.
 pub fn gate_mark(board: &Path) -> Option<Mark> {
     board.metadata().ok().map(|meta| Mark::of_gate(meta.dev(), meta.ino()))
 }

@@ -1,7 +1,7 @@
-//! What the kernel says in /proc, asked by system calls of this program itself.
+//! Reads /proc by this program's own system calls.
 //!
-//! Who calls is decided by what is read here. So no function of the C library stands in between, which a caller can
-//! replace (`LD_PRELOAD`), names are bytes, and what is mounted over a part of /proc is not taken for the kernel's words.
+//! What is read here decides who the caller is. So no function of the C library, which a caller can replace
+//! (`LD_PRELOAD`), is involved, names are bytes, and a file mounted over a part of /proc is not trusted.
 
 use std::sync::OnceLock;
 
@@ -11,24 +11,24 @@ use rustix::io::Errno;
 
 use crate::board::Hidden;
 
-/// The number of this process, as the kernel has it.
+/// The pid of this process, as the kernel has it.
 pub fn this_pid() -> u32 {
     rustix::process::getpid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// The time namespace that the kernel starts with has this number on every machine.
+/// The kernel's first time namespace has this number on every machine.
 #[cfg(target_os = "linux")]
 const FIRST_TIME_NAMESPACE: &str = "time:[4026531834]";
 #[cfg(target_os = "linux")]
 const PROC_MAGIC: i64 = 0x9fa0;
 
-/// /proc, opened once, if it is the kernel's and speaks of the pid namespace this process is in.
+/// /proc, opened once, if it is the kernel's and shows the pid namespace of this process.
 pub(super) fn checked() -> Result<&'static Proc, Hidden> {
     static PROC: OnceLock<Result<Proc, Hidden>> = OnceLock::new();
     PROC.get_or_init(Proc::open).as_ref().map_err(|hidden| *hidden)
 }
 
-/// What names this boot; nothing, where that cannot be read from the kernel.
+/// The id of this boot; none if it cannot be read from the kernel.
 pub(super) fn boot_id() -> Option<&'static str> {
     checked().ok().map(|proc| proc.boot.as_str())
 }
@@ -37,7 +37,7 @@ pub(super) fn boot_id() -> Option<&'static str> {
 pub(super) struct Proc {
     dir: OwnedFd,
     boot: String,
-    /// The namespaces that decide what numbers and start times of processes mean.
+    /// The namespaces that decide what pids and start times mean.
     pub namespaces: String,
 }
 
@@ -46,7 +46,7 @@ impl Proc {
     fn open() -> Result<Self, Hidden> {
         let dir = directory(CWD, "/proc", Hidden::Processes)?;
         let mut buffer = [0; 64];
-        // In the /proc of another pid namespace this process has another number, or none.
+        // In the /proc of another pid namespace this process has another pid, or none.
         let own = this_pid().to_string();
         if link(&dir, "self").as_ref() != Some(&own) {
             return Err(Hidden::Processes);
@@ -84,7 +84,7 @@ impl Proc {
     }
 }
 
-/// A directory of the kernel's own.
+/// A directory of the kernel's own file system.
 #[cfg(target_os = "linux")]
 fn directory(at: impl rustix::fd::AsFd, name: &str, hidden: Hidden) -> Result<OwnedFd, Hidden> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -93,7 +93,7 @@ fn directory(at: impl rustix::fd::AsFd, name: &str, hidden: Hidden) -> Result<Ow
     if is_of_kernel { Ok(dir) } else { Err(hidden) }
 }
 
-/// What an error says about what is hidden.
+/// What an error means for what is hidden.
 #[cfg(target_os = "linux")]
 fn of_error(error: Errno, hidden: Hidden) -> Hidden {
     if matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM) { Hidden::Unopened } else { hidden }
@@ -111,7 +111,7 @@ fn link_in(dir: &OwnedFd, name: &str) -> Result<String, Errno> {
     rustix::fs::readlinkat(&link, "", Vec::new())?.into_string().map_err(|_| Errno::INVAL)
 }
 
-/// A small file in a directory of the kernel's, unless something is mounted over it.
+/// A small file in a directory of the kernel, unless something is mounted over it.
 #[cfg(target_os = "linux")]
 fn read_in<'b>(dir: &OwnedFd, name: &str, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
     let file = open_in(dir, name, OFlags::RDONLY | OFlags::CLOEXEC)?;

@@ -1,11 +1,11 @@
-//! Who had a hand in what a bundle changes, by what the board and the archive have on record. What a bundle says of itself
-//! is not enough: a name in it would keep a reviewer away who never saw it.
+//! Who contributed to the changes of a bundle, by the records of the board and the archive. The bundle's own claim is
+//! not enough: a name in it would exclude a reviewer who never saw it.
 
 use crate::flow::prelude::*;
 use crate::wire::bundle::Bundle;
 
-/// Who worked on the task the bundle was made of, and on every task that handed in, or has on its branch, exactly the
-/// tree it leads to. All bodies must be loaded.
+/// The agents that worked on the task the bundle was made from, and on every task that submitted, or has on its
+/// branch, exactly the resulting tree. All bodies must be loaded.
 pub fn recorded(
     ctx: &Context,
     board: &Board,
@@ -57,7 +57,7 @@ fn leads_to(ctx: &Context, task: &Task, tree: &CommitId) -> Result<bool> {
     let mut commits: Vec<CommitId> = task.review_commit.iter().cloned().collect();
     commits.extend(body.submission.iter().map(|submission| submission.commit.clone()));
     if let Some(attempt) = body.attempt() {
-        // Work that has begun and changed nothing yet is the tree it began with.
+        // Work without changes so far has the tree it started from.
         let head = query.head_of_branch(&attempt.branch)?;
         commits.extend(head.filter(|head| *head != attempt.base_commit));
     }
