@@ -50,6 +50,7 @@ pub mod metrics;
 pub mod migrate;
 pub mod moved;
 pub mod observe;
+pub mod one_call;
 pub mod outside;
 pub mod oversight;
 mod page;

@@ -18,6 +18,7 @@ mod crash;
 mod damage;
 mod deliver;
 mod demo;
+mod director;
 mod disk;
 mod doctor;
 mod documents;

@@ -45,6 +45,7 @@ mod run;
 mod schema;
 mod spec_change;
 mod sprint;
+mod ssot_id;
 mod status;
 mod switch;
 mod task;
@@ -122,6 +123,7 @@ crate::cli::session::commands! {
         Trash(trash::TrashCommand),
         Uninstall(uninstall::UninstallArgs),
         Schema(schema::SchemaArgs),
+        SsotId(ssot_id::SsotIdArgs),
         Demo(demo::DemoArgs),
         Redteam(redteam::RedteamArgs),
         Completions(completions::CompletionsArgs),

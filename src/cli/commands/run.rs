@@ -1,6 +1,7 @@
+mod route;
+
 use crate::board::IdError;
 use crate::board::state::GoalStatus;
-use crate::board::task::Scope;
 use crate::cli::live::Live;
 use crate::cli::prelude::*;
 use crate::flow::report;
@@ -11,7 +12,9 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 
 /// Let the team work until the goal is complete
 ///
-/// Goes on with the next goal of the queue (`liza goal`), and ends by naming the command to type next.
+/// Goes on with the next goal of the queue (`liza goal`), and ends by naming the command to type next. With WHAT, that is the next
+/// goal, and it is routed: a tiny, clear job of low risk that takes 90 seconds at most goes to one coder and one reviewer, all else
+/// to workstreams with a plan each, and to an auditor in the end. The planner estimates, unless --t-max and --t-why say it.
 ///
 /// Starts agents whenever there is work and room, as `team`, `roles`, `provider` and `run` in liza.yaml say: reviews and
 /// merges before new tasks, and never two at once whose paths overlap. Ends when everything is merged (exit 0), when only a
@@ -19,8 +22,12 @@ use crate::supervise::team::{Checked, Finished, Outcome, RunOptions, TeamRun};
 /// agents to end and keeps their work; once more ends them at once. Run it again to go on. Leaves a report in .liza/reports.
 ///
 /// Example: liza run --window 3
+///
+/// Example: liza run "Fix the typo in the greeting" --t-max 60 --t-why "one line"
 #[derive(Args)]
 pub struct RunArgs {
+    #[command(flatten)]
+    pub route: route::RouteArgs,
     /// By which agent command everybody is played, instead of what liza.yaml says
     #[arg(long)]
     pub provider: Option<String>,
@@ -30,9 +37,6 @@ pub struct RunArgs {
     /// Team to start (overrides liza.yaml); ROLE=human is a person, whom the run waits for; repeat for several
     #[arg(long, value_name = "ROLE=COUNT", value_parser = parse_member)]
     pub team: Vec<TeamMember>,
-    /// One small job without a plan: one coder and one reviewer
-    #[arg(long, value_name = "WHAT", conflicts_with = "team")]
-    pub single: Option<String>,
     /// Where the job may change files (with --single; default: anywhere)
     #[arg(long = "in", value_name = "PATH", requires = "single", value_hint = ValueHint::AnyPath)]
     pub inside: Vec<String>,
@@ -64,7 +68,8 @@ impl OnBoard for RunArgs {
             true => config.team.clone(),
             false => self.team.clone(),
         };
-        let job = self.single.as_ref().map(|what| session.input.text(what)).transpose()?;
+        let what = self.goal_text(session)?;
+        let job = what.as_ref().filter(|_| self.route.single).cloned();
         if job.is_some() {
             // A job of its own is of low risk.
             let red_team = config.red_team.as_ref().filter(|red_team| red_team.from <= Risk::Low);
@@ -81,23 +86,34 @@ impl OnBoard for RunArgs {
         let board = session.ctx.read(&Needs::Nothing)?.board;
         crate::flow::gates::accepted::check(&session.ctx, &board, &config)?;
         let checked = Checked::new(&session.ctx, &team, self.provider.as_deref())?;
+        if let Some(goal) = what.filter(|_| job.is_none()) {
+            self.give_goal(session, goal)?;
+        }
         if job.is_none()
             && let Some(answer) = self.start_next_goal(session)?
         {
             return Ok(answer);
         }
         // Only now that it can be done: a task that nobody begins would stay on the board.
-        let only = job.map(|what| add_single(&session.ctx, &what, self)).transpose()?;
+        let only = job.map(|what| self.give_job(session, &what)).transpose()?;
         let live = Live::new(session.ui);
         // What agents write into the file from here on is not a person's.
         session.ctx.store.supervise();
         let mut checked = Some(checked);
         loop {
+            if only.is_none() {
+                self.route_goal(session)?;
+            }
             let checked = match checked.take() {
                 Some(checked) => checked,
                 None => Checked::new(&session.ctx, &team, self.provider.as_deref())?,
             };
-            let options = RunOptions { window: self.window, team: team.clone(), only: only.clone() };
+            let options = RunOptions {
+                window: self.window,
+                team: team.clone(),
+                only: only.clone(),
+                provider: self.provider.clone(),
+            };
             let finished = TeamRun::start(&mut session.ctx, checked, options, &live)?.run();
             session.ctx.now = crate::host::now();
             if only.is_none() && finished.outcome == Outcome::Complete && next_goal(session, &finished) {
@@ -173,35 +189,6 @@ fn parse_member(text: &str) -> Result<TeamMember, String> {
     }
     let count = count.parse().map_err(|_| "it is not of the form ROLE=COUNT, such as coder=3".to_owned())?;
     Ok(TeamMember { role, count, provider: None })
-}
-
-/// The job as a task of its own: reviewed like any other.
-fn add_single(ctx: &Context, what: &str, args: &RunArgs) -> Result<TaskId, Failure> {
-    let board = ctx.read(&Needs::Nothing)?.board;
-    let id = crate::flow::free_id::for_title(ctx, &board, what, "job")?;
-    let inside = if args.inside.is_empty() { vec!["**".to_owned()] } else { args.inside.clone() };
-    let inside = inside
-        .iter()
-        .map(|text| PathPattern::new(text).map_err(|why| Failure::usage(format!("--in {text}: {why}"))))
-        .collect::<Result<Vec<_>, _>>()?;
-    let title: String = what.lines().next().unwrap_or(what).chars().take(120).collect();
-    let task = NewTask {
-        title,
-        description: what.to_owned(),
-        spec_ref: Some(board.rest.goal.spec_ref.clone()),
-        done_when: vec![what.to_owned()],
-        scope: Scope { inside, outside: Vec::new() },
-        kind: match args.kind {
-            SingleKind::Code => Kind::Code,
-            SingleKind::Docs => Kind::Docs,
-            SingleKind::Config => Kind::Config,
-        },
-        tags: vec!["single".to_owned()],
-        ..NewTask::blank(id.clone())
-    };
-    let specs = ctx.pin_specs(std::slice::from_ref(&task))?;
-    ctx.commit(AddTasks { single: true, ..AddTasks::one(task, true, specs) })?;
-    Ok(id)
 }
 
 fn facts(finished: &Finished, outcome: &'static str) -> RunFacts {

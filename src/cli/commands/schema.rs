@@ -6,7 +6,7 @@ use crate::wire::to_json_pretty;
 
 /// Print a JSON Schema of what liza reads or writes
 ///
-/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config or bundle.
+/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route.
 ///
 /// Example: liza schema feedback
 #[derive(Args)]

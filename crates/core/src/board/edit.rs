@@ -101,6 +101,8 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
         graph_id,
         git_settings,
         pending_edits,
+        routes,
+        workstreams,
         extra,
     } = &good.rest;
     let now = &edited.rest;
@@ -129,6 +131,8 @@ fn differences(good: &Board, edited: &Board) -> Vec<String> {
     differ("graph_id", *graph_id == now.graph_id);
     differ("git_settings", *git_settings == now.git_settings);
     differ("pending_edits", *pending_edits == now.pending_edits);
+    differ("routes", *routes == now.routes);
+    differ("workstreams", *workstreams == now.workstreams);
     differ("extra", *extra == now.extra);
     let ids = |board: &Board| board.tasks.iter().map(|task| task.id.clone()).collect::<Vec<_>>();
     if ids(good) != ids(edited) {

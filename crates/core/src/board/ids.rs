@@ -129,7 +129,8 @@ parses_itself!(
     RecordId,
     Revision,
     SprintId,
-    TripId
+    TripId,
+    WorkstreamId
 );
 
 /// By any of its names: the words of a work graph are understood, as they are in liza.yaml.
@@ -169,6 +170,13 @@ name_type!(
 name_type!(
     /// The id of a work graph: also the name of its file below `.liza/graphs`.
     GraphId,
+    check_slug,
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
+    /// The id of a workstream: what its tasks have in common.
+    WorkstreamId,
     check_slug,
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 );
@@ -327,6 +335,18 @@ impl Role {
     }
     pub fn overseer() -> Self {
         Self("overseer".to_owned())
+    }
+
+    pub fn supervisor() -> Self {
+        Self("supervisor".to_owned())
+    }
+
+    pub fn operator() -> Self {
+        Self("operator".to_owned())
+    }
+
+    pub fn auditor() -> Self {
+        Self("auditor".to_owned())
     }
 
     /// The role that a word of the work graph's vocabulary stands for, in any case; nothing for any other word.

@@ -41,6 +41,7 @@ pub mod refusal;
 pub mod review;
 pub mod review_result;
 pub mod rights;
+pub mod route;
 pub mod rules;
 pub mod shapes;
 pub mod slice;
@@ -51,6 +52,7 @@ pub mod switch;
 pub mod task;
 pub mod time;
 pub mod verb;
+pub mod workstream;
 
 #[cfg(test)]
 mod model;
@@ -66,7 +68,7 @@ pub use config::Config;
 pub use edition::Edition;
 pub use ids::{
     AgentId, CommitId, CommitPrefix, GateName, GoalId, GraphId, IdError, MessageId, RecordId, Revision, Role,
-    SprintId, TaskId, TripId,
+    SprintId, TaskId, TripId, WorkstreamId,
 };
 pub use invariants::{Violation, violations};
 pub use paths::{PathError, PathIndex, PathPattern, RepoPath, any_overlap, inside};

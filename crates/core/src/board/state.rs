@@ -13,8 +13,10 @@ use super::marks::{RunMark, TaskMark};
 use super::oversight::Intervention;
 use super::prelude::*;
 use super::records::{Anomaly, Discovery, Handoff, Message, Note, SpecChange};
+use super::route::Route;
 use super::spent::Spent;
 use super::task::Task;
+use super::workstream::Workstream;
 use crate::text::nearest;
 
 /// The format this program writes.
@@ -95,6 +97,10 @@ record! {
         pub git_settings: Option<GitSettings>,
         /// Edits of the file by hand that wait for a person.
         pub pending_edits: Vec<PendingEdit>,
+        /// How goals and jobs given to `liza run` were routed, the last of them.
+        pub routes: Vec<Route>,
+        /// The parts that the current goal was split into, each with a supervisor's plan.
+        pub workstreams: Vec<Workstream>,
         /// What another version's board said beside all this, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         pub extra: BTreeMap<String, String>,

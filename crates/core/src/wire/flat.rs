@@ -260,6 +260,10 @@ struct Whole {
     #[serde(default)]
     pending_edits: Vec<crate::board::state::PendingEdit>,
     #[serde(default)]
+    routes: Vec<crate::board::route::Route>,
+    #[serde(default)]
+    workstreams: Vec<crate::board::workstream::Workstream>,
+    #[serde(default)]
     extra: std::collections::BTreeMap<String, String>,
     #[serde(default)]
     tasks: Vec<Flat>,
@@ -310,6 +314,8 @@ pub fn read_edited(bytes: &[u8], now: &Stamp) -> Result<Board, ForeignError> {
             graph_id: whole.graph_id,
             git_settings: whole.git_settings,
             pending_edits: whole.pending_edits,
+            routes: whole.routes,
+            workstreams: whole.workstreams,
             extra: whole.extra,
         },
     })

@@ -47,6 +47,8 @@ impl Board {
                 graph_id: None,
                 git_settings: None,
                 pending_edits: Vec::new(),
+                routes: Vec::new(),
+                workstreams: Vec::new(),
                 extra: BTreeMap::new(),
             },
         }

@@ -41,6 +41,7 @@ mod report;
 mod restore;
 mod review_lease;
 mod reviewers;
+mod route;
 mod sent_back;
 mod set_aside_edit;
 mod sprint;
@@ -94,6 +95,7 @@ pub use release::*;
 pub use report::*;
 pub use restore::*;
 pub use review_lease::*;
+pub use route::*;
 pub use sent_back::*;
 pub use set_aside_edit::*;
 pub use sprint::*;
@@ -238,4 +240,5 @@ transitions! {
     AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
+    RecordRoute "record_route",
 }

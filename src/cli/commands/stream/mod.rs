@@ -1,0 +1,10 @@
+mod collapse;
+
+use crate::cli::prelude::*;
+
+commands! {
+    /// Change a workstream
+    pub enum StreamCommand {
+        Collapse(collapse::CollapseArgs),
+    }
+}

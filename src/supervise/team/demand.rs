@@ -1,0 +1,114 @@
+//! What a run does for a goal that was routed: it seats agents as work for their roles comes up, up to the window, and hands a single
+//! job that failed to the planner.
+
+use super::super::prelude::*;
+use super::super::runner::said;
+use super::{TeamRun, seats};
+use crate::board::route::{Route, Way};
+use crate::board::rules::{RecordRoute, dependency_met};
+use crate::policy::schedule::is_claimable;
+
+/// The roles that are seated on demand, beside those of the team.
+const ON_DEMAND: [&str; 5] = ["supervisor", "operator", "auditor", "coder", "test_engineer"];
+
+#[derive(Debug, Default)]
+pub(super) struct Demand {
+    provider: Option<String>,
+    /// Roles that no seat could be had for.
+    without: BTreeSet<Role>,
+}
+
+impl Demand {
+    pub(super) fn new(provider: Option<String>) -> Self {
+        Self { provider, without: BTreeSet::new() }
+    }
+}
+
+impl TeamRun<'_> {
+    /// Sees to what a route asks for beside work on tasks. Says whether the board has changed by it.
+    pub(super) fn see_to_route(&mut self, board: &Board) -> bool {
+        let Some(route) = board.route().filter(|_| self.team.only.is_none()) else { return false };
+        if self.stopping.is_some() || self.ctx.store.switches().is_ok_and(|all| all.global().is_some()) {
+            return false;
+        }
+        if self.reroute(board, route) {
+            return true;
+        }
+        self.seat_on_demand(board);
+        false
+    }
+
+    /// A single job that came to no good end is not a single job: from here on the goal is the planner's.
+    fn reroute(&mut self, board: &Board, route: &Route) -> bool {
+        let failed = |id: &TaskId| board.task(id).filter(|task| task.status == Status::Blocked).is_some();
+        let Some(job) = route.task.as_ref().filter(|id| route.route == Way::Single && failed(id)) else {
+            return false;
+        };
+        let record = RecordRoute {
+            ssot_id: route.ssot_id.clone(),
+            goal: route.goal.clone(),
+            task: Some(job.clone()),
+            job: None,
+            estimate: None,
+            unknown: Some(route.t_why.clone()),
+            mode: route.mode,
+            risk: Some(route.risk),
+            force: Some(Way::Multi),
+            after: Some(format!("the single job {job} ended BLOCKED")),
+        };
+        match self.ctx.commit_as_liza(record) {
+            Ok(_) => {
+                self.tell(Event::notice(format!(
+                    "{job} failed as a single job; the planner takes it from here"
+                )));
+                true
+            }
+            Err(error) => {
+                self.remark(Event::notice(said(&error.into())));
+                false
+            }
+        }
+    }
+
+    /// Every role has as many seats as there is work for it, within the window.
+    fn seat_on_demand(&mut self, board: &Board) {
+        let roles = ON_DEMAND.iter().filter_map(|name| Role::new(name).ok());
+        for role in roles {
+            if self.team.people.contains(&role) || self.demand.without.contains(&role) {
+                continue;
+            }
+            let world = match self.ctx.store.surroundings(board) {
+                Ok(world) => world,
+                Err(_) => return,
+            };
+            let wanted = |task: &&Task| {
+                let waits = || task.depends_on.iter().any(|id| !dependency_met(board, &world, id));
+                task.role == role && is_claimable(task) && (task.status != Status::Idle || !waits())
+            };
+            let wanted = board.tasks.iter().filter(wanted).count().min(self.team.window);
+            let seated = self.team.seats.iter().filter(|seat| seat.role == role);
+            let seated = seated.filter(|seat| !self.team.out.contains_key(&seat.agent)).count();
+            if wanted > seated
+                && let Err(failure) = self.seat(&role, wanted - seated)
+            {
+                self.tell(Event::notice(format!("no {role} can be started: {}", said(&failure))));
+                self.demand.without.insert(role);
+            }
+        }
+    }
+
+    fn seat(&mut self, role: &Role, count: usize) -> Result<(), Failure> {
+        let member = TeamMember {
+            role: role.clone(),
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            provider: None,
+        };
+        let provider = seats::provider_of(self.ctx, &member, self.demand.provider.as_deref())?;
+        let taken = self.team.seats.iter().map(|seat| seat.agent.clone()).collect();
+        for (seat, provider) in seats::seat_more(self.ctx, &member, provider, taken)? {
+            self.providers.insert(seat.agent.clone(), provider);
+            self.team.seats.push(seat);
+        }
+        Ok(())
+    }
+}
