@@ -73,6 +73,7 @@ pub mod shell;
 pub mod specs;
 pub mod spend;
 pub mod sprint;
+pub mod streams;
 pub mod submit;
 pub mod summary;
 pub mod tidy;

@@ -73,6 +73,14 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
     for (name, value) in &started.env {
         set(name, value.into());
     }
+    // It may look at the board with the same liza, and change nothing.
+    if let Some(dir) = this_program().parent() {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(dir.to_owned()).chain(std::env::split_paths(&paths));
+        if let Ok(joined) = std::env::join_paths(all) {
+            set("PATH", joined);
+        }
+    }
     set("LIZA_ROLE", role.as_str().into());
     set("LIZA_TRIGGER", "route".into());
     set("LIZA_PROMPT_FILE", prompt_file.into());

@@ -326,7 +326,11 @@ impl<'a> TeamRun<'a> {
         match next.state {
             State::Running => None,
             State::Complete | State::Stuck(_) if waited_for => None,
-            State::Complete => Some(Outcome::Complete),
+            State::Complete => self.board.take().and_then(|board| {
+                let ended = self.before_complete(&board);
+                self.board = Some(board);
+                ended
+            }),
             State::Stuck(causes) => Some(Outcome::Stuck(causes)),
             State::Waiting(causes) => {
                 // A switch was told of already.

@@ -5,7 +5,7 @@ use crate::flow::deliver::{self, Delivered, PullRequest, Wanted};
 ///
 /// Without --to, the branch you stand on. Where `git merge --ff-only` would work, that is what happens, files included; what git
 /// would refuse is refused, with the files. If your branch has commits of its own, they come into integration first, through
-/// the gates. --pr pushes integration instead, and opens a pull or merge request with `gh` or `glab`. Nothing is ever forced.
+/// the gates. A goal that was routed is delivered once its auditor approves. --pr pushes integration instead, and opens a pull or merge request with `gh` or `glab`. Nothing is ever forced.
 ///
 /// Example: liza deliver --to main
 #[derive(Args)]
@@ -25,6 +25,9 @@ pub struct DeliverArgs {
     /// Bring a changed liza.yaml without asking
     #[arg(long)]
     pub accept_config: bool,
+    /// Deliver what no auditor has approved, for this reason; it is put on record
+    #[arg(long, value_name = "REASON")]
+    pub unaudited: Option<String>,
     /// Show what would be done and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -33,7 +36,8 @@ pub struct DeliverArgs {
 impl OnBoard for DeliverArgs {
     fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
         let cwd = std::env::current_dir().map_err(|error| Failure::io("find", Path::new("."), &error))?;
-        let wanted = Wanted { to: self.branch.as_deref(), create: self.create, cwd: &cwd };
+        let unaudited = self.unaudited.is_some();
+        let wanted = Wanted { to: self.branch.as_deref(), create: self.create, cwd: &cwd, unaudited };
         if self.pr {
             return self.request(session, &wanted);
         }
@@ -52,6 +56,7 @@ impl OnBoard for DeliverArgs {
             return Ok(Answer::new(data, text));
         }
         self.accepts(session, plan.config.as_deref())?;
+        self.waive(session)?;
         session.carry_out(|ctx| deliver::deliver(ctx, &plan), delivered)
     }
 }
@@ -75,6 +80,17 @@ impl DeliverArgs {
         }
     }
 
+    /// Puts on record that a person delivers what no auditor has approved.
+    fn waive(&self, session: &Session) -> Result<(), Failure> {
+        let Some(reason) = &self.unaudited else { return Ok(()) };
+        let reason = session.input.text(reason)?;
+        let board = session.ctx.read(&Needs::Nothing)?.board;
+        if !board.unaudited().is_empty() {
+            session.ctx.commit_step(WaiveAudit { reason })?;
+        }
+        Ok(())
+    }
+
     fn request(&self, session: &mut Session, wanted: &Wanted<'_>) -> Result<Answer, Failure> {
         let asked = deliver::request(&session.ctx, wanted, self.remote.as_deref())?;
         if self.dry_run {
@@ -91,6 +107,7 @@ impl DeliverArgs {
             return Ok(Answer::new(asked, text));
         }
         self.accepts(session, asked.config.as_deref())?;
+        self.waive(session)?;
         session.carry_out(|ctx| deliver::open(ctx, asked), requested)
     }
 }

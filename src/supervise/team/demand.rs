@@ -1,11 +1,14 @@
-//! What a run does for a goal that was routed: it seats agents as work for their roles comes up, up to the window, and hands a single
-//! job that failed to the planner.
+//! What a run does for a goal that was routed: it accepts the plans of workstreams, seats agents as work for their roles comes up, up to
+//! the window, hands a single job that failed to the planner, and asks the auditor before it says that all is done.
 
 use super::super::prelude::*;
 use super::super::runner::said;
-use super::{TeamRun, seats};
+use super::{Outcome, TeamRun, seats};
 use crate::board::route::{Route, Way};
 use crate::board::rules::{RecordRoute, dependency_met};
+use crate::flow::streams::{self, Decided};
+use crate::policy::audit::{self, Step};
+use crate::policy::run::{Cause, CauseKind};
 use crate::policy::schedule::is_claimable;
 
 /// The roles that are seated on demand, beside those of the team.
@@ -27,15 +30,98 @@ impl Demand {
 impl TeamRun<'_> {
     /// Sees to what a route asks for beside work on tasks. Says whether the board has changed by it.
     pub(super) fn see_to_route(&mut self, board: &Board) -> bool {
-        let Some(route) = board.route().filter(|_| self.team.only.is_none()) else { return false };
-        if self.stopping.is_some() || self.ctx.store.switches().is_ok_and(|all| all.global().is_some()) {
+        if self.team.only.is_some() || self.ctx.store.switches().is_ok_and(|all| all.global().is_some()) {
             return false;
         }
-        if self.reroute(board, route) {
-            return true;
+        let mut changed = false;
+        for plan in streams::waiting_plans(board) {
+            changed |= self.decide_plan(&plan);
         }
-        self.seat_on_demand(board);
-        false
+        if let Some(audit) = audit::unrecorded(board) {
+            changed |= self.record_audit(board, &audit.id);
+        }
+        changed |= board.route().is_some_and(|route| self.reroute(board, route));
+        let has_streams = board.rest.workstreams.iter().any(|stream| stream.of_goal == board.rest.goal.id);
+        if !changed && (has_streams || board.route().is_some()) {
+            self.seat_on_demand(board);
+        }
+        changed
+    }
+
+    /// A plan whose tasks are accepted starts work at once, whatever other supervisors are at.
+    fn decide_plan(&mut self, plan: &TaskId) -> bool {
+        match streams::decide(self.ctx, plan) {
+            Ok(Decided::Accepted { task, tasks }) => {
+                let text = format!("its plan is accepted: {}", names(&tasks));
+                self.tell(Event::new(Kind::Approved, text).task(&task));
+                true
+            }
+            Ok(Decided::SentBack { task, findings }) => {
+                self.tell(Event::new(Kind::Rejected, findings.join("; ")).task(&task));
+                true
+            }
+            Err(failure) => {
+                self.remark(Event::notice(said(&failure)).task(plan));
+                false
+            }
+        }
+    }
+
+    fn record_audit(&mut self, board: &Board, audit: &TaskId) -> bool {
+        match streams::record_audit(self.ctx, board, audit) {
+            Ok(done) => {
+                let probes = match done.probes.is_empty() {
+                    true => String::new(),
+                    false => format!("; probes: {}", names(&done.probes)),
+                };
+                let text = format!("audit round {}: {}{probes}", done.round, done.verdict.as_str());
+                self.tell(Event::notice(text).task(audit));
+                true
+            }
+            Err(failure) => {
+                self.remark(Event::notice(said(&failure)).task(audit));
+                false
+            }
+        }
+    }
+
+    /// Nothing else is left to do: whether an auditor has to look first, or a person has to decide.
+    pub(super) fn before_complete(&mut self, board: &Board) -> Option<Outcome> {
+        if self.team.only.is_some() {
+            return Some(Outcome::Complete);
+        }
+        let config = match self.ctx.project_config() {
+            Ok(config) => config.audit,
+            Err(failure) => {
+                self.tell_once(Kind::Notice, said(&failure));
+                return None;
+            }
+        };
+        match audit::next_step(board, &config) {
+            Step::Nothing => Some(Outcome::Complete),
+            Step::Ask { round } => {
+                if let Err(failure) = streams::ask_auditor(self.ctx, board, round) {
+                    return Some(Outcome::Stuck(vec![super::for_a_person(&failure)]));
+                }
+                None
+            }
+            Step::Exhausted { rounds, verdict } => {
+                let goal = &board.rest.goal.id;
+                let last = board.route().and_then(|route| route.audits.last());
+                let task = last.map(|audit| audit.task.to_string()).unwrap_or_default();
+                Some(Outcome::Stuck(vec![Cause {
+                    task: Some(task.clone()),
+                    kind: CauseKind::Person,
+                    why: format!(
+                        "the auditor said {} in round {rounds} of {rounds} for {goal}",
+                        verdict.as_str()
+                    ),
+                    hint: format!(
+                        "`liza result show {task}` has the findings; `liza deliver --unaudited \"REASON\"` delivers it all the same"
+                    ),
+                }]))
+            }
+        }
     }
 
     /// A single job that came to no good end is not a single job: from here on the goal is the planner's.
@@ -111,4 +197,8 @@ impl TeamRun<'_> {
         }
         Ok(())
     }
+}
+
+fn names(tasks: &[TaskId]) -> String {
+    tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -109,5 +109,5 @@ fn route_flags_are_checked_before_anything_is_done() {
         world.json(&HUMAN, args).exits(2);
     }
     assert_eq!(world.bytes(), before);
-    assert_eq!(world.json(&HUMAN, &["ssot-id", " "]).exits(2).code(), "usage.arguments");
+    assert_eq!(world.json(&HUMAN, &["ssot-id", " "]).exits(2).code(), "usage.argument");
 }
