@@ -38,6 +38,7 @@ mod overseer;
 mod plan;
 mod redteam;
 mod report;
+mod result;
 mod resume;
 mod review;
 mod roles;
@@ -69,6 +70,8 @@ crate::cli::session::commands! {
         Roles(roles::RolesArgs),
         #[command(subcommand)]
         Review(review::ReviewCommand),
+        #[command(subcommand)]
+        Result(result::ResultCommand),
         Merge(merge::MergeArgs),
         #[command(subcommand)]
         Integration(integration::IntegrationCommand),

@@ -60,6 +60,7 @@ impl OnBoard for PlanArgs {
             pins,
             single: false,
             strict: true,
+            slices: true,
         };
         if self.check {
             let judged = judge(session, &add)?;

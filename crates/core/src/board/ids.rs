@@ -129,7 +129,8 @@ parses_itself!(
     RecordId,
     Revision,
     SprintId,
-    TripId
+    TripId,
+    WorkstreamId
 );
 
 /// By any of its names: the words of a work graph are understood, as they are in liza.yaml.
@@ -169,6 +170,13 @@ name_type!(
 name_type!(
     /// The id of a work graph: also the name of its file below `.liza/graphs`.
     GraphId,
+    check_slug,
+    "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+);
+
+name_type!(
+    /// The id of a workstream: what its tasks have in common.
+    WorkstreamId,
     check_slug,
     "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
 );
@@ -328,6 +336,25 @@ impl Role {
     pub fn overseer() -> Self {
         Self("overseer".to_owned())
     }
+    pub fn supervisor() -> Self {
+        Self("supervisor".to_owned())
+    }
+    pub fn operator() -> Self {
+        Self("operator".to_owned())
+    }
+    pub fn auditor() -> Self {
+        Self("auditor".to_owned())
+    }
+
+    /// Whether its work is code: a test engineer counts as a coder.
+    pub fn codes(&self) -> bool {
+        matches!(self.as_str(), "coder" | "test_engineer")
+    }
+
+    /// Whether tasks of kind report are for it: its results have a schema.
+    pub fn reports(&self) -> bool {
+        matches!(self.as_str(), "supervisor" | "operator" | "auditor")
+    }
 
     /// The role that a word of the work graph's vocabulary stands for, in any case; nothing for any other word.
     pub fn of_work_graph(word: &str) -> Option<Self> {
@@ -343,7 +370,7 @@ impl Role {
 }
 
 /// The roles of a work graph, and what they are called on the board.
-const WORK_GRAPH_ROLES: [(&str, &str); 6] = [
+const WORK_GRAPH_ROLES: [(&str, &str); 9] = [
     ("Planner", "planner"),
     ("Implementer", "coder"),
     ("Reviewer", "code_reviewer"),
@@ -351,6 +378,9 @@ const WORK_GRAPH_ROLES: [(&str, &str); 6] = [
     // Other words for the first two, understood and not used.
     ("Project_manager", "planner"),
     ("Scaffolder", "coder"),
+    ("Director", "planner"),
+    ("Coder_spark", "coder"),
+    ("Coder_codex", "coder"),
 ];
 
 impl CommitId {

@@ -38,6 +38,7 @@ pub mod quorum;
 pub mod rebase;
 pub mod records;
 pub mod refusal;
+pub mod result;
 pub mod review;
 pub mod review_result;
 pub mod rights;
@@ -66,7 +67,7 @@ pub use config::Config;
 pub use edition::Edition;
 pub use ids::{
     AgentId, CommitId, CommitPrefix, GateName, GoalId, GraphId, IdError, MessageId, RecordId, Revision, Role,
-    SprintId, TaskId, TripId,
+    SprintId, TaskId, TripId, WorkstreamId,
 };
 pub use invariants::{Violation, violations};
 pub use paths::{PathError, PathIndex, PathPattern, RepoPath, any_overlap, inside};

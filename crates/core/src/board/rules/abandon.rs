@@ -75,6 +75,8 @@ logged! {
         pub pins: Vec<SpecPin>,
         /// As of new tasks.
         pub strict: bool,
+        /// As of new tasks.
+        pub slices: bool,
     }
 }
 
@@ -120,6 +122,9 @@ impl Verb for Rescope {
             return Ok(());
         }
         check_new(board, call, &self.into, self.strict)?;
+        if self.slices {
+            self.into.iter().try_for_each(super::add_tasks::check_slice)?;
+        }
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 

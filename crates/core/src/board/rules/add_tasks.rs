@@ -47,6 +47,10 @@ record! {
         pub expected_lines: Option<u32>,
         /// How many minutes it is given; at most 12 for a coder's work.
         pub timebox_minutes: Option<u32>,
+        /// What it is for: probe, work, review or merge; what its role is for if absent.
+        pub slice_kind: Option<SliceKind>,
+        /// The workstream it belongs to.
+        pub workstream: Option<WorkstreamId>,
     }
 }
 
@@ -76,11 +80,27 @@ impl NewTask {
             expected_files: None,
             expected_lines: None,
             timebox_minutes: None,
+            slice_kind: None,
+            workstream: None,
+        }
+    }
+
+    /// What the rules for slices look at.
+    pub fn slice(&self) -> SliceShape<'_> {
+        SliceShape {
+            role: &self.role,
+            kind: self.kind,
+            slice_kind: self.slice_kind,
+            timebox_minutes: self.timebox_minutes,
+            owns: &self.owns,
         }
     }
 
     /// The paths that nobody else may own.
     pub fn owned(&self) -> Vec<PathPattern> {
+        if self.kind == Kind::Report {
+            return Vec::new();
+        }
         if self.owns.is_empty() { self.scope.inside.clone() } else { self.owns.clone() }
     }
 }
@@ -102,6 +122,8 @@ logged! {
         pub single: bool,
         /// Tags lift no cap, and a parent has to exist. What was put on record before is judged without.
         pub strict: bool,
+        /// The rules for slices hold. What was put on record before is judged without.
+        pub slices: bool,
     }
 }
 
@@ -119,6 +141,7 @@ impl AddTasks {
             pins,
             single: false,
             strict: true,
+            slices: true,
         }
     }
 }
@@ -139,6 +162,9 @@ impl Verb for AddTasks {
             check_goal(board)?;
         }
         check_new(board, call, &self.tasks, self.strict)?;
+        if self.slices {
+            self.tasks.iter().try_for_each(check_slice)?;
+        }
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }
@@ -269,7 +295,7 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
             task.id,
             task.timebox_minutes.unwrap_or_default()
         )
-        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --tag merge)")
+        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --slice-kind merge)")
         .detail("task", task.id.as_str())
         .detail("field", "timebox_minutes"));
     }
@@ -298,6 +324,16 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Role, kind, slice kind, timebox and paths go together.
+pub fn check_slice(task: &NewTask) -> Result<(), Refusal> {
+    let Some(problem) = slice_problems(&task.slice()).into_iter().next() else { return Ok(()) };
+    let code = if problem.field == "timebox_minutes" { Code::Limit } else { Code::Slice };
+    Err(refusal!(code, "task `{}`, {}: {}", task.id, problem.field, problem.why)
+        .hint(problem.hint)
+        .detail("task", task.id.as_str())
+        .detail("field", problem.field))
+}
+
 fn too_many(field: &str, count: usize) -> Result<(), Refusal> {
     if count <= MOST_ITEMS {
         return Ok(());
@@ -321,6 +357,7 @@ pub fn check_finalizable(
             task.spec_ref.as_deref(),
             specs_found.contains(&task.id),
             &task.scope,
+            task.kind,
         )?;
     }
     check_dependencies(board, call, tasks)
@@ -392,6 +429,7 @@ pub fn check_complete(
     spec_ref: Option<&str>,
     spec_found: bool,
     scope: &Scope,
+    kind: Kind,
 ) -> Result<(), Refusal> {
     let mut missing = Vec::new();
     if done_when.is_empty() {
@@ -402,7 +440,7 @@ pub fn check_complete(
         Some(spec) if !spec_found => missing.push(format!("the file `{spec}` that spec_ref names")),
         Some(_) => {}
     }
-    if scope.inside.is_empty() {
+    if scope.inside.is_empty() && kind != Kind::Report {
         missing.push("scope (--in PATH)".to_owned());
     }
     if missing.is_empty() {

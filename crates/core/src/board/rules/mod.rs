@@ -2,6 +2,7 @@
 
 mod abandon;
 mod accept_git;
+mod accept_result;
 mod add_tasks;
 mod adopt_edit;
 mod agents;
@@ -45,6 +46,7 @@ mod sent_back;
 mod set_aside_edit;
 mod sprint;
 mod submit;
+mod submit_result;
 mod sync;
 mod take_over;
 mod unlock;
@@ -60,6 +62,7 @@ use super::verb::{AnyVerb, Listed, Needs};
 pub use super::edition::Edition;
 pub use abandon::*;
 pub use accept_git::*;
+pub use accept_result::*;
 pub use add_tasks::*;
 pub use adopt_edit::*;
 pub use agents::*;
@@ -98,6 +101,7 @@ pub use sent_back::*;
 pub use set_aside_edit::*;
 pub use sprint::*;
 pub use submit::*;
+pub use submit_result::*;
 pub use sync::*;
 pub use take_over::*;
 pub use unlock::*;
@@ -238,4 +242,7 @@ transitions! {
     AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
+    SubmitResult "submit_result" task,
+    AcceptResult "accept_result" task,
+    RejectResult "reject_result" task,
 }

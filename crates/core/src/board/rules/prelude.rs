@@ -8,7 +8,7 @@ pub use crate::board::{
     agent::*, assumptions::*, breaker::*, call::*, caps::*, checklist::*, config::*, convergence::*,
     disagreement::*, ending::*, expectation::*, gates::*, goals::*, grants::*, graph::*, history::*,
     intent::*, invariants::*, lease::*, marks::*, oversight::*, paths::*, quorum::*, records::*, refusal::*,
-    review::*, review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
+    result::*, review::*, review_result::*, rights::*, slice::*, spent::*, state::*, task::*,
 };
 pub use crate::board::{assumptions, checklist, convergence, disagreement, rights};
 

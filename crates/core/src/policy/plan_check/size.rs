@@ -1,7 +1,7 @@
 //! How the work is cut: too large for one task, too small to be worth one, or not worth cutting at all.
 
 use super::{Finding, Severity, order::Order, order::owned};
-use crate::board::slice::{HARD_CAP_MINUTES, MICRO_MINUTES, Slice, exceeds_hard_cap};
+use crate::board::slice::{HARD_CAP_MINUTES, MICRO_MINUTES, SliceKind};
 use crate::policy::prelude::*;
 
 const MOST_FILES: usize = 5;
@@ -75,27 +75,27 @@ pub fn of_task(task: &NewTask) -> Vec<Finding> {
 
 fn timebox(task: &NewTask) -> Option<Finding> {
     let (id, minutes) = (&task.id, task.timebox_minutes?);
-    let slice = Slice::of(&task.role, &task.tags);
-    let band = slice.band();
-    if exceeds_hard_cap(&task.role, Some(minutes)) {
+    let slice = task.slice_kind.unwrap_or_else(|| SliceKind::of_role(&task.role));
+    let band = slice.band(&task.role);
+    if task.role.codes() && minutes > HARD_CAP_MINUTES {
         let message = format!(
             "{id} is given {minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}, so that a stall is noticed"
         );
-        let hint = "split it into smaller tasks; what brings the parts together is for `role: supervisor` with the tag `merge`";
+        let hint = "split it into smaller tasks; what brings the parts together is for `role: supervisor` with `slice_kind: merge`";
         return Some(Finding::of(Severity::Error, "timebox_over_cap", id, message, hint));
     }
     // A probe only runs commands: it may be as short as it is.
-    if minutes < MICRO_MINUTES && slice != Slice::Probe {
+    if minutes < MICRO_MINUTES && slice != SliceKind::Probe {
         let message = format!(
             "{id} is given {minutes} minute; to hand out, review and merge it takes longer than that"
         );
-        let hint = "do it within the task it belongs to; a task that only runs commands is tagged `probe`";
+        let hint = "do it within the task it belongs to; an operator's task that only runs commands has `slice_kind: probe`";
         return Some(Finding::of(Severity::Warning, "micro_slice", id, message, hint));
     }
     (!band.contains(&minutes)).then(|| {
-        let (what, least, most) = (slice.as_str(), band.start(), band.end());
+        let (what, least, most) = (slice.words(&task.role), band.start(), band.end());
         let message = format!("{id} is given {minutes} minutes; {what} takes {least} to {most}");
-        let hint = "cut it differently, or tag it `probe`, `planning` or `merge` if it is that";
+        let hint = "split it differently, or say by slice_kind (probe, work, review, merge) what it is for";
         Finding::of(Severity::Advice, "timebox_band", id, message, hint)
     })
 }

@@ -361,6 +361,8 @@ impl Subcontract {
             expected_files: self.expected_files,
             expected_lines: self.expected_lines,
             timebox_minutes: self.timebox_minutes,
+            slice_kind: None,
+            workstream: None,
             ..NewTask::blank(self.id.clone())
         })
     }
