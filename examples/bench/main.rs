@@ -309,6 +309,8 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
+                workstreams: Vec::new(),
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -479,6 +481,8 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
+                workstreams: Vec::new(),
             };
             commit(add.into());
             for task in &ids {

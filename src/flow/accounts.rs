@@ -31,11 +31,17 @@ pub struct ArchivedTask {
     pub merge: Option<Landed>,
     #[serde(default)]
     pub approval: Option<Landed>,
+    #[serde(default)]
+    pub result: Option<crate::board::result::TaskResult>,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
 pub struct Landed {
-    pub commit: CommitId,
+    #[serde(default)]
+    pub commit: Option<CommitId>,
+    /// A result was accepted, and nothing was merged.
+    #[serde(default)]
+    pub nothing: bool,
 }
 
 #[derive(Debug, Clone)]

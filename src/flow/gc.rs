@@ -214,7 +214,7 @@ fn decide(
         decision.stays = "checked out";
         return Ok(decision);
     }
-    let merge = task.body().merge.as_ref().map(|merge| &merge.commit);
+    let merge = task.body().merge.as_ref().and_then(|merge| merge.commit.as_ref());
     let found = match proof(&ctx.repo, ctx.query()?, &at.commit, head, merge) {
         Ok(found) => found,
         Err(error) => {

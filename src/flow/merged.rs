@@ -42,7 +42,7 @@ pub fn newest_merged(ctx: &Context, board: &Board) -> Result<Vec<TaskId>> {
 /// Whether the work of a merged task is on integration, as liza left it.
 pub fn has_landed(ctx: &Context, board: &Board, task: &Task, head: &CommitId) -> Result<bool> {
     let Some(integration) = &board.rest.integration.head else { return Ok(false) };
-    let merge = task.body().merge.as_ref().map(|merge| &merge.commit);
+    let merge = task.body().merge.as_ref().and_then(|merge| merge.commit.as_ref());
     Ok(proof(&ctx.repo, ctx.query()?, head, integration, merge).ok().flatten().is_some())
 }
 

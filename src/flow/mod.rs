@@ -62,6 +62,7 @@ pub mod propose;
 pub mod recover;
 pub mod report;
 pub mod restore;
+pub mod results;
 mod retrospective;
 pub mod review;
 pub mod roles;

@@ -99,7 +99,7 @@ fn as_json(
             let body = task.body();
             json!({
                 "id": task.id, "title": body.title, "status": task.status, "implementers": task.implementers,
-                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": task.approvers(), "merge_commit": body.merge.as_ref().map(|merge| &merge.commit), "iterations": task.iteration,
+                "approved_by": body.approval.as_ref().map(|approval| &approval.reviewer), "approvers": task.approvers(), "merge_commit": body.merge.as_ref().and_then(|merge| merge.commit.as_ref()), "kind": task.kind, "result": task.result, "iterations": task.iteration,
                 "review_cycles": task.review_cycles_total, "blocked_reason": body.blocked_reason,
                 "blocked_questions": body.blocked_questions,
             })
@@ -107,6 +107,16 @@ fn as_json(
         "routes": routes(board).collect::<Vec<_>>(), "workstreams": streams(board).collect::<Vec<_>>(),
         "agents": facts.agents, "stopped": facts.stopped, "tier0_violations": board.rest.circuit_breaker.tier0_violations,
     })
+}
+
+/// The merge commit, or how the result of a report ended.
+fn merged_as(task: &Task) -> &str {
+    let merge = task.body().merge.as_ref();
+    match (merge.and_then(|merge| merge.commit.as_ref()), &task.result) {
+        (Some(commit), _) => commit.short(),
+        (None, Some(result)) => result.status.as_str(),
+        (None, None) => "-",
+    }
 }
 
 fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String> {
@@ -144,7 +154,7 @@ fn as_markdown(ctx: &Context, board: &Board, facts: &RunFacts) -> Result<String>
             task.status,
             if by.is_empty() { "-".to_owned() } else { by.join(", ") },
             if vouched.is_empty() { "-".to_owned() } else { vouched.join(", ") },
-            body.merge.as_ref().map_or("-", |merge| merge.commit.short()),
+            merged_as(task),
             task.iteration,
             task.review_cycles_total,
             waits_for(&scene, task),

@@ -46,7 +46,7 @@ pub fn gather(ctx: &Context) -> Result<RollUp> {
 fn files(ctx: &Context, everything: &Everything, named: &[String]) -> Files {
     let tasks = everything.tasks_of_goal();
     let first = tasks.iter().filter(|task| merged_at(task).is_some()).min_by_key(|task| merged_at(task));
-    let base = first.and_then(|task| task.body().merge.as_ref()).map(|merge| merge.onto.clone());
+    let base = first.and_then(|task| task.body().merge.as_ref()).and_then(|merge| merge.onto.clone());
     let head = integration_head(ctx, &everything.board).ok();
     let changed = base
         .zip(head)

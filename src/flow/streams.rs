@@ -2,7 +2,7 @@
 //! verdict is put on record. Both are one commit, so that a process that dies before it leaves what the next one finds.
 
 use super::prelude::*;
-use crate::board::goals::Specs;
+use crate::board::goals::{SpecPin, Specs};
 use crate::board::graph::Graph;
 use crate::board::result::TaskResult;
 use crate::director::reading::{Expected, Problem, Shape, listed, read_result};
@@ -104,7 +104,7 @@ fn errors(ctx: &Context, board: &Board, tasks: &[NewTask], specs: &Specs) -> Res
         finalize: true,
         as_graph: false,
         ground: &BTreeMap::new(),
-        strict: board.route().is_some(),
+        strict: true,
     };
     let checked = plan_check::check(tasks, &around);
     let errors = checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
@@ -118,6 +118,22 @@ fn accepting(id: &TaskId, result: &TaskResult, tasks: &[NewTask], specs: &Specs)
         tasks: tasks.to_vec(),
         specs_found: specs.found.clone(),
         pins: specs.pins.clone(),
+    }
+}
+
+/// The tasks of a plan that a planner or a person accepts; a plan with errors is refused with them.
+pub fn tasks_for(
+    ctx: &Context,
+    board: &Board,
+    id: &TaskId,
+) -> Result<(Vec<NewTask>, Vec<TaskId>, Vec<SpecPin>)> {
+    match plan_of(ctx, board, id)?.1 {
+        Plan::Good { tasks, specs: Specs { found, pins } } => Ok((tasks, found, pins)),
+        Plan::Bad(findings) => {
+            Err(failure!(Code::Result, "the plan `{id}` cannot be accepted: {}", findings.join("; "))
+                .hint(format!("send it back: `liza result reject {id} --reason \"…\" --finding \"…\"`"))
+                .detail("findings", findings))
+        }
     }
 }
 
@@ -168,8 +184,8 @@ pub fn record_audit(ctx: &Context, board: &Board, id: &TaskId) -> Result<Audited
     let probes = match probes.is_empty() {
         true => None,
         false => {
-            let Specs { found: specs_found, pins } = ctx.pin_specs(&probes)?;
-            Some(AddTasks { tasks: probes, specs_found, pins, ..AddTasks::none() })
+            let specs = ctx.pin_specs(&probes)?;
+            Some(AddTasks::several(probes, true, specs))
         }
     };
     let record = RecordAudit { task: id.clone(), verdict, findings, evidence_requests, probes };

@@ -1,6 +1,7 @@
 //! What liza decides: values and rules that know no disk, clock, process or environment.
 
 pub mod board;
+pub mod director;
 pub mod experiment;
 pub mod gate;
 pub mod policy;

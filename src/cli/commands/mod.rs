@@ -38,6 +38,7 @@ mod overseer;
 mod plan;
 mod redteam;
 mod report;
+mod result;
 mod resume;
 mod review;
 mod roles;
@@ -47,6 +48,7 @@ mod spec_change;
 mod sprint;
 mod ssot_id;
 mod status;
+mod stream;
 mod switch;
 mod task;
 mod trash;
@@ -70,6 +72,8 @@ crate::cli::session::commands! {
         Roles(roles::RolesArgs),
         #[command(subcommand)]
         Review(review::ReviewCommand),
+        #[command(subcommand)]
+        Result(result::ResultCommand),
         Merge(merge::MergeArgs),
         #[command(subcommand)]
         Integration(integration::IntegrationCommand),
@@ -77,6 +81,8 @@ crate::cli::session::commands! {
         #[command(subcommand)]
         Bundle(bundle::BundleCommand),
         Plan(plan::PlanArgs),
+        #[command(subcommand)]
+        Stream(stream::StreamCommand),
         #[command(subcommand)]
         Agent(agent::AgentCommand),
         Run(run::RunArgs),

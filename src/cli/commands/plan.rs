@@ -1,6 +1,7 @@
 use crate::board::Refusal;
 use crate::board::goals::Specs;
 use crate::board::graph::Graph;
+use crate::board::route::Way;
 use crate::cli::prelude::*;
 use crate::policy::plan_check;
 use crate::policy::plan_check::{Around, Checked, Finding, Order, Severity};
@@ -41,6 +42,9 @@ impl OnBoard for PlanArgs {
         let bytes = session.input.document(&self.file)?;
         let root = session.ctx.root().to_owned();
         let mut planned = read_planned(&bytes, &|path| standing(&root, path))?;
+        for stream in &planned.workstreams {
+            planned.tasks.push(plan_task(stream)?);
+        }
         fill_in(&mut planned.tasks, self.spec.as_deref(), &session.input.texts(&self.done)?);
         check_window(session, &planned)?;
         if planned.as_graph {
@@ -60,6 +64,8 @@ impl OnBoard for PlanArgs {
             pins,
             single: false,
             strict: true,
+            workstreams: planned.workstreams.clone(),
+            slices: true,
         };
         if self.check {
             let judged = judge(session, &add)?;
@@ -68,6 +74,7 @@ impl OnBoard for PlanArgs {
         session.ctx.keep_texts(&texts)?;
         // What keeps it from being looked at is said by the commit, which may mend it.
         if let Ok(judged) = judge(session, &add) {
+            judged.refuse_what_routes_do()?;
             for finding in judged.remarks(&lacking) {
                 session.ctx.narrate(format!("{}: {}", finding.severity.as_str(), finding.message));
             }
@@ -92,6 +99,18 @@ struct Judged {
 }
 
 impl Judged {
+    /// On a routed goal, what the check calls an error is refused also where no rule of the board does.
+    fn refuse_what_routes_do(&self) -> Result<(), Failure> {
+        let sized = ["micro_slice", "timebox_band", "split_unjustified"];
+        let errors = self.checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        match errors.into_iter().find(|finding| sized.contains(&finding.code)) {
+            Some(finding) => Err(Failure::new(Code::Limit, finding.message.clone())
+                .hint(finding.hint.clone())
+                .detail("finding", finding.code)),
+            None => Ok(()),
+        }
+    }
+
     /// What is not refused and yet worth saying; what a graph lacks is said at the end.
     fn remarks(&self, lacking: &[Lacking]) -> impl Iterator<Item = &Finding> {
         let said_later = !lacking.is_empty();
@@ -116,6 +135,7 @@ fn judge(session: &Session, add: &AddTasks) -> Result<Judged, Failure> {
         specs_found: &add.specs_found,
         finalize: add.finalize,
         as_graph: add.as_graph,
+        strict: board.route().is_some_and(|route| route.route == Way::Multi),
         ground: &crate::flow::ground::of_tasks(&session.ctx, board, &add.tasks),
     };
     let mut checked = plan_check::check(&add.tasks, &around);

@@ -62,7 +62,7 @@ impl<'b> Played<'b> {
     /// Whether the log has the merge of this task before the first claim of `later`. What the run told is no witness:
     /// its lines come from several processes.
     fn merged_before(&self, log: &[Record], later: &str) -> bool {
-        let merge = self.0.body().merge.as_ref().map(|merge| &merge.commit);
+        let merge = self.0.body().merge.as_ref().and_then(|merge| merge.commit.as_ref());
         let merged = log.iter().find(
             |record| matches!(&record.what, Transition::FinishMerge(done) if Some(&done.merge_commit) == merge),
         );
@@ -73,7 +73,7 @@ impl<'b> Played<'b> {
     }
 
     fn merge(&self) -> &'b str {
-        self.0.body().merge.as_ref().map_or("", |merge| merge.commit.short())
+        self.0.body().merge.as_ref().and_then(|merge| merge.commit.as_ref()).map_or("", CommitId::short)
     }
 
     /// Who did this first.

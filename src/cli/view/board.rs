@@ -173,6 +173,7 @@ impl<'b> Picture<'b> {
                     .map_or(String::new(), |line| format!(" since {}", since(line.time)));
                 format!("{agent}{started}")
             }
+            Status::ReadyForReview if task.judged_by().is_none() => "result to be accepted".to_owned(),
             Status::ReadyForReview | Status::Approved => {
                 let agent = task.review_lease.as_ref().map_or("nobody", |lease| lease.agent.as_str());
                 let red_team = if task.awaits_red_team() { " for the red team" } else { "" };

@@ -73,6 +73,19 @@ pub fn task(ctx: &Context, board: &Board, task: &Task, relations: &Relations) ->
     if let Some(spec) = &body.spec_ref {
         text.line(format!("spec:      {spec}"));
     }
+    if let Some(slice) = task.slice_kind {
+        text.line(format!("slice:     {}", slice.as_str()));
+    }
+    if let Some(stream) = &task.workstream {
+        text.line(format!("stream:    {stream}"));
+    }
+    if let Some(result) = &task.result {
+        let (status, by) = (result.status.as_str(), &result.by);
+        text.line(format!("result:    {status} by {by}, `liza result show {}`", task.id));
+    }
+    if let Some(previous) = &body.previous {
+        text.line(format!("previous:  attempt {}: {}", previous.attempt, shown_line(&previous.reason)));
+    }
     if let Some(minutes) = body.timebox_minutes {
         text.line(format!("timebox:   {minutes} minutes"));
     }

@@ -5,6 +5,8 @@ use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound, Outputs, Quoted};
 
 const FILES_NAMED: usize = 30;
+/// So much of a result of another task is shown.
+const LONGEST_RESULT: usize = 4000;
 
 impl Desk<'_> {
     pub(super) fn implement(&mut self, id: &TaskId, epoch: u64) -> Result<()> {
@@ -72,14 +74,14 @@ impl Desk<'_> {
     /// What every merged task of the board has brought.
     pub(super) fn merged_outputs(&self) -> Block {
         let merged = self.board.tasks.iter().filter(|other| other.status == Status::Merged);
-        let lines: Vec<String> = merged.map(|other| output(&other.id, other.body())).collect();
+        let lines: Vec<String> = merged.map(|other| self.output(other)).collect();
         merged_block(&lines)
     }
 
     fn output_of(&self, id: &TaskId, lines: &mut Vec<String>) -> Result<()> {
         let archived = self.ctx.store.archived_beside(self.board, id)?;
         match self.board.task(id).or(archived.as_ref()) {
-            Some(task) if task.status == Status::Merged => lines.push(output(id, task.body())),
+            Some(task) if task.status == Status::Merged => lines.push(self.output(task)),
             Some(task) if task.status == Status::Superseded => {
                 let into: Vec<&str> = task.superseded_by.iter().map(TaskId::as_str).collect();
                 lines.push(format!("{id}: replaced by {}", into.join(", ")));
@@ -94,13 +96,30 @@ impl Desk<'_> {
     }
 }
 
+impl Desk<'_> {
+    /// What a merged task brought: the files of its commit, or its result.
+    fn output(&self, task: &Task) -> String {
+        let Some(result) = task.result.as_ref().filter(|_| task.stands_on_result()) else {
+            return output(&task.id, task.body());
+        };
+        let title = shown_line(task.title().trim()).into_owned();
+        let said = match self.ctx.store.result_bytes(&task.id, result) {
+            Some(bytes) => {
+                clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned()
+            }
+            None => "its file is gone".to_owned(),
+        };
+        format!("{}: result ({}) of: {title}; {said}", task.id, result.status.as_str())
+    }
+}
+
 fn merged_block(lines: &[String]) -> Block {
     let bound = Bound::new(16 * KIB, "`liza status`");
     Block::new("the board, about merged tasks", &lines.join("\n"), &bound)
 }
 
 fn output(id: &TaskId, body: &Body) -> String {
-    let commit = body.merge.as_ref().map_or("?", |merge| merge.commit.as_str());
+    let commit = body.merge.as_ref().and_then(|merge| merge.commit.as_ref()).map_or("?", CommitId::as_str);
     let title = shown_line(body.title.trim()).into_owned();
     // What was promised beside files: names of artifacts, values.
     let named: Vec<String> = body

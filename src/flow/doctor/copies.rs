@@ -73,6 +73,24 @@ pub fn lost_spec_texts(scene: &Scene) -> Result<Vec<Finding>> {
     ])
 }
 
+/// Results that tasks stand on and whose files are gone.
+pub fn lost_results(scene: &Scene) -> Result<Vec<Finding>> {
+    let Some(board) = scene.board() else { return Ok(Vec::new()) };
+    let lost = scene.ctx.store.lost_results(board);
+    let Some((task, result)) = lost.first() else { return Ok(Vec::new()) };
+    let more = if lost.len() > 1 { format!(" and {} more", lost.len() - 1) } else { String::new() };
+    let what = format!(".liza/results/{task}.{}.json{more} is gone or changed", result.epoch);
+    let why = "a task stands on it, and the prompts of tasks that depend on it show it";
+    Ok(vec![
+        Finding::new("results.lost", what, why, "the result is restored from its copy below .git").mended_by(
+            |ctx| {
+                let board = ctx.read(&Needs::Nothing)?.board;
+                Ok(Some(format!("{} restored", plural(ctx.store.restore_lost_results(&board)?, "result"))))
+            },
+        ),
+    ])
+}
+
 fn restore(ctx: &Context) -> Result<String> {
     let restored = ctx.store.restore_from_witness(&ctx.now)?;
     let kept: Vec<String> = restored.kept.iter().map(|path| path.display().to_string()).collect();

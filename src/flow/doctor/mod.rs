@@ -71,7 +71,7 @@ impl<'c> Scene<'c> {
 type Examination = (&'static str, fn(&Scene) -> Result<Vec<Finding>>);
 
 /// In this order: what later ones rely on is mended first.
-const EXAMINATIONS: [Examination; 34] = [
+const EXAMINATIONS: [Examination; 35] = [
     ("who may read and write the board", rights::permissions),
     ("the kinds of liza's files", rights::odd_files),
     ("the copies below .git", copies::ahead),
@@ -80,6 +80,7 @@ const EXAMINATIONS: [Examination; 34] = [
     ("the archive", copies::lost_archived),
     ("edits that wait", board::pending_edits),
     ("texts of specs", copies::lost_spec_texts),
+    ("results of tasks", copies::lost_results),
     ("refused edits", board::refused_edits),
     ("locks of other programs", locks::foreign),
     ("git's records of worktrees", worktrees::half_made),

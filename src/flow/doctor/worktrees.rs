@@ -121,6 +121,9 @@ fn way_on(task: &Task, branch: &str) -> String {
     let anew = format!("a new worktree starts at the branch `{branch}`");
     match task.status {
         Status::Working => format!("`liza task release {id}`, then claim it again: {anew}"),
+        Status::ReadyForReview if task.stands_on_result() => {
+            format!("`liza result accept {id}` goes on without it; if it is rejected, {anew}")
+        }
         Status::ReadyForReview => format!(
             "`liza review claim {id}` goes on without it: a review has a checkout of its own; if it is rejected, {anew}"
         ),

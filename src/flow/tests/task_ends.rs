@@ -54,6 +54,7 @@ fn rescope_by(actor: &Actor, id: &str, by: &[&str]) -> Answer {
         specs_found,
         pins: Vec::new(),
         strict: true,
+        slices: true,
     })
 }
 
@@ -75,6 +76,7 @@ fn rescope_replaces_and_dependents_follow() {
         specs_found: vec![task_id("part")],
         pins: Vec::new(),
         strict: true,
+        slices: true,
     };
     assert_eq!(person.commit(rescope).unwrap()["superseded_by"], json!(["part"]));
     let old = scene.show("big");

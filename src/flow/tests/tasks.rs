@@ -120,6 +120,7 @@ fn only_planners_and_people_plan() {
         specs_found: Vec::new(),
         pins: Vec::new(),
         strict: true,
+        slices: true,
     };
     let change = ChangeSpec {
         spec: "specs/vision.md".to_owned(),

@@ -105,14 +105,19 @@ pub fn merged_work(
     let query = ctx.query()?;
     let branch = &board.config().integration_branch;
     let head = query.head_of_branch(branch)?.ok_or_else(|| anyhow!("the branch `{branch}` is gone"))?;
-    let on_board = board.tasks.iter().filter(|task| task.status == Status::Merged).map(|task| {
+    // What stands on a result merged nothing; its file is looked at elsewhere.
+    let landed = |task: &&Task| task.status == Status::Merged && !task.stands_on_result();
+    let on_board = board.tasks.iter().filter(landed).map(|task| {
         let body = task.body();
         let approved = body.approval.as_ref().map(|approval| approval.commit.clone());
-        (&task.id, body.merge.as_ref().map(|merge| merge.commit.clone()), approved)
+        (&task.id, body.merge.as_ref().and_then(|merge| merge.commit.clone()), approved)
     });
-    let archived = archive.iter().filter(|task| task.status == Status::Merged).map(|task| {
+    let landed = |task: &&ArchivedTask| {
+        task.status == Status::Merged && !task.merge.as_ref().is_some_and(|merge| merge.nothing)
+    };
+    let archived = archive.iter().filter(landed).map(|task| {
         let commit = |landed: &Option<crate::flow::accounts::Landed>| {
-            landed.as_ref().map(|landed| landed.commit.clone())
+            landed.as_ref().and_then(|landed| landed.commit.clone())
         };
         (&task.id, commit(&task.merge), commit(&task.approval))
     });

@@ -89,6 +89,7 @@ pub fn verify_board(
     add("copies", ctx.store.check_witness(board).map_err(anyhow::Error::msg));
     add("specs", pinned_specs(ctx, board));
     let archived = archive.as_deref().unwrap_or_default();
+    add("results", results(ctx, board, archived));
     let story = |records: &Vec<Record>| Story::of(records, &board.config().integration_branch);
     let start = records.as_ref().and_then(|records| story(records).start);
     add("git settings", git_settings(ctx, board));
@@ -116,6 +117,23 @@ fn pinned_specs(ctx: &Context, board: &Board) -> Result<String> {
         }
     }
     Ok(format!("{} stored by hash", plural(hashes.len(), "text")))
+}
+
+/// Whether the results are there that tasks stand on, as they were delivered.
+fn results(ctx: &Context, board: &Board, archived: &[ArchivedTask]) -> Result<String> {
+    let on_board = board.tasks.iter().filter_map(|task| Some((&task.id, task.result.as_ref()?)));
+    let archived = archived.iter().filter_map(|task| Some((&task.id, task.result.as_ref()?)));
+    let mut count = 0;
+    for (id, result) in on_board.chain(archived) {
+        if ctx.store.result_bytes(id, result).is_none() {
+            return Err(anyhow!(
+                "the result of {id} is gone or changed: {}",
+                ctx.store.result_file(id, result.epoch).display()
+            ));
+        }
+        count += 1;
+    }
+    Ok(format!("{} as delivered", plural(count, "result")))
 }
 
 /// The file, the invariants, and the journal that leads to it.

@@ -100,6 +100,9 @@ words! {
         PathsGivenBack = "paths_given_back",
         GateBlessed = "gate_blessed",
         Migrated = "migrated",
+        ResultSubmitted = "result_submitted",
+        ResultAccepted = "result_accepted",
+        Redispatched = "redispatched",
     }
 }
 

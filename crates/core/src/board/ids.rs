@@ -336,17 +336,24 @@ impl Role {
     pub fn overseer() -> Self {
         Self("overseer".to_owned())
     }
-
     pub fn supervisor() -> Self {
         Self("supervisor".to_owned())
     }
-
     pub fn operator() -> Self {
         Self("operator".to_owned())
     }
-
     pub fn auditor() -> Self {
         Self("auditor".to_owned())
+    }
+
+    /// Whether its work is code: a test engineer counts as a coder.
+    pub fn codes(&self) -> bool {
+        matches!(self.as_str(), "coder" | "test_engineer")
+    }
+
+    /// Whether tasks of kind report are for it: its results have a schema.
+    pub fn reports(&self) -> bool {
+        matches!(self.as_str(), "supervisor" | "operator" | "auditor")
     }
 
     /// The role that a word of the work graph's vocabulary stands for, in any case; nothing for any other word.
@@ -363,7 +370,7 @@ impl Role {
 }
 
 /// The roles of a work graph, and what they are called on the board.
-const WORK_GRAPH_ROLES: [(&str, &str); 6] = [
+const WORK_GRAPH_ROLES: [(&str, &str); 9] = [
     ("Planner", "planner"),
     ("Implementer", "coder"),
     ("Reviewer", "code_reviewer"),
@@ -371,6 +378,9 @@ const WORK_GRAPH_ROLES: [(&str, &str); 6] = [
     // Other words for the first two, understood and not used.
     ("Project_manager", "planner"),
     ("Scaffolder", "coder"),
+    ("Director", "planner"),
+    ("Coder_spark", "coder"),
+    ("Coder_codex", "coder"),
 ];
 
 impl CommitId {

@@ -19,6 +19,8 @@
 //! I15 an expectation of a task belongs to one that is there and not finished, and there is one for each gate.
 //! I16 the red team's turn is about the approved commit; whoever cleared it neither implemented nor approved it, and
 //!     nothing is MERGED before.
+//! I17 a report owns no path and stands on a result instead of a commit, an approval and scope.in; MERGED, it merged nothing,
+//!     and a plan or merge slice was accepted by somebody who did not work on it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,7 +31,7 @@ use super::ids::{AgentId, TaskId};
 use super::paths::{PathIndex, any_overlap};
 use super::quorum::Approvals;
 use super::state::Board;
-use super::task::{RedTeamTurn, Status, Task, TurnStatus};
+use super::task::{Kind, MergeRecord, RedTeamTurn, Status, Task, TurnStatus};
 
 /// A broken invariant: which, where, and what is wrong there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -126,8 +128,28 @@ fn check_head(task: &Task, found: &mut Found) {
     if let Some(approvals) = task.approvals.as_ref().filter(|_| status != Status::Working) {
         check_approvals(task, approvals, found);
     }
-    if matches!(status, Status::ReadyForReview | Status::Approved) && task.review_commit.is_none() {
+    if task.stands_on_result() && status == Status::ReadyForReview {
+        if !task.delivers_result() {
+            found.task(
+                "I5",
+                task,
+                "result",
+                format!("a task of kind {} delivers a commit", task.kind.as_str()),
+            );
+        }
+    } else if task.kind == Kind::Report && status == Status::Approved {
+        found.task("I5", task, "status", "a report is accepted, not approved");
+    } else if matches!(status, Status::ReadyForReview | Status::Approved) && task.review_commit.is_none() {
         found.task("I5", task, "review_commit", format!("a {status} task names the commit under review"));
+    }
+    if task.kind == Kind::Report && !task.owns.is_empty() {
+        found.task("I17", task, "owns", "a report changes no file, so it owns none");
+    }
+    if task.kind == Kind::Report && task.review_commit.is_some() {
+        found.task("I17", task, "review_commit", "a report stands on its result, not on a commit");
+    }
+    if task.kind == Kind::Report && status == Status::Merged && task.result.is_none() {
+        found.task("I17", task, "result", "a MERGED report names its result");
     }
     if status == Status::Superseded && task.superseded_by.is_empty() {
         found.task("I12", task, "superseded_by", "a SUPERSEDED task names its replacements");
@@ -180,15 +202,15 @@ fn check_body(task: &Task, found: &mut Found) {
         if task.review_commit.as_ref() != Some(&approval.commit) {
             found.task("I6", task, "approval.commit", "is not the commit under review");
         }
-    } else if matches!(status, Status::Approved | Status::Merged) {
+    } else if matches!(status, Status::Approved | Status::Merged) && !task.stands_on_result() {
         let invariant = if status == Status::Merged { "I7" } else { "I6" };
         found.task(invariant, task, "approval", format!("a {status} task was approved by somebody"));
     }
     if let Some(turn) = task.red_team.as_ref().filter(|_| status != Status::Working) {
         check_turn(task, turn, found);
     }
-    if status == Status::Merged && body.merge.is_none() {
-        found.task("I7", task, "merge", "a MERGED task names its merge commit");
+    if status == Status::Merged {
+        check_merge(task, body.merge.as_ref(), found);
     }
     if status == Status::Blocked {
         if body.blocked_reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
@@ -203,12 +225,28 @@ fn check_body(task: &Task, found: &mut Found) {
         for (field, missing) in [
             ("done_when", body.done_when.is_empty()),
             ("spec_ref", body.spec_ref.is_none()),
-            ("scope.in", body.scope.inside.is_empty()),
+            ("scope.in", body.scope.inside.is_empty() && task.kind != Kind::Report),
         ] {
             if missing {
                 found.task("I11", task, field, format!("a {status} task has it"));
             }
         }
+    }
+}
+
+/// What landed is named by its commit; only what stands on an accepted result merged nothing.
+fn check_merge(task: &Task, merge: Option<&MergeRecord>, found: &mut Found) {
+    let nothing = task.stands_on_result() && task.delivers_result();
+    match merge {
+        Some(merge) if nothing && merge.nothing && merge.commit.is_none() => {
+            let by_author = task.was_implemented_by(&merge.by);
+            if by_author && (task.is_stream_plan() || task.is_merge_slice()) {
+                found.task("I17", task, "merge.by", format!("{} made the result and accepted it", merge.by));
+            }
+        }
+        Some(merge) if !nothing && !merge.nothing && merge.commit.is_some() => {}
+        Some(_) if nothing => found.task("I17", task, "merge", "a result merges nothing"),
+        _ => found.task("I7", task, "merge", "a MERGED task names its merge commit"),
     }
 }
 

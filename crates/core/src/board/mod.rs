@@ -38,6 +38,7 @@ pub mod quorum;
 pub mod rebase;
 pub mod records;
 pub mod refusal;
+pub mod result;
 pub mod review;
 pub mod review_result;
 pub mod rights;

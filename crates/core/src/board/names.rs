@@ -32,7 +32,7 @@ macro_rules! words {
         }
     };
 }
-pub(super) use words;
+pub(crate) use words;
 
 /// Makes such an enum a [`Named`] one that parses itself.
 macro_rules! named_by {
@@ -52,4 +52,4 @@ macro_rules! named_by {
         }
     };
 }
-pub(super) use named_by;
+pub(crate) use named_by;

@@ -100,6 +100,8 @@ codes! {
     IssuesOpen Refused "refused.issues_open",
     TestsMissing Refused "refused.tests_missing",
     KindMismatch Refused "refused.kind_mismatch",
+    Slice Refused "refused.slice",
+    Result Refused "refused.result",
     ProtectedPaths Refused "refused.protected_paths",
     RedTeam Refused "refused.red_team",
     AlreadyApproved Refused "refused.already_approved",

@@ -1,8 +1,11 @@
-//! How long a piece of work may take: the kind of slice a task is, and the band its timebox belongs in.
+//! What a slice of work is for, who may take it, and how long it may take.
 
 use std::ops::RangeInclusive;
 
 use super::ids::Role;
+use super::paths::PathPattern;
+use super::prelude::*;
+use super::task::Kind;
 
 /// Longest timebox of a coder's work: past that, nobody notices in time that it leads nowhere.
 pub const HARD_CAP_MINUTES: u32 = 12;
@@ -10,47 +13,113 @@ pub const HARD_CAP_MINUTES: u32 = 12;
 /// Shorter work costs more to hand out, review and merge than to do.
 pub const MICRO_MINUTES: u32 = 2;
 
-/// What a slice is for. A task says it by a tag of that name; otherwise its role does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slice {
-    Planning,
-    Probe,
-    Work,
-    Merge,
+words! {
+    /// What a slice of work is for.
+    pub enum SliceKind {
+        Probe = "probe",
+        Work = "work",
+        Review = "review",
+        Merge = "merge",
+    }
 }
 
-impl Slice {
-    pub fn of(role: &Role, tags: &[String]) -> Self {
-        let tagged = |name: &str| tags.iter().any(|tag| tag.eq_ignore_ascii_case(name));
-        if tagged("merge") {
-            Self::Merge
-        } else if tagged("probe") {
-            Self::Probe
-        } else if tagged("planning") || matches!(role.as_str(), "planner" | "supervisor") {
-            Self::Planning
-        } else {
-            Self::Work
-        }
+named_by!(SliceKind);
+
+impl SliceKind {
+    /// What a task of this role is for if it does not say it.
+    pub fn of_role(role: &Role) -> Self {
+        if *role == Role::auditor() { Self::Review } else { Self::Work }
     }
 
-    pub fn as_str(self) -> &'static str {
+    /// The minutes a slice of it should be given.
+    pub fn band(self, role: &Role) -> RangeInclusive<u32> {
         match self {
-            Self::Planning => "planning",
-            Self::Probe => "probe",
-            Self::Work => "work",
-            Self::Merge => "merge",
-        }
-    }
-
-    /// The minutes it should be given.
-    pub fn band(self) -> RangeInclusive<u32> {
-        match self {
-            Self::Planning => 6..=10,
+            Self::Work if matches!(role.as_str(), "planner" | "supervisor") => 6..=10,
             Self::Probe => 2..=6,
-            Self::Work => 4..=12,
+            Self::Work | Self::Review => 4..=12,
             Self::Merge => 15..=25,
         }
     }
+
+    /// What its band is for, in messages.
+    pub fn words(self, role: &Role) -> &'static str {
+        match self {
+            Self::Work if matches!(role.as_str(), "planner" | "supervisor") => "planning",
+            other => other.as_str(),
+        }
+    }
+}
+
+/// What the rules for slices look at: of a task, of a dispatch or of a slice in a plan.
+#[derive(Debug, Clone, Copy)]
+pub struct SliceShape<'s> {
+    pub role: &'s Role,
+    pub kind: Kind,
+    pub slice_kind: Option<SliceKind>,
+    pub timebox_minutes: Option<u32>,
+    pub owns: &'s [PathPattern],
+}
+
+/// A rule that a slice breaks: the field, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SliceProblem {
+    pub field: &'static str,
+    pub why: String,
+    pub hint: &'static str,
+}
+
+/// Every rule between role, kind, slice kind, timebox and paths that a slice breaks. Tags count for nothing.
+pub fn slice_problems(slice: &SliceShape<'_>) -> Vec<SliceProblem> {
+    let SliceShape { role, kind, timebox_minutes, owns, .. } = *slice;
+    let mut found = Vec::new();
+    let mut wrong = |field: &'static str, why: String, hint: &'static str| {
+        found.push(SliceProblem { field, why, hint });
+    };
+    let reports = kind == Kind::Report;
+    let named = slice.slice_kind;
+    if reports && !role.reports() {
+        wrong(
+            "role",
+            format!("a report is made by supervisor, operator or auditor, not by {role}"),
+            "name one of these roles, or make it a task of another kind",
+        );
+    }
+    if reports && !owns.is_empty() {
+        wrong("owns", "a report changes no file, so it owns no path".to_owned(), "leave owns empty");
+    }
+    if let Some(named) = named {
+        let fits = match named {
+            SliceKind::Merge => *role == Role::supervisor(),
+            SliceKind::Probe => *role == Role::operator(),
+            SliceKind::Review => *role == Role::auditor(),
+            SliceKind::Work => *role != Role::auditor() && !role.judges(),
+        };
+        if !fits {
+            let who = match named {
+                SliceKind::Merge => "only supervisors take merge slices",
+                SliceKind::Probe => "only operators take probes",
+                SliceKind::Review => "only auditors take review slices",
+                SliceKind::Work => "an auditor or reviewer takes no work slice",
+            };
+            wrong("slice_kind", format!("{who}, and this one is for {role}"), "change role or slice_kind");
+        }
+        if named == SliceKind::Merge && reports {
+            wrong("kind", "a merge slice is a code task".to_owned(), "use kind code");
+        }
+        if matches!(named, SliceKind::Probe | SliceKind::Review) && !reports {
+            wrong("kind", format!("a {} changes no file", named.as_str()), "use kind report");
+        }
+    }
+    if role.codes() && timebox_minutes.is_some_and(|minutes| minutes > HARD_CAP_MINUTES) {
+        let minutes = timebox_minutes.unwrap_or_default();
+        wrong(
+            "timebox_minutes",
+            format!("{minutes} minutes; a coder's work is given at most {HARD_CAP_MINUTES}"),
+            "split it into smaller tasks; what brings the parts together is a merge slice of a supervisor \
+             (--role supervisor --slice-kind merge)",
+        );
+    }
+    found
 }
 
 /// Whether a coder's work is given more time than it may have. Tags do not lift it: what takes longer is split, and what brings
@@ -61,26 +130,70 @@ pub fn exceeds_hard_cap(role: &Role, minutes: Option<u32>) -> bool {
 
 /// The same as it was judged before tags counted for nothing; for what is on record.
 pub fn exceeds_former_cap(role: &Role, tags: &[String], minutes: Option<u32>) -> bool {
-    Slice::of(role, tags) == Slice::Work && exceeds_hard_cap(role, minutes)
+    let tagged = |name: &str| tags.iter().any(|tag| tag.eq_ignore_ascii_case(name));
+    let lifted = ["merge", "probe", "planning"].iter().any(|name| tagged(name));
+    !lifted && exceeds_hard_cap(role, minutes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn role(name: &str) -> Role {
+        Role::new(name).expect("a role")
+    }
+
+    fn fields(
+        role: &Role,
+        kind: Kind,
+        slice_kind: Option<SliceKind>,
+        minutes: Option<u32>,
+    ) -> Vec<&'static str> {
+        let shape = SliceShape { role, kind, slice_kind, timebox_minutes: minutes, owns: &[] };
+        slice_problems(&shape).into_iter().map(|problem| problem.field).collect()
+    }
+
     #[test]
-    fn a_tag_says_what_a_slice_is_for_and_else_the_role() {
-        let role = |name: &str| Role::new(name).expect("a role");
+    fn caps_hold_whatever_the_tags_say() {
         let tags = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(Slice::of(&role("coder"), &[]), Slice::Work);
-        assert_eq!(Slice::of(&role("planner"), &[]), Slice::Planning);
-        assert_eq!(Slice::of(&role("planner"), &tags(&["Merge"])), Slice::Merge);
-        assert_eq!(Slice::of(&role("operator"), &tags(&["vm", "probe"])), Slice::Probe);
         assert!(exceeds_hard_cap(&role("coder"), Some(13)));
         assert!(!exceeds_hard_cap(&role("coder"), Some(12)));
         assert!(!exceeds_hard_cap(&role("supervisor"), Some(20)));
         assert!(!exceeds_hard_cap(&role("coder"), None));
         assert!(!exceeds_former_cap(&role("coder"), &tags(&["merge"]), Some(20)));
         assert!(exceeds_former_cap(&role("coder"), &tags(&["vm"]), Some(20)));
+        for name in ["coder", "test_engineer"] {
+            assert_eq!(fields(&role(name), Kind::Code, None, Some(13)), ["timebox_minutes"]);
+            assert!(fields(&role(name), Kind::Code, None, Some(12)).is_empty());
+        }
+    }
+
+    #[test]
+    fn each_role_takes_its_slice_kinds_only() {
+        use SliceKind::{Merge, Probe, Review, Work};
+        for (name, kind, slice, broken) in [
+            ("supervisor", Kind::Code, Merge, &[][..]),
+            ("coder", Kind::Code, Merge, &["slice_kind"]),
+            ("operator", Kind::Report, Probe, &[]),
+            ("operator", Kind::Report, Work, &[]),
+            ("operator", Kind::Code, Probe, &["kind"]),
+            ("auditor", Kind::Report, Review, &[]),
+            ("auditor", Kind::Report, Work, &["slice_kind"]),
+            ("operator", Kind::Report, Review, &["slice_kind"]),
+            ("coder", Kind::Report, Work, &["role"]),
+            ("supervisor", Kind::Report, Merge, &["kind"]),
+        ] {
+            assert_eq!(fields(&role(name), kind, Some(slice), None), broken, "{name} {}", slice.as_str());
+        }
+        let owns = [PathPattern::new("src/").expect("a pattern")];
+        let role = role("operator");
+        let shape = SliceShape {
+            role: &role,
+            kind: Kind::Report,
+            slice_kind: None,
+            timebox_minutes: None,
+            owns: &owns,
+        };
+        assert_eq!(slice_problems(&shape)[0].field, "owns");
     }
 }

@@ -9,8 +9,10 @@ use super::lease::Lease;
 use super::paths::PathPattern;
 use super::prelude::*;
 use super::quorum::Approvals;
+use super::result::{Previous, TaskResult};
 use super::review::{Approval, Issue, Review};
 use super::review_result::ReviewResult;
+use super::slice::SliceKind;
 use super::spent::{RoundSpent, Spent};
 
 pub use super::status::Status;
@@ -24,6 +26,8 @@ words! {
         Docs = "docs",
         Config = "config",
         Spec = "spec",
+        /// One JSON value instead of a change: a probe, a plan, an audit, a measurement.
+        Report = "report",
     }
 }
 
@@ -91,6 +95,12 @@ record! {
         pub goal: Option<String>,
         /// A job of its own, which the plan for the goal does not know.
         pub single: bool,
+        /// What it is for within its workstream; absent where its role says it.
+        pub slice_kind: Option<SliceKind>,
+        /// The workstream it belongs to.
+        pub workstream: Option<WorkstreamId>,
+        /// What was delivered last, of a task that delivers a result instead of a commit.
+        pub result: Option<TaskResult>,
     }
 
     /// The red team's turn on one approved commit.
@@ -123,6 +133,8 @@ impl Head {
     /// Whose verdict it waits for; nothing in a state in which there is nothing to judge.
     pub fn judged_by(&self) -> Option<Role> {
         match self.status {
+            // A result is accepted or rejected whole, without a review of a commit.
+            Status::ReadyForReview if self.kind == Kind::Report => None,
             Status::ReadyForReview => Some(Role::code_reviewer()),
             Status::Approved if self.awaits_red_team() => Some(Role::red_team()),
             _ => None,
@@ -133,8 +145,31 @@ impl Head {
     pub fn next_role(&self) -> Role {
         match self.status {
             Status::Approved => self.judged_by().unwrap_or_else(Role::code_reviewer),
+            Status::ReadyForReview => self.judged_by().unwrap_or_else(Role::planner),
             _ => self.judged_by().unwrap_or_else(|| self.role.clone()),
         }
+    }
+
+    /// Its role, kind and slice make it a workstream's plan: its result waits to be accepted.
+    pub fn is_stream_plan(&self) -> bool {
+        self.kind == Kind::Report
+            && self.role == Role::supervisor()
+            && self.slice_kind.is_none_or(|slice| slice == SliceKind::Work)
+    }
+
+    /// A merge slice: what is left of it may be nothing but a result.
+    pub fn is_merge_slice(&self) -> bool {
+        self.role == Role::supervisor() && self.slice_kind == Some(SliceKind::Merge)
+    }
+
+    /// Its agent may hand in a result instead of a commit.
+    pub fn delivers_result(&self) -> bool {
+        self.kind == Kind::Report || self.is_merge_slice()
+    }
+
+    /// A result was handed in, and no commit: it waits for `accept_result`, or was accepted.
+    pub fn stands_on_result(&self) -> bool {
+        self.result.is_some() && self.review_commit.is_none()
     }
 
     /// Two different agents failed at it: only a new cut of the work helps.
@@ -231,8 +266,11 @@ impl Attempt {
 
 record! {
     pub struct MergeRecord {
-        pub commit: CommitId,
-        pub onto: CommitId,
+        /// Absent if nothing was to be merged.
+        pub commit: Option<CommitId>,
+        pub onto: Option<CommitId>,
+        /// A result was accepted, and no commit came of it.
+        pub nothing: bool,
         pub by: AgentId,
         pub time: Wall,
         /// Commits integration had gained since the task's base.
@@ -319,6 +357,8 @@ record! {
         /// Fields of another version's board that have no place here, as JSON; kept, and never looked at.
         #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
         pub extra: std::collections::BTreeMap<String, String>,
+        /// How the attempt before this one ended, of a slice that is dispatched again.
+        pub previous: Option<Previous>,
         #[serde(default)]
         always pub history: Vec<HistoryEntry>,
     }
@@ -452,6 +492,11 @@ impl Body {
         self.attempts.last()
     }
 
+    /// Which dispatch of the slice the present attempt is, from one.
+    pub fn dispatch_attempt(&self) -> u32 {
+        self.previous.as_ref().map_or(1, |previous| previous.attempt.saturating_add(1))
+    }
+
     /// Issues nobody has resolved that forbid an approval.
     pub fn blocking_issues(&self) -> impl Iterator<Item = &Issue> {
         self.issues.iter().filter(|issue| issue.is_open() && issue.severity.blocks())
@@ -489,6 +534,9 @@ impl Head {
             approvals: None,
             goal: None,
             single: false,
+            slice_kind: None,
+            workstream: None,
+            result: None,
         }
     }
 }

@@ -92,6 +92,8 @@ pub fn new_task(name: &str, owns: &str) -> NewTask {
         expected_files: None,
         expected_lines: None,
         timebox_minutes: None,
+        slice_kind: None,
+        workstream: None,
     }
 }
 
@@ -105,6 +107,8 @@ pub fn plan_of(tasks: Vec<NewTask>) -> AddTasks {
         pins: Vec::new(),
         single: false,
         strict: true,
+        slices: true,
+        workstreams: Vec::new(),
     }
 }
 
@@ -658,6 +662,7 @@ impl Bench {
             specs_found: Vec::new(),
             pins: Vec::new(),
             strict: true,
+            slices: true,
         }
     }
 

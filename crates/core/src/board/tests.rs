@@ -24,6 +24,7 @@ mod red_team;
 mod registry;
 mod requests;
 mod restoring;
+mod results;
 mod reviewing;
 mod specification;
 mod spending;

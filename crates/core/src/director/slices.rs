@@ -15,7 +15,11 @@ use crate::board::{Board, PathPattern, Role, TaskId};
 const LONGEST_TITLE: usize = 120;
 
 /// The tasks that this plan asks for, in its order, the merge slice last; or everything that is wrong with it.
-pub fn tasks_of(board: &Board, stream: &Workstream, plan: &DispatchPlan) -> Result<Vec<NewTask>, Vec<Problem>> {
+pub fn tasks_of(
+    board: &Board,
+    stream: &Workstream,
+    plan: &DispatchPlan,
+) -> Result<Vec<NewTask>, Vec<Problem>> {
     let mut problems = of_plan(stream, plan);
     let ids = ids_of(board, stream, plan);
     for (at, slice) in plan.slices.iter().enumerate() {
@@ -39,7 +43,8 @@ pub fn tasks_of(board: &Board, stream: &Workstream, plan: &DispatchPlan) -> Resu
 
 fn of_plan(stream: &Workstream, plan: &DispatchPlan) -> Vec<Problem> {
     let mut found = Vec::new();
-    let mut wrong = |field: &str, why: String| found.push(Problem::new(format!("dispatch_plan.{field}"), why));
+    let mut wrong =
+        |field: &str, why: String| found.push(Problem::new(format!("dispatch_plan.{field}"), why));
     if !stream.is(&plan.workstream) {
         wrong("workstream", format!("is {}, and this is the plan of {}", plan.workstream, stream.id));
     }
@@ -77,7 +82,10 @@ fn of_slice(
     }
     if matches!(slice.slice_kind, SliceKind::Merge | SliceKind::Review) {
         let kind = slice.slice_kind.as_str();
-        wrong("slice_kind", format!("a plan has probe and work slices, no {kind}: the merge slice comes by itself"));
+        wrong(
+            "slice_kind",
+            format!("a plan has probe and work slices, no {kind}: the merge slice comes by itself"),
+        );
     }
     for other in &slice.depends_on {
         if !ids.contains_key(other) && board.task(other).is_none() {
@@ -156,7 +164,10 @@ fn merge_task(stream: &Workstream, plan: &DispatchPlan, id: TaskId, slices: &[Ne
             stream.id
         ),
         spec_ref: Some(GOAL_SPEC.to_owned()),
-        done_when: vec![format!("the slices of {} work together, shown by the checks of the whole", stream.id)],
+        done_when: vec![format!(
+            "the slices of {} work together, shown by the checks of the whole",
+            stream.id
+        )],
         scope: Scope { inside: stream.allowed_paths.clone(), outside: Vec::new() },
         owns: stream.ownership_paths.clone(),
         depends_on: slices.iter().map(|task| task.id.clone()).collect(),

@@ -138,5 +138,7 @@ pub fn probes(board: &Board, audit: &TaskId, requests: &[String]) -> Vec<NewTask
 /// `STEM-NUMBER`, or with the next number that no task of the board has.
 fn free_id(board: &Board, stem: &str, number: usize) -> TaskId {
     let ids = (number..).filter_map(|number| TaskId::new(&format!("{stem}-{number}")).ok());
-    ids.into_iter().find(|id| board.task_alike(id).is_none()).unwrap_or_else(|| unreachable!("numbers do not end"))
+    ids.into_iter()
+        .find(|id| board.task_alike(id).is_none())
+        .unwrap_or_else(|| unreachable!("numbers do not end"))
 }

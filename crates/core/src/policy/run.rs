@@ -218,7 +218,8 @@ impl<'a> Round<'a> {
         let merge = queue.into_iter().find(|task| !merging && self.wanted(task));
         // What the red team is to look at is nearer to its end than what no reviewer has seen.
         let attacks = sorted(self.board, |task| task.awaits_red_team() && task.judged_by().is_some());
-        let reviews = sorted(self.board, |task| task.status == Status::ReadyForReview);
+        let reviews =
+            sorted(self.board, |task| task.status == Status::ReadyForReview && task.judged_by().is_some());
         for task in merge.into_iter().chain(attacks).chain(reviews) {
             if !self.has_room() {
                 return;

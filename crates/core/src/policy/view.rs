@@ -116,6 +116,9 @@ impl<'b> Scene<'b> {
                 }
                 _ => None,
             },
+            Status::ReadyForReview if task.judged_by().is_none() => {
+                one("planner", "its result waits to be accepted")
+            }
             Status::ReadyForReview => match &task.review_lease {
                 Some(lease) if !lease_over(self.board, lease, self.now) => None,
                 _ => one("code_reviewer", self.reviewer_words(task)),

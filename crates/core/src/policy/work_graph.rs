@@ -200,6 +200,7 @@ mod tests {
             reason: "it was two things".to_owned(),
             pins: Vec::new(),
             strict: true,
+            slices: true,
         };
         bench.ok("planner-1", rescope);
         let report = GraphReport::new(graph_of(&bench), Vec::new(), BTreeMap::new());

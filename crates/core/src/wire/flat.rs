@@ -8,7 +8,7 @@ use super::{ForeignError, Limits, read_foreign};
 use crate::board::breaker::Breaker;
 
 /// Keys of a task that belong to its head, in the order in which they are written; a test compares them with the struct.
-pub(super) const HEAD_KEYS: [&str; 27] = [
+pub(super) const HEAD_KEYS: [&str; 30] = [
     "id",
     "status",
     "kind",
@@ -36,6 +36,9 @@ pub(super) const HEAD_KEYS: [&str; 27] = [
     "approvals",
     "goal",
     "single",
+    "slice_kind",
+    "workstream",
+    "result",
 ];
 
 /// What liza writes with each task on the board beside its fields; whoever edits a task need not care.

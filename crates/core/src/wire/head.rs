@@ -13,6 +13,8 @@ use super::flat::HEAD_KEYS;
 use super::lines::ParseError;
 use super::prelude::*;
 use super::{parse, parse_item};
+use crate::board::WorkstreamId;
+use crate::board::slice::SliceKind;
 use crate::board::task::{Kind, Risk};
 
 /// Reads a head: from the line with its dash to the line above its hash.
@@ -84,6 +86,9 @@ fn quick_head(text: &str) -> Option<Head> {
             "approvals" => head.approvals = Some(reader.nested(value)?),
             "goal" => head.goal = Some(value.text()?.to_owned()),
             "single" => head.single = value.is_true()?,
+            "slice_kind" => head.slice_kind = Some(word(value.text()?, &SliceKind::ALL, SliceKind::as_str)?),
+            "workstream" => head.workstream = Some(WorkstreamId::new(value.text()?).ok()?),
+            "result" => head.result = Some(reader.nested(value)?),
             _ => return None,
         }
     }

@@ -68,6 +68,10 @@ impl Layout {
     pub fn lock_table(&self) -> PathBuf {
         self.dir.join("locks").join("locks.json")
     }
+    /// What tasks of kind report delivered.
+    pub fn results(&self) -> PathBuf {
+        self.dir.join("results")
+    }
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
     }

@@ -24,6 +24,7 @@ pub mod read;
 pub mod rebuild;
 pub mod refound;
 mod reports;
+mod results;
 mod spec_texts;
 mod switches;
 pub mod trash;

@@ -135,6 +135,7 @@ impl Store {
         lock.raise_mark(last.revision);
         let archived = self.restore_archive(witness)?;
         self.restore_lost_spec_texts()?;
+        self.restore_result_copies()?;
         Ok(Restored { revision: last.revision, kept, archived })
     }
 

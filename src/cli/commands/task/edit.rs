@@ -41,6 +41,8 @@ pub enum Field {
     ExpectedFiles,
     ExpectedLines,
     Timebox,
+    SliceKind,
+    Workstream,
 }
 
 impl Field {
@@ -61,6 +63,8 @@ impl Field {
             Self::ExpectedFiles => task.expected_files = None,
             Self::ExpectedLines => task.expected_lines = None,
             Self::Timebox => task.timebox_minutes = None,
+            Self::SliceKind => task.slice_kind = None,
+            Self::Workstream => task.workstream = None,
         }
     }
 }
@@ -85,7 +89,7 @@ impl OnBoard for EditArgs {
         let specs = session.ctx.pin_specs(std::slice::from_ref(&after))?;
         let (spec_found, pin) = (!specs.found.is_empty(), specs.pins.into_iter().next().map(|pin| pin.spec));
         let (before, after) = (Box::new(before), Box::new(after));
-        session.commit(EditTask { before, after, spec_found, pin, strict: true }, text)
+        session.commit(EditTask { before, after, spec_found, pin, strict: true, slices: true }, text)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a task asks for, as flags: `task add` starts from nothing with them, `task edit` from what is there.
 
+use crate::board::WorkstreamId;
+use crate::board::slice::SliceKind;
 use crate::cli::prelude::*;
 
 #[derive(Args)]
@@ -34,7 +36,7 @@ pub struct TaskFlags {
     /// Higher is more urgent
     #[arg(long, allow_negative_numbers = true)]
     pub priority: Option<i64>,
-    /// code (needs tests), docs, config or spec
+    /// code (needs tests), docs, config, spec or report (one JSON value, no change)
     #[arg(long)]
     pub kind: Option<Kind>,
     /// low, medium or high
@@ -64,6 +66,12 @@ pub struct TaskFlags {
     /// How many minutes it is given; at most 12 for a coder's work
     #[arg(long, visible_alias = "timebox-minutes", value_name = "MINUTES")]
     pub timebox: Option<u32>,
+    /// What it is for: probe, work, review or merge (default: what its role is for)
+    #[arg(long, value_name = "KIND")]
+    pub slice_kind: Option<SliceKind>,
+    /// The workstream it belongs to
+    #[arg(long, value_name = "ID")]
+    pub workstream: Option<WorkstreamId>,
 }
 
 impl TaskFlags {
@@ -90,6 +98,8 @@ impl TaskFlags {
         task.expected_files = self.expected_files.or(task.expected_files);
         task.expected_lines = self.expected_lines.or(task.expected_lines);
         task.timebox_minutes = self.timebox.or(task.timebox_minutes);
+        task.slice_kind = self.slice_kind.or(task.slice_kind);
+        task.workstream = self.workstream.clone().or(task.workstream.take());
         Ok(())
     }
 }

@@ -38,6 +38,7 @@ impl OnBoard for RescopeArgs {
             specs_found,
             pins,
             strict: true,
+            slices: true,
         };
         session.commit(rescope, |rescoped| {
             format!("{id} is SUPERSEDED by {}", rescoped.superseded_by.join(", "))

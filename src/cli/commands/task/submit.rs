@@ -3,7 +3,7 @@ use crate::cli::prelude::*;
 /// Hand the work in for review
 ///
 /// Checks that everything is committed, inside the scope and announced in the checkpoint, and runs the checkpoint's
-/// validation command itself.
+/// validation command itself. A task of kind report hands in one JSON value of its role's schema instead: --result FILE.
 ///
 /// Example: liza task submit t1
 #[derive(Args)]
@@ -14,6 +14,9 @@ pub struct SubmitArgs {
     /// Only run the validation and say how it ended (exit 7 if it is red); submit nothing
     #[arg(long)]
     pub check: bool,
+    /// Hand in the result of a report: a file with one JSON value, or - for standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "check", value_hint = ValueHint::AnyPath)]
+    pub result: Option<String>,
 }
 
 impl OnBoard for SubmitArgs {
@@ -29,6 +32,25 @@ impl OnBoard for SubmitArgs {
             let data =
                 json!({ "task": id, "green": ran.is_green(), "exit": ran.exit, "problem": ran.problem });
             return Ok(Answer::new(data, format!("the validation of {id} is {word}")).failed_if(red));
+        }
+        if let Some(file) = &self.result {
+            let bytes = session.input.document(file)?;
+            session.seal_request()?;
+            not_in_a_former_place(session, id)?;
+            crate::flow::recover::before(&session.ctx, id)?;
+            let (submitted, revision) = crate::flow::results::submit(&session.ctx, id, &bytes)?;
+            let mut text = format!(
+                "the result of {id} ({}) is kept; it is {}",
+                submitted.result.as_str(),
+                submitted.status
+            );
+            if !submitted.untracked.is_empty() {
+                text.line(format!(
+                    "\nnot part of it, left in the worktree: {}",
+                    submitted.untracked.join(", ")
+                ));
+            }
+            return Ok(Answer::new(submitted, text).at(revision));
         }
         session.seal_request()?;
         not_in_a_former_place(session, id)?;

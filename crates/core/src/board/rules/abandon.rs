@@ -75,6 +75,8 @@ logged! {
         pub pins: Vec<SpecPin>,
         /// As of new tasks.
         pub strict: bool,
+        /// As of new tasks.
+        pub slices: bool,
     }
 }
 
@@ -120,11 +122,16 @@ impl Verb for Rescope {
             return Ok(());
         }
         check_new(board, call, &self.into, self.strict)?;
+        if self.slices {
+            self.into.iter().try_for_each(super::add_tasks::check_slice)?;
+        }
+        super::streams::check_members(board, &self.into, &[], None)?;
         check_finalizable(board, call, &self.into, &self.specs_found)
     }
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let goal = board.task(&self.task).and_then(|task| task.goal.clone());
+        let stream = board.task(&self.task).and_then(|task| task.workstream.clone());
         add(board, call, &self.into, true, &self.pins);
         let replacements: Vec<TaskId> =
             self.into.iter().map(|new| new.id.clone()).chain(self.existing.iter().cloned()).collect();
@@ -134,6 +141,9 @@ impl Verb for Rescope {
                 body.parent = Some(self.task.clone());
             }
             head.goal.clone_from(&goal);
+            if head.workstream.is_none() {
+                head.workstream.clone_from(&stream);
+            }
         }
         end(board, call, &self.task, Status::Superseded, Event::Superseded, &self.reason);
         let (head, _) = parts(board, &self.task);

@@ -1,6 +1,7 @@
 //! New tasks: one, or a whole plan, all or nothing.
 
 use super::prelude::*;
+use super::streams::{check_members, check_route, check_streams, open_streams};
 
 /// Most tasks one board may hold; past that, archive.
 const MOST_TASKS: usize = 20_000;
@@ -47,6 +48,10 @@ record! {
         pub expected_lines: Option<u32>,
         /// How many minutes it is given; at most 12 for a coder's work.
         pub timebox_minutes: Option<u32>,
+        /// What it is for: probe, work, review or merge; what its role is for if absent.
+        pub slice_kind: Option<SliceKind>,
+        /// The workstream it belongs to.
+        pub workstream: Option<WorkstreamId>,
     }
 }
 
@@ -76,11 +81,27 @@ impl NewTask {
             expected_files: None,
             expected_lines: None,
             timebox_minutes: None,
+            slice_kind: None,
+            workstream: None,
+        }
+    }
+
+    /// What the rules for slices look at.
+    pub fn slice(&self) -> SliceShape<'_> {
+        SliceShape {
+            role: &self.role,
+            kind: self.kind,
+            slice_kind: self.slice_kind,
+            timebox_minutes: self.timebox_minutes,
+            owns: &self.owns,
         }
     }
 
     /// The paths that nobody else may own.
     pub fn owned(&self) -> Vec<PathPattern> {
+        if self.kind == Kind::Report {
+            return Vec::new();
+        }
         if self.owns.is_empty() { self.scope.inside.clone() } else { self.owns.clone() }
     }
 }
@@ -102,14 +123,22 @@ logged! {
         pub single: bool,
         /// Tags lift no cap, and a parent has to exist. What was put on record before is judged without.
         pub strict: bool,
+        /// The rules for slices hold. What was put on record before is judged without.
+        pub slices: bool,
+        /// Workstreams that it opens; the tasks that plan them are among its tasks.
+        pub workstreams: Vec<NewStream>,
     }
 }
 
 impl AddTasks {
     /// A single task, of no graph of its own.
     pub fn one(task: NewTask, finalize: bool, specs: impl Into<Specs>) -> Self {
+        Self::several(vec![task], finalize, specs)
+    }
+
+    /// Tasks beside the plan, of no graph of their own.
+    pub fn several(tasks: Vec<NewTask>, finalize: bool, specs: impl Into<Specs>) -> Self {
         let Specs { found: specs_found, pins } = specs.into();
-        let tasks = vec![task];
         Self {
             tasks,
             finalize,
@@ -119,6 +148,8 @@ impl AddTasks {
             pins,
             single: false,
             strict: true,
+            slices: true,
+            workstreams: Vec::new(),
         }
     }
 }
@@ -130,7 +161,10 @@ impl Verb for AddTasks {
     type Outcome = Planned;
 
     fn check(&self, board: &Board, call: &Call) -> Result<(), Refusal> {
-        plans(board, call, "add tasks")?;
+        // The run adds audits and what they ask for.
+        if !call.by.is_liza() {
+            plans(board, call, "add tasks")?;
+        }
         check_spawn(board, call, self.tasks.iter().map(|task| &task.role))?;
         if self.finalize {
             call.check_switches(None)?;
@@ -139,6 +173,14 @@ impl Verb for AddTasks {
             check_goal(board)?;
         }
         check_new(board, call, &self.tasks, self.strict)?;
+        if self.slices {
+            self.tasks.iter().try_for_each(check_slice)?;
+        }
+        check_streams(board, &self.tasks, &self.workstreams)?;
+        check_members(board, &self.tasks, &self.workstreams, None)?;
+        if !self.single {
+            check_route(board, call, &self.tasks, &self.workstreams)?;
+        }
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }
@@ -151,6 +193,7 @@ impl Verb for AddTasks {
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let (status, ended) = (board.rest.goal.status, board.rest.goal.ended);
         add(board, call, &self.tasks, self.finalize, &self.pins);
+        open_streams(board, &self.workstreams);
         if self.single {
             board.rest.goal.status = status;
             board.rest.goal.ended = ended;
@@ -269,7 +312,7 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
             task.id,
             task.timebox_minutes.unwrap_or_default()
         )
-        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --tag merge)")
+        .hint("split it into smaller tasks; what brings the parts together is for the role `supervisor` (--role supervisor --slice-kind merge)")
         .detail("task", task.id.as_str())
         .detail("field", "timebox_minutes"));
     }
@@ -298,6 +341,16 @@ pub fn check_fields(task: &NewTask, strict: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Role, kind, slice kind, timebox and paths go together.
+pub fn check_slice(task: &NewTask) -> Result<(), Refusal> {
+    let Some(problem) = slice_problems(&task.slice()).into_iter().next() else { return Ok(()) };
+    let code = if problem.field == "timebox_minutes" { Code::Limit } else { Code::Slice };
+    Err(refusal!(code, "task `{}`, {}: {}", task.id, problem.field, problem.why)
+        .hint(problem.hint)
+        .detail("task", task.id.as_str())
+        .detail("field", problem.field))
+}
+
 fn too_many(field: &str, count: usize) -> Result<(), Refusal> {
     if count <= MOST_ITEMS {
         return Ok(());
@@ -321,6 +374,7 @@ pub fn check_finalizable(
             task.spec_ref.as_deref(),
             specs_found.contains(&task.id),
             &task.scope,
+            task.kind,
         )?;
     }
     check_dependencies(board, call, tasks)
@@ -392,6 +446,7 @@ pub fn check_complete(
     spec_ref: Option<&str>,
     spec_found: bool,
     scope: &Scope,
+    kind: Kind,
 ) -> Result<(), Refusal> {
     let mut missing = Vec::new();
     if done_when.is_empty() {
@@ -402,7 +457,7 @@ pub fn check_complete(
         Some(spec) if !spec_found => missing.push(format!("the file `{spec}` that spec_ref names")),
         Some(_) => {}
     }
-    if scope.inside.is_empty() {
+    if scope.inside.is_empty() && kind != Kind::Report {
         missing.push("scope (--in PATH)".to_owned());
     }
     if missing.is_empty() {

@@ -393,6 +393,7 @@ impl Verb for FinishClaim {
         forget_approval(head, body);
         body.submission = None;
         head.review_commit = None;
+        head.result = None;
         let event = if work.former.status == Status::Working { Event::TakenOver } else { Event::Claimed };
         let line = HistoryEntry::new(call.now.wall, event, intent.by.clone())
             .step(work.former.status, Status::Working);

@@ -36,7 +36,13 @@ pub fn next_step(task: &Task) -> String {
     match task.status {
         Status::Draft => format!("`liza task finalize {id}` makes it claimable"),
         Status::Idle => format!("`liza task claim {id}` starts work on it"),
+        Status::Working if task.kind == Kind::Report => {
+            format!("its holder finishes with `liza task submit {id} --result FILE`")
+        }
         Status::Working => format!("its holder finishes with `liza task submit {id}`"),
+        Status::ReadyForReview if task.stands_on_result() => {
+            format!("a planner or a person accepts it with `liza result accept {id}`")
+        }
         Status::ReadyForReview => format!("a reviewer takes it with `liza review claim {id}`"),
         Status::Approved if task.awaits_red_team() => {
             format!("the red team takes its turn with `liza review claim {id}`")

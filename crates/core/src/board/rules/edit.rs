@@ -1,6 +1,8 @@
 //! A planner or a person rewrites what a task asks for.
 
-use super::add_tasks::{NewTask, check_complete, check_fields, check_parent, dependency_missing, no_cycle};
+use super::add_tasks::{
+    NewTask, check_complete, check_fields, check_parent, check_slice, dependency_missing, no_cycle,
+};
 use super::claim::check_paths_free;
 use super::prelude::*;
 
@@ -15,6 +17,8 @@ logged! {
         pub pin: Option<PinnedSpec>,
         /// As of new tasks.
         pub strict: bool,
+        /// As of new tasks.
+        pub slices: bool,
     }
 }
 
@@ -44,6 +48,21 @@ impl EditTask {
             return Err(dependency_missing(id, missing));
         }
         no_cycle(&Graph::of(&board.tasks).with([(id, wanted.as_slice())]).below([id]))
+    }
+
+    /// What was worked on with a diff in mind becomes no report, nor the other way round.
+    fn check_kind_stays(&self, task: &Task) -> Result<(), Refusal> {
+        let report = |task: &NewTask| task.kind == Kind::Report;
+        if report(&self.before) == report(&self.after) || task.implementers.is_empty() {
+            return Ok(());
+        }
+        Err(refusal!(
+            Code::Slice,
+            "task `{}` was worked on, so it neither becomes a report nor stops being one",
+            task.id
+        )
+        .hint(format!("replace it: `liza task rescope {} --into FILE --reason …`", task.id))
+        .detail("field", "kind"))
     }
 
     /// A task that holds paths cannot grow into those of another.
@@ -93,6 +112,10 @@ impl Verb for EditTask {
                 .hint("`liza task edit --help` lists what can be changed"));
         }
         check_fields(&self.after, self.strict)?;
+        if self.slices {
+            check_slice(&self.after)?;
+            self.check_kind_stays(task)?;
+        }
         if self.strict && self.before.parent != self.after.parent {
             check_parent(board, call, &self.after, &[])?;
         }
@@ -101,7 +124,14 @@ impl Verb for EditTask {
         }
         if task.status != Status::Draft && task.body().blocked_from != Some(Status::Draft) {
             let after = &self.after;
-            check_complete(id, &after.done_when, after.spec_ref.as_deref(), self.spec_found, &after.scope)?;
+            check_complete(
+                id,
+                &after.done_when,
+                after.spec_ref.as_deref(),
+                self.spec_found,
+                &after.scope,
+                after.kind,
+            )?;
             self.check_dependencies(board, call)?;
         }
         self.check_paths(board, call, task)
@@ -161,7 +191,11 @@ impl NewTask {
     /// What a task on the board asks for, as it would be asked for anew.
     pub fn of(task: &Task) -> Self {
         let body = task.body();
-        let owns = if task.owns == body.scope.inside { Vec::new() } else { task.owns.clone() };
+        let owns = if task.owns == body.scope.inside || task.kind == Kind::Report {
+            Vec::new()
+        } else {
+            task.owns.clone()
+        };
         Self {
             id: task.id.clone(),
             title: body.title.clone(),
@@ -185,13 +219,15 @@ impl NewTask {
             expected_files: body.expected_files,
             expected_lines: body.expected_lines,
             timebox_minutes: body.timebox_minutes,
+            slice_kind: task.slice_kind,
+            workstream: task.workstream.clone(),
         }
     }
 
     fn changed_to(&self, after: &Self) -> Vec<Change> {
         changes!(self, after: title, description, spec_ref, done_when, scope, checklist, owns, depends_on, priority, kind,
             risk, role, parent, tags, inputs, expected_outputs, max_coder_iterations, max_review_cycles, expected_files,
-            expected_lines, timebox_minutes)
+            expected_lines, timebox_minutes, slice_kind, workstream)
     }
 
     pub(super) fn write_into(&self, head: &mut Head, body: &mut Body) {
@@ -222,5 +258,7 @@ impl NewTask {
         body.expected_files = new.expected_files;
         body.expected_lines = new.expected_lines;
         body.timebox_minutes = new.timebox_minutes;
+        head.slice_kind = new.slice_kind;
+        head.workstream = new.workstream;
     }
 }

@@ -40,6 +40,7 @@ impl Verb for Finalize {
                 body.spec_ref.as_deref(),
                 self.specs_found.contains(id) || body.spec.is_some(),
                 &body.scope,
+                task.kind,
             )?;
             for dependency in &task.depends_on {
                 if board.task(dependency).is_none() && !call.world.archived.contains_key(dependency) {

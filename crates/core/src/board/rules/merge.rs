@@ -173,8 +173,9 @@ impl Verb for FinishMerge {
         }
         body.actual_outputs = body.submission.as_ref().map(|found| found.files.clone()).unwrap_or_default();
         body.merge = Some(MergeRecord {
-            commit: self.merge_commit.clone(),
-            onto: self.onto.clone(),
+            commit: Some(self.merge_commit.clone()),
+            onto: Some(self.onto.clone()),
+            nothing: false,
             by: intent.by.clone(),
             time: call.now.wall,
             drift: self.drift,

@@ -2,12 +2,14 @@
 
 mod abandon;
 mod accept_git;
+mod accept_result;
 mod add_tasks;
 mod adopt_edit;
 mod agents;
 mod apply_bundle;
 mod approve;
 mod archive;
+mod audit;
 mod bless;
 mod block;
 mod breaker;
@@ -45,7 +47,9 @@ mod route;
 mod sent_back;
 mod set_aside_edit;
 mod sprint;
+mod streams;
 mod submit;
+mod submit_result;
 mod sync;
 mod take_over;
 mod unlock;
@@ -61,12 +65,14 @@ use super::verb::{AnyVerb, Listed, Needs};
 pub use super::edition::Edition;
 pub use abandon::*;
 pub use accept_git::*;
+pub use accept_result::*;
 pub use add_tasks::*;
 pub use adopt_edit::*;
 pub use agents::*;
 pub use apply_bundle::*;
 pub use approve::*;
 pub use archive::*;
+pub use audit::*;
 pub use bless::*;
 pub use block::*;
 pub use breaker::*;
@@ -99,7 +105,9 @@ pub use route::*;
 pub use sent_back::*;
 pub use set_aside_edit::*;
 pub use sprint::*;
+pub use streams::*;
 pub use submit::*;
+pub use submit_result::*;
 pub use sync::*;
 pub use take_over::*;
 pub use unlock::*;
@@ -240,5 +248,11 @@ transitions! {
     AbandonGoal "abandon_goal",
     BlessGate "bless_gate",
     AcceptGit "accept_git",
+    SubmitResult "submit_result" task,
+    AcceptResult "accept_result" task,
+    RejectResult "reject_result" task,
     RecordRoute "record_route",
+    RecordAudit "record_audit",
+    WaiveAudit "waive_audit",
+    CollapseStream "collapse_stream",
 }

@@ -255,7 +255,14 @@ pub fn send_back(board: &mut Board, id: &TaskId, call: &Call, rejection: &Reject
     outcome
 }
 
-fn block(head: &mut Head, body: &mut Body, call: &Call, config: &Config, reason: &str, questions: &[String]) {
+pub(super) fn block(
+    head: &mut Head,
+    body: &mut Body,
+    call: &Call,
+    config: &Config,
+    reason: &str,
+    questions: &[String],
+) {
     end_claim(head);
     head.status = Status::Blocked;
     head.reserved_until = None;
@@ -307,9 +314,17 @@ fn limit_reached(
     took: Took,
 ) -> Option<String> {
     let took = took.seconds();
+    rounds_used_up(head, body, config, rejection.same_reason).or_else(|| {
+        let max = rejection.max_seconds.filter(|max| took >= *max)?;
+        Some(format!("Max time for work and review ({max} s) reached without approval: {took} s"))
+    })
+}
+
+/// Whether there was one rejection or iteration too many.
+pub(super) fn rounds_used_up(head: &Head, body: &Body, config: &Config, same_reason: bool) -> Option<String> {
     let max_iterations = body.max_coder_iterations.unwrap_or(config.max_coder_iterations);
     let max_cycles = body.max_review_cycles.unwrap_or(config.max_review_cycles);
-    Some(if rejection.same_reason {
+    Some(if same_reason {
         "Same rejection reason twice in a row".to_owned()
     } else if body.consecutive_rejections >= config.breaker_rejections {
         format!("Rejected {} times in a row", body.consecutive_rejections)
@@ -317,8 +332,6 @@ fn limit_reached(
         format!("Max review cycles ({max_cycles}) reached without approval")
     } else if head.iteration >= max_iterations {
         format!("Max iterations ({max_iterations}) reached without approval")
-    } else if let Some(max) = rejection.max_seconds.filter(|max| took >= *max) {
-        format!("Max time for work and review ({max} s) reached without approval: {took} s")
     } else {
         return None;
     })

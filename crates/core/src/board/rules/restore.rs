@@ -126,6 +126,7 @@ fn same_facts(task: &Task, former: &Task) -> bool {
     task.review_commit == former.review_commit
         && task.implementers == former.implementers
         && task.iteration == former.iteration
+        && task.result == former.result
         && now.attempts == then.attempts
         && now.submission == then.submission
         && now.approval == then.approval

@@ -29,6 +29,20 @@ pub fn reviews(board: &Board, call: &Call, verb: &str) -> Result<(), Refusal> {
     Err(tier0_role(call, verb, &Role::code_reviewer()))
 }
 
+/// Refuses a review of what stands on a result: there is no commit to look at.
+pub fn reviewed_as_commit(task: &Task) -> Result<(), Refusal> {
+    if task.kind != Kind::Report && !task.stands_on_result() {
+        return Ok(());
+    }
+    Err(refusal!(
+        Code::KindMismatch,
+        "task `{}` delivers a result, no commit, so there is no review of it",
+        task.id
+    )
+    .hint(format!("read it with `liza result show {0}`, then `liza result accept {0}`", task.id))
+    .detail("task", task.id.as_str()))
+}
+
 /// Only whoever took the review may go on with it. One that ran out still counts until somebody else takes it.
 pub fn holds_review(task: &Task, call: &Call) -> Result<(), Refusal> {
     let by = call.by.id();

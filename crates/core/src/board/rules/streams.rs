@@ -56,7 +56,11 @@ fn clip_title(text: &str) -> String {
 /// Whether a plan may open these streams.
 pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) -> Result<(), Refusal> {
     if streams.len() > MOST_STREAMS {
-        return Err(refusal!(Code::Limit, "{} workstreams; a goal has at most {MOST_STREAMS}", streams.len()));
+        return Err(refusal!(
+            Code::Limit,
+            "{} workstreams; a goal has at most {MOST_STREAMS}",
+            streams.len()
+        ));
     }
     for (at, stream) in streams.iter().enumerate() {
         let id = &stream.id;
@@ -85,9 +89,12 @@ pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) ->
             .detail("field", "timebox_minutes"));
         }
         if let Some(path) = stream.ownership_paths.iter().find(|path| !is_within(path, &stream.allowed())) {
-            return Err(refusal!(Code::Scope, "the workstream `{id}` owns {path}, which is not among its allowed_paths")
-                .hint("add it to allowed_paths, or leave allowed_paths out")
-                .detail("workstream", id.as_str()));
+            return Err(refusal!(
+                Code::Scope,
+                "the workstream `{id}` owns {path}, which is not among its allowed_paths"
+            )
+            .hint("add it to allowed_paths, or leave allowed_paths out")
+            .detail("workstream", id.as_str()));
         }
         let rivals = board.rest.workstreams.iter().filter(|other| is_live(board, other));
         let rivals = rivals.map(|other| (&other.id, other.ownership_paths.as_slice()));
@@ -106,9 +113,12 @@ pub fn check_streams(board: &Board, tasks: &[NewTask], streams: &[NewStream]) ->
         for other in &stream.depends_on {
             let beside = streams.iter().any(|known| known.id.as_str().eq_ignore_ascii_case(other.as_str()));
             if same(other) || !beside && board.workstream(other).is_none() {
-                return Err(refusal!(Code::DependencyMissing, "the workstream `{id}` depends on `{other}`, which is none")
-                    .hint("depends_on of a workstream names other workstreams")
-                    .detail("workstream", id.as_str()));
+                return Err(refusal!(
+                    Code::DependencyMissing,
+                    "the workstream `{id}` depends on `{other}`, which is none"
+                )
+                .hint("depends_on of a workstream names other workstreams")
+                .detail("workstream", id.as_str()));
             }
         }
         let plans = |task: &NewTask| {
@@ -172,10 +182,14 @@ pub fn check_members(
             if fresh.is_some() {
                 return Err(plan_first(task, id));
             }
-            return Err(refusal!(Code::UnknownRecord, "task `{}` names the workstream `{id}`, which is none", task.id)
-                .hint("`workstreams:` in a plan opens one; `liza status --json` lists them")
-                .detail("task", task.id.as_str())
-                .detail("workstream", id.as_str()));
+            return Err(refusal!(
+                Code::UnknownRecord,
+                "task `{}` names the workstream `{id}`, which is none",
+                task.id
+            )
+            .hint("`workstreams:` in a plan opens one; `liza status --json` lists them")
+            .detail("task", task.id.as_str())
+            .detail("workstream", id.as_str()));
         };
         if stream.accepted.is_none() && accepted != Some(id) {
             return Err(plan_first(task, id));
@@ -197,10 +211,14 @@ pub fn check_members(
         let allowed = outside(&task.scope.inside, &stream.allowed_paths);
         let owned = outside(&task.owned(), &stream.allowed_paths);
         if let Some(path) = allowed.or(owned) {
-            return Err(refusal!(Code::Scope, "task `{}` takes {path}, which is outside of its workstream `{id}`", task.id)
-                .hint("keep its paths inside of the workstream's allowed_paths")
-                .detail("task", task.id.as_str())
-                .detail("workstream", id.as_str()));
+            return Err(refusal!(
+                Code::Scope,
+                "task `{}` takes {path}, which is outside of its workstream `{id}`",
+                task.id
+            )
+            .hint("keep its paths inside of the workstream's allowed_paths")
+            .detail("task", task.id.as_str())
+            .detail("workstream", id.as_str()));
         }
     }
     Ok(())
@@ -263,8 +281,13 @@ pub fn check_route(
 pub fn check_accepted(board: &Board, plan: &TaskId, tasks: &[NewTask]) -> Result<(), Refusal> {
     let Some(stream) = board.planned_by(plan) else { return check_members(board, tasks, &[], None) };
     if let Some(task) = tasks.iter().find(|task| task.workstream.as_ref() != Some(&stream.id)) {
-        return Err(refusal!(Code::Value, "task `{}` does not belong to the workstream `{}`", task.id, stream.id)
-            .detail("task", task.id.as_str()));
+        return Err(refusal!(
+            Code::Value,
+            "task `{}` does not belong to the workstream `{}`",
+            task.id,
+            stream.id
+        )
+        .detail("task", task.id.as_str()));
     }
     if board.route().is_some_and(|route| route.mode == RunMode::ReadOnly)
         && let Some(task) = tasks.iter().find(|task| task.kind != Kind::Report)
@@ -273,6 +296,17 @@ pub fn check_accepted(board: &Board, plan: &TaskId, tasks: &[NewTask]) -> Result
             .detail("task", task.id.as_str()));
     }
     check_members(board, tasks, &[], Some(&stream.id))
+}
+
+/// The plan of a workstream brings its tasks.
+pub fn check_stream_plan(board: &Board, plan: &TaskId) -> Result<(), Refusal> {
+    match board.planned_by(plan) {
+        None => Ok(()),
+        Some(stream) => {
+            Err(refusal!(Code::Incomplete, "the plan of the workstream `{}` brings no task", stream.id)
+                .detail("workstream", stream.id.as_str()))
+        }
+    }
 }
 
 /// From here on the stream takes slices.
@@ -323,8 +357,13 @@ impl Verb for CollapseStream {
         text_given("--reason", &self.reason)?;
         let Some(stream) = board.workstream(&self.stream) else {
             let known: Vec<&str> = board.rest.workstreams.iter().map(|stream| stream.id.as_str()).collect();
-            return Err(refusal!(Code::UnknownRecord, "there is no workstream `{}`", self.stream)
-                .hint(if known.is_empty() { "no plan has opened one".to_owned() } else { format!("known: {}", known.join(", ")) }));
+            return Err(refusal!(Code::UnknownRecord, "there is no workstream `{}`", self.stream).hint(
+                if known.is_empty() {
+                    "no plan has opened one".to_owned()
+                } else {
+                    format!("known: {}", known.join(", "))
+                },
+            ));
         };
         if stream.collapsed.is_some() {
             return Err(refusal!(Code::Transition, "the workstream `{}` only looks already", stream.id));

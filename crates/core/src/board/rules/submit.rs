@@ -67,6 +67,15 @@ impl Submit {
             return Err(wrong_state(task, "submitted", super::common::next_step(task)));
         }
         holds_lease(task, call, self.epoch)?;
+        if task.kind == Kind::Report {
+            return Err(refusal!(
+                Code::KindMismatch,
+                "task `{}` is a report: it delivers a result, no commit",
+                task.id
+            )
+            .hint(format!("`liza task submit {} --result FILE`, with one JSON value in FILE", task.id))
+            .detail("task", task.id.as_str()));
+        }
         let checkpoints = checkpoints_of_attempt(task.body());
         if call.guards.on(Guard::Checkpoint) && !has_checkpoint(task.body()) {
             return Err(Refusal::new(

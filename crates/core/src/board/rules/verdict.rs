@@ -27,6 +27,7 @@ pub fn check_verdict(
     if task.status != Status::ReadyForReview {
         return Err(wrong_state(task, "judged", next_step(task)));
     }
+    reviewed_as_commit(task)?;
     not_an_implementer(task, call, &call.by.id(), "judge")?;
     holds_review(task, call)?;
     about_what_stands(task, commit, branch_head, feedback)

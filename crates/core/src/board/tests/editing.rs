@@ -10,7 +10,14 @@ fn edit(bench: &Bench, name: &str, change: impl FnOnce(&mut NewTask)) -> EditTas
     let before = NewTask::of(bench.task(name));
     let mut after = before.clone();
     change(&mut after);
-    EditTask { before: Box::new(before), after: Box::new(after), spec_found: true, pin: None, strict: true }
+    EditTask {
+        before: Box::new(before),
+        after: Box::new(after),
+        spec_found: true,
+        pin: None,
+        strict: true,
+        slices: true,
+    }
 }
 
 pub(super) fn other_title(bench: &Bench, name: &str) -> EditTask {

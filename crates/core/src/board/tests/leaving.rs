@@ -81,6 +81,7 @@ fn whoever_waited_for_a_superseded_task_waits_for_its_replacements() {
         specs_found: vec![id("left"), id("right")],
         pins: Vec::new(),
         strict: true,
+        slices: true,
     };
     bench.ok("planner-1", rescope);
     assert_eq!(bench.status("first"), Status::Superseded);
@@ -121,6 +122,7 @@ fn what_a_rescope_needs() {
         reason: reason.to_owned(),
         pins: Vec::new(),
         strict: true,
+        slices: true,
     };
     let waiting = |on: &str| {
         let mut new = new_task("new", "new/");

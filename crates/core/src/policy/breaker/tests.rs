@@ -65,6 +65,7 @@ impl Desk {
                 specs_found: vec![id(into)],
                 pins: Vec::new(),
                 strict: true,
+                slices: true,
             },
         );
         self.bench.tick(10);

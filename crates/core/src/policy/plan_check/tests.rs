@@ -1,4 +1,5 @@
 use super::*;
+use crate::board::slice::SliceKind;
 use crate::board::testing::{id, new_task};
 
 struct Scene {
@@ -22,6 +23,7 @@ impl Scene {
                 specs_found: &specs,
                 finalize: self.finalize,
                 as_graph: false,
+                strict: false,
                 ground: &BTreeMap::new(),
             },
         )
@@ -132,15 +134,16 @@ fn timeboxes_have_bands_and_a_coder_a_cap() {
     ] {
         finds(&[timed("a", "a/", &[], minutes)], expected);
     }
-    let tagged =
-        |tag: &str, minutes| NewTask { tags: vec![tag.to_owned()], ..timed("a", "a/", &[], minutes) };
-    finds(&[tagged("probe", 1)], &[(Advice, "timebox_band")]);
-    finds(&[tagged("probe", 6)], &[]);
-    finds(&[tagged("planning", 11)], &[(Advice, "timebox_band")]);
-    let merge =
-        |minutes| NewTask { role: Role::new("supervisor").expect("a role"), ..tagged("merge", minutes) };
-    finds(&[merge(20)], &[]);
-    finds(&[merge(26)], &[(Advice, "timebox_band")]);
+    let slice = |role: Role, slice_kind, minutes| NewTask {
+        role,
+        slice_kind: Some(slice_kind),
+        ..timed("a", "a/", &[], minutes)
+    };
+    finds(&[slice(Role::operator(), SliceKind::Probe, 1)], &[(Advice, "timebox_band")]);
+    finds(&[slice(Role::operator(), SliceKind::Probe, 6)], &[]);
+    finds(&[slice(Role::supervisor(), SliceKind::Work, 11)], &[(Advice, "timebox_band")]);
+    finds(&[slice(Role::supervisor(), SliceKind::Merge, 20)], &[]);
+    finds(&[slice(Role::supervisor(), SliceKind::Merge, 26)], &[(Advice, "timebox_band")]);
 }
 
 #[test]

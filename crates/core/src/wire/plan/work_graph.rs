@@ -184,6 +184,7 @@ impl PlannedGraph {
             graph_id: self.id,
             max_parallel: self.max_parallel.or(self.config.max_parallel),
             remarks,
+            ..Planned::default()
         })
     }
 }
@@ -232,6 +233,8 @@ impl PlannedNode {
             expected_files: self.expected_files,
             expected_lines: self.expected_lines,
             timebox_minutes: self.timebox_minutes,
+            slice_kind: None,
+            workstream: None,
             ..NewTask::blank(self.id.clone())
         })
     }

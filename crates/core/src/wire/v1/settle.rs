@@ -312,8 +312,9 @@ impl Settling<'_> {
             notes: Vec::new(),
         });
         self.whole.body.merge = Some(MergeRecord {
-            onto: self.git.parent_of(&merge).unwrap_or_else(|| merge.clone()),
-            commit: merge,
+            onto: Some(self.git.parent_of(&merge).unwrap_or_else(|| merge.clone())),
+            commit: Some(merge),
+            nothing: false,
             by: approver,
             time,
             drift: 0,

@@ -1,0 +1,32 @@
+use crate::cli::prelude::*;
+use crate::flow::results;
+
+/// Send a plan or the result of a merge slice back to its author
+///
+/// Example: liza result reject w1-plan --reason "slices overlap" --finding "w1-a and w1-b both own src/"
+#[derive(Args)]
+pub struct RejectArgs {
+    /// The task
+    #[arg(add = Completer::Tasks(|status| status == Status::ReadyForReview))]
+    pub task: TaskId,
+    /// Why, in a sentence
+    #[arg(long)]
+    pub reason: String,
+    /// What is wrong; repeat for each
+    #[arg(long, value_name = "TEXT")]
+    pub finding: Vec<String>,
+}
+
+impl OnBoard for RejectArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let reason = session.input.text(&self.reason)?;
+        let findings = session.input.texts(&self.finding)?;
+        session.seal_request()?;
+        let (rejected, revision) = results::reject(&session.ctx, &self.task, &reason, findings)?;
+        let text = match &rejected.blocked_reason {
+            Some(why) => format!("the result of {} is rejected; it is BLOCKED: {why}", self.task),
+            None => format!("the result of {} is rejected; its author takes it up again", self.task),
+        };
+        Ok(Answer::new(rejected, text).at(revision))
+    }
+}
