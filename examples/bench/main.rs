@@ -168,6 +168,8 @@ fn new_task(id: &str, number: usize) -> NewTask {
         expected_files: None,
         expected_lines: None,
         timebox_minutes: None,
+        slice_kind: None,
+        workstream: None,
     }
 }
 
