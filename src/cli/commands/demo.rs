@@ -1,6 +1,8 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use crate::cli::demo::{Cast, Check, Ears, Outcome, SCRIPTED_TASKS, Stage, Story, direct, judge};
+use crate::cli::demo::{
+    Cast, Check, Ears, Outcome, Played, SCRIPTED_TASKS, Stage, Story, direct, judge, play_playbook,
+};
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, count, play_all};
 use crate::host::place::Temporary;
@@ -15,12 +17,18 @@ use crate::supervise::child::end_descendants;
 /// and some of the attacks of `liza redteam`, each refused.
 /// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
 ///
+/// With --director, a goal that is too large for one plan: an estimate, two workstreams with a supervisor's plan each, slices that start
+/// while the other stream is still being planned, merge slices, an auditor that asks for evidence, and the delivery it allows.
+///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]
 pub struct DemoArgs {
     /// Make the repository here and keep it (default: a temporary folder, removed unless something failed)
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
+    /// Show a large goal instead: routed, split into workstreams, audited (half a minute)
+    #[arg(long, conflicts_with_all = ["tasks", "coders"])]
+    pub director: bool,
     /// How many tasks
     #[arg(long, value_name = "N", default_value_t = SCRIPTED_TASKS,
           value_parser = clap::value_parser!(u32).range(i64::from(SCRIPTED_TASKS)..=500))]
@@ -52,6 +60,9 @@ impl Execute for DemoArgs {
             Failure::new(ErrorCode::IoFailed, format!("no temporary folder could be made: {error}"))
         })?;
         let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
+        if self.director {
+            return self.direct(&root, place, began, ui);
+        }
         let cast = Cast { tasks: self.tasks, coders: self.coders, speed: self.speed };
         ui.narrate(&format!(
         "# A small program in {}, with tests and a spec. A planner, {} coders and 2 reviewers are to extend it.",
@@ -64,16 +75,40 @@ impl Execute for DemoArgs {
                 return Err(kept_for_looking(*failure, place, self.keep.is_some()));
             }
             Err(Ended::Signal(signal)) => {
-                let data = json!({ "stopped": signal });
-                let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
-                let answer = Answer::new(data, "stopped; every agent has ended").failed(stopped);
-                return Ok(answer.exit(exit_code(signal)));
+                return Ok(stopped(signal));
             }
         };
+        self.judged(&stage, &story, &checks, place, began)
+    }
+}
+
+impl DemoArgs {
+    /// The demo of a large goal.
+    fn direct(&self, root: &Path, place: Temporary, began: Instant, ui: Ui) -> Result<Answer, Failure> {
+        ui.narrate(&format!(
+            "# A small repository in {}, and one script that plays everybody.",
+            root.display()
+        ));
+        match play_playbook(root, place.path(), self.speed, ui) {
+            Ok(Played::Done { stage, story, checks }) => self.judged(&stage, &story, &checks, place, began),
+            Ok(Played::Signal(signal)) => Ok(stopped(signal)),
+            Err(failure) => Err(kept_for_looking(failure, place, self.keep.is_some())),
+        }
+    }
+
+    /// What was shown, and where to see it.
+    fn judged(
+        &self,
+        stage: &Stage,
+        story: &Story,
+        checks: &[Check],
+        place: Temporary,
+        began: Instant,
+    ) -> Result<Answer, Failure> {
         let all = checks.iter().all(|check| check.shown);
         let seconds = began.elapsed().as_secs_f64();
-        let mut text = ending(&stage, &story, self.keep.is_some())?;
-        text.push_str(&table(&checks));
+        let mut text = ending(stage, story, self.keep.is_some())?;
+        text.push_str(&table(checks));
         let kept = self.keep.is_some() || !all;
         if all {
             text.line(format!("\nAll of it happened, in {seconds:.1} s."));
@@ -96,6 +131,12 @@ impl Execute for DemoArgs {
         });
         Ok(Answer::new(data, text).failed_if(problem))
     }
+}
+
+fn stopped(signal: i32) -> Answer {
+    let data = json!({ "stopped": signal });
+    let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
+    Answer::new(data, "stopped; every agent has ended").failed(stopped).exit(exit_code(signal))
 }
 
 enum Ended {

@@ -1,6 +1,7 @@
 mod route;
 
 use crate::board::IdError;
+use crate::board::route::RunMode;
 use crate::board::state::GoalStatus;
 use crate::cli::live::Live;
 use crate::cli::prelude::*;
@@ -77,6 +78,9 @@ impl OnBoard for RunArgs {
             let reviewers = config.review.quorum.of(Risk::Low);
             team = vec![member(Role::coder(), 1), member(Role::code_reviewer(), reviewers)];
             team.extend(red_team.map(|_| member(Role::red_team(), 1)));
+            if self.route.mode == Some(RunMode::ReadOnly) {
+                team = vec![member(Role::operator(), 1)];
+            }
         }
         for member in &team {
             session.known_role(&member.role)?;

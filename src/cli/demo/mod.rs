@@ -2,16 +2,19 @@
 //!
 //! `stage` makes the repository and plays the person at the keyboard; `director` starts `liza run`, listens to what it
 //! tells, and brings about what agents do not do by themselves (a kill, a pause); `story` keeps what was seen, and `checks`
-//! judges by it and by the board. The agents are the scripts in templates/demo/agents.
+//! judges by it and by the board. The agents are the scripts in templates/demo/agents. `playbook` is a demo of its own: a large goal,
+//! routed and split into workstreams; its one script is in templates/demo/playbook.
 
 mod checks;
 mod director;
+mod playbook;
 mod project;
 mod stage;
 mod story;
 
 pub use checks::{Check, judge};
 pub use director::{Ears, Outcome, direct};
+pub use playbook::{Played, play as play_playbook};
 pub use project::SCRIPTED_TASKS;
 pub use stage::{Cast, Stage, apart};
 pub use story::Story;

@@ -3,6 +3,7 @@
 use super::{RunArgs, SingleKind};
 use crate::board::goals::GOAL_SPEC;
 use crate::board::route::{Estimate, Routing, RunMode, Way};
+use crate::board::slice::SliceKind;
 use crate::board::state::GoalStatus;
 use crate::board::task::Scope;
 use crate::cli::prelude::*;
@@ -183,7 +184,13 @@ impl RunArgs {
 
 /// The same as a job that changes nothing and answers with a report.
 fn reading(task: NewTask) -> NewTask {
-    task
+    NewTask {
+        kind: Kind::Report,
+        role: Role::operator(),
+        slice_kind: Some(SliceKind::Work),
+        scope: Scope::default(),
+        ..task
+    }
 }
 
 /// What the person said. Who names the seconds vouches for a small, clear job; the risk is low unless said otherwise.
