@@ -43,7 +43,8 @@ impl TeamRun<'_> {
         changed |= board.route().is_some_and(|route| self.reroute(board, route));
         let has_streams = board.rest.workstreams.iter().any(|stream| stream.of_goal == board.rest.goal.id);
         if !changed && (has_streams || board.route().is_some()) {
-            self.seat_on_demand(board);
+            // The rules know a new seat only by a board that has it.
+            changed = self.seat_on_demand(board);
         }
         changed
     }
@@ -157,7 +158,8 @@ impl TeamRun<'_> {
     }
 
     /// Every role has as many seats as there is work for it, within the window.
-    fn seat_on_demand(&mut self, board: &Board) {
+    fn seat_on_demand(&mut self, board: &Board) -> bool {
+        let mut seated_more = false;
         let roles = ON_DEMAND.iter().filter_map(|name| Role::new(name).ok());
         for role in roles {
             if self.team.people.contains(&role) || self.demand.without.contains(&role) {
@@ -165,7 +167,7 @@ impl TeamRun<'_> {
             }
             let world = match self.ctx.store.surroundings(board) {
                 Ok(world) => world,
-                Err(_) => return,
+                Err(_) => return seated_more,
             };
             let wanted = |task: &&Task| {
                 let waits = || task.depends_on.iter().any(|id| !dependency_met(board, &world, id));
@@ -174,13 +176,18 @@ impl TeamRun<'_> {
             let wanted = board.tasks.iter().filter(wanted).count().min(self.team.window);
             let seated = self.team.seats.iter().filter(|seat| seat.role == role);
             let seated = seated.filter(|seat| !self.team.out.contains_key(&seat.agent)).count();
-            if wanted > seated
-                && let Err(failure) = self.seat(&role, wanted - seated)
-            {
-                self.tell(Event::notice(format!("no {role} can be started: {}", said(&failure))));
-                self.demand.without.insert(role);
+            if wanted <= seated {
+                continue;
+            }
+            match self.seat(&role, wanted - seated) {
+                Ok(()) => seated_more = true,
+                Err(failure) => {
+                    self.tell(Event::notice(format!("no {role} can be started: {}", said(&failure))));
+                    self.demand.without.insert(role);
+                }
             }
         }
+        seated_more
     }
 
     fn seat(&mut self, role: &Role, count: usize) -> Result<(), Failure> {

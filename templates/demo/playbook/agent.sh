@@ -10,9 +10,9 @@ say() {
     [ -z "${DEMO_SPEED:-}" ] || sleep "$DEMO_SPEED"
 }
 
-# The scenario, as the dispatch names it.
+# The scenario, as the route names it.
 ssot() {
-    grep -o 'scenario-[0-9a-f]\{12\}' "$LIZA_PROMPT_FILE" | head -n 1
+    liza --json status | grep -o 'scenario-[0-9a-f]\{12\}' | tail -n 1
 }
 
 # hand_in SCHEMA REST: the fields every result has, and those of the role.

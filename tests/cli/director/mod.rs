@@ -23,7 +23,7 @@ good_coder() {
 /// Agents of every role of the playbook. A test says what is planned (`initial_planning`, `plan_of`) and what the auditor says
 /// (`verdict_of`), and calls `play` last.
 pub const PLAYBOOK: &str = r#"
-ssot() { grep -o 'scenario-[0-9a-f]\{12\}' "$LIZA_PROMPT_FILE" | head -n 1; }
+ssot() { liza --json status | grep -o 'scenario-[0-9a-f]\{12\}' | tail -n 1; }
 begin_json() { printf '{"schema":"%s","ssot_id":"%s","slice_id":"%s","status":"complete","summary":"done"' "$1" "$(ssot)" "$LIZA_TASK"; }
 hand_in() {
   printf '%s' "$1" > "$OUT/$LIZA_TASK.$$.json"

@@ -125,7 +125,7 @@ supervisor() { sleep 600; }
     world.refused(&HUMAN, &["stream", "collapse", "a", "--reason", "again"], 1, "refused.transition");
     world.refused(&HUMAN, &["stream", "collapse", "zz", "--reason", "no"], 1, "refused.unknown_record");
     crate::team::signal(running.id(), "-TERM");
-    running.output().expect("it ends");
+    running.wait_with_output().expect("it ends");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn killed_run_leaves_a_plan_that_the_next_one_accepts() {
     let mut env = crate::team::QUICK.to_vec();
     env.push(("LIZA_CRASH_AT", "plan.read"));
     let ran = world.liza_with(&HUMAN, &["--json", "run", "Write two parts", "--multi"], b"", &env);
-    assert_ne!(ran.code, 0, "{}", ran.stdout);
+    assert_ne!(ran.exit, 0, "{}", ran.stdout);
     let waiting: Vec<_> =
         ["a-plan", "b-plan"].iter().filter(|id| world.status_of(id) == "READY_FOR_REVIEW").collect();
     assert!(!waiting.is_empty(), "a plan waits");
