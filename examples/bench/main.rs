@@ -168,6 +168,8 @@ fn new_task(id: &str, number: usize) -> NewTask {
         expected_files: None,
         expected_lines: None,
         timebox_minutes: None,
+        slice_kind: None,
+        workstream: None,
     }
 }
 
@@ -309,6 +311,7 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
             };
             store.commit(&Credentials::Human, add, None, &liza::host::now()).expect("committed");
         }
@@ -479,6 +482,7 @@ impl Bench {
                 pins: Vec::new(),
                 single: false,
                 strict: true,
+                slices: true,
             };
             commit(add.into());
             for task in &ids {

@@ -1,6 +1,7 @@
 //! What whoever works on a task, or judges it, knows of it.
 
 use super::{Desk, KIB};
+use crate::board::task::Kind;
 use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound, Outputs, Quoted};
 
@@ -22,7 +23,20 @@ impl Desk<'_> {
         self.past(task, epoch)?;
         self.facts.block("tree", Block::none());
         self.facts.block("agents", Block::none());
+        if task.kind == Kind::Report {
+            self.report(task);
+        }
         Ok(())
+    }
+
+    /// What the author of a result has to know of its form.
+    fn report(&mut self, task: &Task) {
+        let schema = crate::director::results::schema_of(&task.role).unwrap_or_default();
+        let word = |text: &str| Quoted::bare(text);
+        self.facts.plain("result_schema", &schema);
+        self.facts.plain("schema_name", &word(&crate::director::schema::name_of(schema)));
+        self.facts.plain("ssot_id", &word(&crate::flow::dispatch::scenario_of(task)));
+        self.facts.optional("plans", task.is_stream_plan().then_some(&"yes"));
     }
 
     /// Where the work is done. A claim that is over has no such place.
@@ -104,7 +118,9 @@ impl Desk<'_> {
         };
         let title = shown_line(task.title().trim()).into_owned();
         let said = match self.ctx.store.result_bytes(&task.id, result) {
-            Some(bytes) => clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned(),
+            Some(bytes) => {
+                clipped(&shown_line(&String::from_utf8_lossy(&bytes)), LONGEST_RESULT).into_owned()
+            }
             None => "its file is gone".to_owned(),
         };
         format!("{}: result ({}) of: {title}; {said}", task.id, result.status.as_str())

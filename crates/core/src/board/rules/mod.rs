@@ -35,6 +35,7 @@ mod moves;
 mod prelude;
 mod quorum;
 mod red_team;
+mod redispatch;
 mod refound;
 mod reject;
 mod release;
@@ -91,6 +92,7 @@ pub use message::*;
 pub use migrate::*;
 pub use moves::*;
 pub use red_team::*;
+pub use redispatch::*;
 pub use refound::*;
 pub use reject::*;
 pub use release::*;
@@ -245,4 +247,5 @@ transitions! {
     SubmitResult "submit_result" task,
     AcceptResult "accept_result" task,
     RejectResult "reject_result" task,
+    Redispatch "redispatch" task,
 }
