@@ -11,6 +11,10 @@ ESCAPES = {"gemini": (ESCAPE_NOTE, "\\@"), "qwen": (ESCAPE_NOTE, "\\@"),
            "vibe": ("In these instructions [at] stands for an at sign.", "[at]")}
 
 
+# What the CLIs call the tools by which an agent starts others.
+SUBAGENTS = {"task", "agent", "spawn_agent", "subagent", "delegate", "codebase_investigator"}
+
+
 class Scenario(Play):
     """A play with its settings, its interventions while liza runs, and its check. `problems` returns what is wrong."""
 
@@ -36,7 +40,7 @@ class Scenario(Play):
         return run
 
     def problems(self, run, requests):
-        return self.is_merged(run) + self.prompts_arrived(requests)
+        return self.is_merged(run) + self.prompts_arrived(requests) + self.no_subagents(requests)
 
     # --- checks that several scenarios share
 
@@ -59,6 +63,11 @@ class Scenario(Play):
         """Some expand `@file` in any prompt; liza escapes it, and says so at the start."""
         note, escaped = ESCAPES.get(self.world.cli, ("", "@"))
         return f"{note}\n\n" + prompt.replace("@", escaped) if note and "@" in prompt else prompt
+
+    def no_subagents(self, requests):
+        """No session is given a tool that starts another agent."""
+        offered = sorted({tool for ask in requests for tool in ask.tools if tool.lower() in SUBAGENTS})
+        return [f"the agent is offered tools that start agents: {', '.join(offered)}"] if offered else []
 
     def prompts_arrived(self, requests):
         """Every prompt as liza wrote it is in some request, byte for byte."""

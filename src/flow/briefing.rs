@@ -11,6 +11,7 @@ use super::prelude::*;
 use crate::board::agent::BUILT_IN_ROLES;
 use crate::board::goals::PinnedSpec;
 use crate::board::grants::Operation;
+use crate::board::task::Kind;
 use crate::policy::wake::Wake;
 use crate::prompt::{Block, Bound, Facts, Outputs, Quoted, Row, TemplateError, render};
 
@@ -215,7 +216,11 @@ impl<'a> Desk<'a> {
             let rendered = render(&piece, &self.facts).map_err(broken)?;
             self.facts.piece(name, rendered.text);
         }
-        let template = sources::template(self.ctx, self.request.role, config)?;
+        let report = self.request.assignment.task().and_then(|id| self.board.task(id));
+        let template = match report.filter(|task| task.kind == Kind::Report) {
+            Some(_) => sources::report_template(self.ctx, self.request.role, config)?,
+            None => sources::template(self.ctx, self.request.role, config)?,
+        };
         let rendered = render(&template, &self.facts).map_err(broken)?;
         let parts: usize = rendered.sizes.iter().map(|(_, bytes)| bytes).sum();
         let mut sizes = vec![("role".to_owned(), rendered.text.len().saturating_sub(parts))];

@@ -229,12 +229,17 @@ fn former_refs_aside(ctx: &Context, told: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
+/// The schema of this name.
+pub fn published_schema(name: &str) -> Option<Value> {
+    crate::wire::schema::schema(name).or_else(|| crate::director::schema::schema(name))
+}
+
 pub(super) fn install_texts(ctx: &Context) -> Result<()> {
     for (name, text) in AGENT_SPECS {
         ctx.store.install_page(name, text)?;
     }
-    for name in crate::wire::schema::NAMES {
-        if let Some(schema) = crate::wire::schema::schema(name) {
+    for name in crate::wire::schema::NAMES.into_iter().chain(crate::director::schema::NAMES) {
+        if let Some(schema) = published_schema(name) {
             ctx.store.install_schema(name, &to_json_pretty(&schema))?;
         }
     }

@@ -24,6 +24,7 @@ pub mod config_file;
 pub mod context;
 pub mod deliver;
 pub mod disk;
+pub mod dispatch;
 pub mod doctor;
 mod drift;
 pub mod edits;

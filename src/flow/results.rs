@@ -9,8 +9,13 @@ use crate::git::DirtyKind;
 
 /// The result that these bytes are, for this task.
 pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, Vec<Problem>> {
-    let expected =
-        Expected { role: &task.role, slice_id: &task.id, ssot_id: None, shape: Shape::of(task.head()) };
+    let scenario = super::dispatch::scenario_of(task);
+    let expected = Expected {
+        role: &task.role,
+        slice_id: &task.id,
+        ssot_id: Some(&scenario),
+        shape: Shape::of(task.head()),
+    };
     read_result(bytes, &expected)
 }
 
@@ -26,7 +31,12 @@ pub fn invalid(task: &TaskId, problems: &[Problem]) -> Failure {
 }
 
 /// Hands in the result of a task; the caller must hold it. A result that is refused is kept beside the run.
-pub fn submit(ctx: &Context, id: &TaskId, bytes: &[u8]) -> Result<(ResultSubmitted, u64)> {
+pub fn submit(
+    ctx: &Context,
+    id: &TaskId,
+    epoch: Option<u64>,
+    bytes: &[u8],
+) -> Result<(ResultSubmitted, u64)> {
     if let Some(answer) = ctx.answered()? {
         return Ok(answer);
     }
@@ -45,7 +55,7 @@ pub fn submit(ctx: &Context, id: &TaskId, bytes: &[u8]) -> Result<(ResultSubmitt
     let common = result.common();
     let mut verb = SubmitResult {
         task: id.clone(),
-        epoch: ctx.epoch_of(id),
+        epoch,
         status: common.status,
         summary: common.summary.to_owned(),
         blocked_reason: common.blocked_reason.map(str::to_owned),
@@ -75,7 +85,7 @@ pub fn submit(ctx: &Context, id: &TaskId, bytes: &[u8]) -> Result<(ResultSubmitt
 }
 
 /// What was refused stays beside the run, for people.
-fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
+pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
     let Some(path) = kept.into_iter().find(|path| !path.exists()) else { return };

@@ -62,6 +62,8 @@ pub struct Runner {
     /// The name of the agent command, and what is known of it.
     pub(super) provider: String,
     pub(super) entry: ProviderEntry,
+    /// It is the one that the role falls back to, for a slice.
+    pub(super) on_fallback: bool,
     pub(super) config: ProjectConfig,
     pub(super) limits: Limits,
     pub(super) token: String,
@@ -179,6 +181,7 @@ impl Runner {
             role: options.role.clone(),
             provider: chosen.name,
             entry: chosen.entry,
+            on_fallback: false,
             limits,
             config,
             token,

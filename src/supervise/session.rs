@@ -27,6 +27,8 @@ pub enum Why {
     /// The command ended by itself.
     ByItself,
     Limit(String),
+    /// The timebox of its slice is over.
+    Timebox,
     Abort(String),
     Signal(i32),
     Lost(String),
@@ -53,6 +55,7 @@ impl Ended {
         let why = match &self.why {
             Why::ByItself => return self.words(),
             Why::Limit(why) => format!("a limit was reached: {why}"),
+            Why::Timebox => "the timebox of its slice is over".to_owned(),
             Why::Abort(why) => why.clone(),
             Why::Signal(signal) => format!("its runner got signal {signal}"),
             Why::Lost(why) => format!("the claim is lost: {why}"),
@@ -82,6 +85,8 @@ pub struct Frame<'a> {
     pub ledger: Ledger,
     pub bounds: Bounds,
     pub grace: Duration,
+    /// How long its slice is given.
+    pub timebox: Option<Duration>,
     pub files: Files,
     pub secrets: Vec<Secret>,
     pub tx: &'a Sender<Wake>,
@@ -226,7 +231,9 @@ pub fn run(
         Pulse::start(frame.ctx, sitter)
     });
     let service = GateService::start(frame.ctx, &frame.halting.agent);
-    let wall = frame.bounds.limits.wall_seconds;
+    let wall = frame.bounds.limits.wall_seconds.map(Duration::from_secs);
+    let timeboxed = frame.timebox.is_some_and(|timebox| wall.is_none_or(|wall| timebox <= wall));
+    let most = if timeboxed { frame.timebox } else { wall };
     let watch = Watch {
         frame: &frame,
         running: &running,
@@ -234,7 +241,8 @@ pub fn run(
         sight: pulse.as_ref().map(|pulse| Sight::clone(&pulse.sight)),
         doubted: None,
         seen: None,
-        deadline: wall.map(|seconds| began + Duration::from_secs(seconds)),
+        deadline: most.map(|most| began + most),
+        timeboxed,
         ending: None,
         stopping: false,
     };
@@ -273,6 +281,8 @@ struct Watch<'a> {
     frame: &'a Frame<'a>,
     running: &'a Child,
     deadline: Option<Instant>,
+    /// The deadline is that of its slice.
+    timeboxed: bool,
     pauses: Pauses,
     sight: Option<Sight>,
     /// A halt that was ordered and is not borne out, or not yet.
@@ -325,6 +335,10 @@ impl Watch<'_> {
                     Some((why, _)) => self.stop(why),
                     None => {
                         self.deadline = None;
+                        if self.timeboxed {
+                            self.ask_for_state();
+                            continue;
+                        }
                         let wall = self.frame.bounds.limits.wall_seconds;
                         self.limit(format!("{} s of {0} s used", wall.unwrap_or_default()));
                     }
@@ -377,6 +391,22 @@ impl Watch<'_> {
     fn limit(&mut self, why: String) {
         self.ask(&why);
         self.ending = Some((Why::Limit(why), Instant::now() + self.frame.grace));
+    }
+
+    /// The timebox is over: the agent hears it with its next liza command, and has the time for an answer that is due.
+    fn ask_for_state(&mut self) {
+        let Frame { ctx, halting, grace, .. } = self.frame;
+        let text =
+            "the timebox is over; asked for state, last action, next three steps and whether it is blocked";
+        (self.frame.sink)(Event::new(Kind::Limit, text));
+        let seconds = grace.as_secs();
+        let ask = format!(
+            "the timebox of your slice is over; your session ends in {seconds} s. Answer now with your result as one JSON value: status \
+             \"partial\" or \"blocked\", and in its summary your current state, your last action, your next three steps and whether you are \
+             blocked. Commit what you have, if your slice changes files.\n"
+        );
+        ctx.machine.ask(halting.agent.as_str(), &ask);
+        self.ending = Some((Why::Timebox, Instant::now() + *grace));
     }
 
     /// Looks at what others have used of the same caps meanwhile; says which is used up.

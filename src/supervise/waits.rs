@@ -30,6 +30,11 @@ pub fn grace(seconds: u64) -> Duration {
     waiting_time("LIZA_TEST_GRACE_MS", Duration::from_secs(seconds))
 }
 
+/// How long a minute of a timebox lasts.
+pub fn minute() -> Duration {
+    waiting_time("LIZA_TEST_MINUTE_MS", Duration::from_secs(60))
+}
+
 /// Where something is capped, what is used is put on the board at least this often.
 pub fn book_every() -> Duration {
     waiting_time("LIZA_TEST_BOOK_MS", Duration::from_secs(5))

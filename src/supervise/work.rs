@@ -3,6 +3,7 @@
 mod crashes;
 mod ends;
 mod failures;
+mod slices;
 mod spending;
 
 use super::event::ChildAnswer;
@@ -33,8 +34,12 @@ impl Runner {
     pub(super) fn carry_out(&mut self, assignment: Assignment, place: PathBuf) -> Result<After, Failure> {
         let given = assignment.clone();
         self.resume = None;
+        let first = self.take_fallback(&assignment);
         let after =
             self.sessions_on(assignment, place).inspect_err(|failure| self.let_go(&given, &failure.message));
+        if let Some((provider, entry)) = first {
+            (self.provider, self.entry, self.on_fallback) = (provider, entry, false);
+        }
         // Its agent stood in the checkout until now.
         if let Assignment::Review { task } = &given
             && let Ok(board) = self.board(None)
@@ -51,6 +56,8 @@ impl Runner {
         let mut sessions = 0;
         let mut restarts = 0;
         let mut asked = false;
+        // How often the session was asked for raw JSON, and the words for it.
+        let (mut asked_for_json, mut ask): (u32, Option<String>) = (0, None);
         let mut before = self.state_at_start(&assignment);
         let halting = self.halting()?;
         loop {
@@ -95,7 +102,16 @@ impl Runner {
                 Err(failure) => return Err(failure),
             };
             self.mark_told(&prompt.told);
-            let ended = self.session(&assignment, &place, &prompt.text, halting.clone())?;
+            let message = match ask.take() {
+                Some(text) => {
+                    slices::Message { timebox: self.timebox(&assignment), ..slices::Message::plain(text) }
+                }
+                None => match self.message(&assignment, &prompt.text)? {
+                    Ok(message) => message,
+                    Err(problems) => return Ok(self.invalid_dispatch(&assignment, &problems)),
+                },
+            };
+            let ended = self.session(&assignment, &place, &message, halting.clone())?;
             self.ctx.now = crate::host::now();
             let left = self.left_behind(&assignment);
             self.tell_end(&assignment, &ended, left.as_ref());
@@ -106,7 +122,7 @@ impl Runner {
                     self.tell(Event::notice(format!("the claim is lost: {why}")));
                     return Ok(After::GoOn);
                 }
-                Why::Limit(_) | Why::Halted(_) | Why::ByItself => {}
+                Why::Limit(_) | Why::Timebox | Why::Halted(_) | Why::ByItself => {}
             }
             // The agent may have gone on to other work by itself.
             if let Some((task, epoch, worktree)) = self.held()? {
@@ -114,6 +130,7 @@ impl Runner {
                 place = worktree;
             }
             if let Some(over) = self.is_over(&assignment)? {
+                self.note_compliance(&assignment);
                 return Ok(over);
             }
             // Without its worktree nothing can go on there; the next claim makes a new one from what was committed.
@@ -124,6 +141,12 @@ impl Runner {
             match &ended.why {
                 Why::Limit(why) => return Ok(self.end_at_limit(&assignment, why, left.as_ref())),
                 Why::Halted(halt) => return Ok(self.halted(&assignment, halt, left.as_ref())),
+                Why::Timebox => {
+                    match self.take_result(&assignment, &ended, left.as_ref(), asked_for_json, true)? {
+                        slices::Taken::Over(after) => return Ok(after),
+                        _ => return Ok(self.end_at_limit(&assignment, "its timebox is over", left.as_ref())),
+                    }
+                }
                 _ => {}
             }
             let now = self.state_of(&assignment);
@@ -169,6 +192,15 @@ impl Runner {
                     }
                     if let Some(over) = self.is_over(&assignment)? {
                         return Ok(over);
+                    }
+                    match self.take_result(&assignment, &ended, left.as_ref(), asked_for_json, false)? {
+                        slices::Taken::Over(after) => return Ok(after),
+                        slices::Taken::Ask(text) => {
+                            asked_for_json += 1;
+                            ask = Some(text);
+                            continue;
+                        }
+                        slices::Taken::Nothing => {}
                     }
                 }
                 Ending::Restart if empty < EMPTY_SESSIONS => {
@@ -333,14 +365,18 @@ impl Runner {
         &mut self,
         assignment: &Assignment,
         place: &Path,
-        prompt: &str,
+        message: &slices::Message,
         halting: Halting,
     ) -> Result<Ended, Failure> {
+        let prompt = message.text.as_str();
         self.sessions += 1;
         let files = self.files(assignment)?;
         crate::flow::gates::record_environment(&self.ctx, &self.config.gates, &self.agent);
         let prompt_file = files.path("prompt.md");
         crate::store::files::replace(&prompt_file, prompt.as_bytes())?;
+        if message.dispatch {
+            crate::store::files::replace(&files.path("dispatch.json"), prompt.as_bytes())?;
+        }
         let role_config = self.config.roles.get(&self.role);
         let job = Job {
             prompt: prompt.to_owned(),
@@ -397,6 +433,7 @@ impl Runner {
             ledger: ledger.clone(),
             bounds: Bounds::new(self.limits, crate::flow::spend::uses(&self.ctx, &self.agent, task)?),
             grace: grace(self.config.run.grace_seconds),
+            timebox: message.timebox,
             files: files.clone(),
             secrets: self.secrets(&env),
             tx: &self.tx,
@@ -537,7 +574,7 @@ impl Runner {
     /// meant it so. It is asked, once.
     fn ask_to_submit(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
-        if !left?.is_ready_to_submit() {
+        if !left?.is_ready_to_submit() || self.reports(task) {
             return None;
         }
         self.as_agent(assignment, &["task", "submit", task.as_str(), "--check"]).ok()?;
@@ -552,7 +589,7 @@ impl Runner {
     /// Work that is committed and announced but was not submitted: liza's own checks decide. Says why not.
     fn submit_for(&self, assignment: &Assignment, left: Option<&Leftovers>) -> Option<String> {
         let Assignment::Task { task, .. } = assignment else { return None };
-        if !left?.is_ready_to_submit() {
+        if !left?.is_ready_to_submit() || self.reports(task) {
             return None;
         }
         match self.as_agent(assignment, &["task", "submit", task.as_str()]) {

@@ -50,6 +50,7 @@ pub const SCENES: &[Scene] = scenes![
     ("liza demo", Me::Human, bare),
     ("liza diff", Me::Human, ready),
     ("liza discover", Me::Coder, working),
+    ("liza dispatch", Me::Human, dispatched),
     ("liza doctor", Me::Human, working),
     ("liza edits apply", Me::Human, edited),
     ("liza edits list", Me::Human, edited),
@@ -92,6 +93,9 @@ pub const SCENES: &[Scene] = scenes![
     ("liza plan", Me::Human, planned),
     ("liza redteam", Me::Human, bare),
     ("liza report", Me::Human, working),
+    ("liza result", Me::Human, probed),
+    ("liza result accept", Me::Human, stream_planned),
+    ("liza result reject", Me::Human, stream_planned),
     ("liza resume", Me::Human, paused),
     ("liza review approve", Me::Reviewer, reviewing),
     ("liza review list", Me::Reviewer, ready),
@@ -204,6 +208,28 @@ fn experimented() -> Stage {
         "ref": format!("refs/liza/experiments/{run}"), "error": null,
     });
     world.write(&format!("{dir}/summary.json"), &summary.to_string());
+    stage
+}
+
+/// A probe whose operator has delivered its result.
+fn probed() -> Stage {
+    let stage = board();
+    crate::reports::deliver(&stage.world, "probe-1", "operator", "probe");
+    stage
+}
+
+/// The plan of a workstream waits to be accepted.
+fn stream_planned() -> Stage {
+    let stage = board();
+    crate::reports::deliver(&stage.world, "w1-plan", "supervisor", "work");
+    stage
+}
+
+/// A runner has sent a probe to its operator.
+fn dispatched() -> Stage {
+    let stage = probed();
+    let example = include_str!("../golden/director/task-dispatch.json");
+    stage.world.write(".liza/runs/probe-1/1-1/operator-1-1.dispatch.json", example);
     stage
 }
 

@@ -58,6 +58,7 @@ mod quorum;
 mod reading;
 mod red_team;
 mod redteam;
+mod reports;
 mod requests;
 mod restore;
 mod review;

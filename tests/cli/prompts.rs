@@ -41,7 +41,7 @@ impl World {
     }
 
     #[track_caller]
-    fn coder_told(&self, agent: &str, id: &str) -> String {
+    pub fn coder_told(&self, agent: &str, id: &str) -> String {
         self.brief_of("coder", agent, &self.work(id)).text
     }
 

@@ -252,7 +252,7 @@ fn a_planner_plans_for_the_roles_it_may_and_people_for_all() {
 #[test]
 fn tools_are_denied_by_each_providers_own_options() {
     let world = World::new();
-    let always = "--disallowedTools=EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
+    let always = "--disallowedTools=Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let deny = format!("{always},Edit,MultiEdit,Write,NotebookEdit");
     // By default: who judges, plans or watches does not write; and never at the price of `liza`.
     for role in ["code_reviewer", "red_team", "planner", "overseer"] {
@@ -292,8 +292,7 @@ fn the_options_and_the_words_reach_the_agent() {
     command.env("PATH", std::env::join_paths(all).expect("a path"));
     Ran::of(command.finish().expect("liza runs"));
     let words = fake.words();
-    let always =
-        "EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
+    let always = "Task,Agent,EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup,WebFetch,WebSearch";
     let denied = format!("--disallowedTools={always},Edit,MultiEdit,Write,NotebookEdit");
     assert!(words.contains(&denied), "{words:?}");
     let prompt = fake.record("stdin");

@@ -14,6 +14,7 @@ mod deliver;
 mod demo;
 mod diff;
 mod discover;
+mod dispatch;
 mod doctor;
 mod edits;
 mod experiment;
@@ -72,6 +73,8 @@ crate::cli::session::commands! {
         Roles(roles::RolesArgs),
         #[command(subcommand)]
         Review(review::ReviewCommand),
+        #[command(subcommand)]
+        Dispatch(dispatch::DispatchCommand),
         #[command(subcommand)]
         Result(result::ResultCommand),
         Merge(merge::MergeArgs),

@@ -1,24 +1,27 @@
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::prelude::*;
-use crate::wire::schema::{NAMES, schema};
+use crate::director::schema::NAMES as OF_SLICES;
+use crate::flow::init::published_schema;
+use crate::wire::schema::NAMES;
 use crate::wire::to_json_pretty;
 
 /// Print a JSON Schema of what liza reads or writes
 ///
-/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route.
+/// state, task, new-task, plan, graph, subcontracts, report, feedback, checkpoint, config, bundle or route; of slices: task-dispatch,
+/// worker-result-supervisor, worker-result-operator, worker-result-coder, review-result-auditor.
 ///
 /// Example: liza schema feedback
 #[derive(Args)]
 pub struct SchemaArgs {
     /// Which one
-    #[arg(value_parser = PossibleValuesParser::new(NAMES), hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(NAMES.into_iter().chain(OF_SLICES)), hide_possible_values = true)]
     pub name: String,
 }
 
 impl Execute for SchemaArgs {
     fn execute(&self, _: &Invocation) -> Result<Answer, Failure> {
-        let schema = schema(&self.name)
+        let schema = published_schema(&self.name)
             .ok_or_else(|| Failure::usage(format!("there is no schema `{}`", self.name)))?;
         let text = to_json_pretty(&schema);
         Ok(Answer::new(schema, text).verbatim())

@@ -73,6 +73,9 @@ pub fn task(ctx: &Context, board: &Board, task: &Task, relations: &Relations) ->
     if let Some(spec) = &body.spec_ref {
         text.line(format!("spec:      {spec}"));
     }
+    if task.is_slice() {
+        text.line(format!("scenario:  {}", crate::flow::dispatch::scenario_of(task)));
+    }
     if let Some(slice) = task.slice_kind {
         text.line(format!("slice:     {}", slice.as_str()));
     }

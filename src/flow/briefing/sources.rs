@@ -102,6 +102,15 @@ pub fn template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Te
     piece(ctx, "agent")
 }
 
+/// The template for a report: that of the role, where the project has one of its own; else the one for reports.
+pub fn report_template(ctx: &Context, role: &Role, config: &ProjectConfig) -> Result<Template> {
+    let own = config.roles.get(role).is_some_and(|role| role.template.is_some());
+    if own || installed(ctx, role.as_str())?.is_some() {
+        return template(ctx, role, config);
+    }
+    piece(ctx, "report")
+}
+
 /// A template that liza knows by name, as the project has it or as it comes with liza.
 pub fn piece(ctx: &Context, name: &str) -> Result<Template> {
     if let Some(own) = installed(ctx, name)? {

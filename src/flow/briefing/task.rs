@@ -1,6 +1,7 @@
 //! What whoever works on a task, or judges it, knows of it.
 
 use super::{Desk, KIB};
+use crate::board::task::Kind;
 use crate::flow::prelude::*;
 use crate::prompt::{Block, Bound, Outputs, Quoted};
 
@@ -22,7 +23,20 @@ impl Desk<'_> {
         self.past(task, epoch)?;
         self.facts.block("tree", Block::none());
         self.facts.block("agents", Block::none());
+        if task.kind == Kind::Report {
+            self.report(task);
+        }
         Ok(())
+    }
+
+    /// What the author of a result has to know of its form.
+    fn report(&mut self, task: &Task) {
+        let schema = crate::director::results::schema_of(&task.role).unwrap_or_default();
+        let word = |text: &str| Quoted::bare(text);
+        self.facts.plain("result_schema", &schema);
+        self.facts.plain("schema_name", &word(&crate::director::schema::name_of(schema)));
+        self.facts.plain("ssot_id", &word(&crate::flow::dispatch::scenario_of(task)));
+        self.facts.optional("plans", task.is_stream_plan().then_some(&"yes"));
     }
 
     /// Where the work is done. A claim that is over has no such place.

@@ -40,6 +40,11 @@ impl Runner {
             }
             AfterCrash::GiveUp => {
                 self.tell_failure(trouble, format!("{words}; not started again"), task);
+                // The next dispatch of a slice may be played by another program.
+                if let Some(after) = self.redispatch_after_crashes(assignment, ended, &gave_up) {
+                    let other = self.config.roles.get(&self.role).is_some_and(|role| role.fallback.is_some());
+                    return Some(if other { after } else { After::Leave(Left::GaveUp(gave_up)) });
+                }
                 self.let_go_after_crashes(assignment, &gave_up);
                 Some(After::Leave(Left::GaveUp(gave_up)))
             }

@@ -5,6 +5,7 @@ use super::super::prelude::*;
 use super::super::runner::{After, Runner, said};
 use super::{LIMIT_HANDOFFS, LIMIT_MARK, left_words};
 use crate::board::rules::{Block, Edition, HandOff, LIMIT_QUESTIONS, Limit};
+use crate::director::Problem;
 use crate::text::clipped;
 
 /// The log has all of the evidence.
@@ -149,6 +150,13 @@ impl Runner {
         };
         self.tell(event.task(task));
         After::GoOn
+    }
+
+    /// The dispatch of a slice breaks a rule: no agent is sent it.
+    pub(super) fn invalid_dispatch(&mut self, assignment: &Assignment, problems: &[Problem]) -> After {
+        let text = format!("dispatch error: {}", crate::director::reading::listed(problems));
+        self.tell(Event::notice(text.clone()));
+        self.block(assignment, text, vec!["How should the slice be planned instead?".to_owned()])
     }
 
     /// Something an agent must be told is not there: nothing is guessed.

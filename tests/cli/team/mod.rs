@@ -18,6 +18,7 @@ mod people;
 mod played;
 mod running;
 mod sandboxed;
+mod slices;
 mod stubborn;
 mod switched;
 

@@ -13,6 +13,22 @@ words! {
 
 named_by!(ResultStatus);
 
+words! {
+    /// Why an attempt at a slice ended without its result.
+    pub enum EndCause {
+        /// Its author delivered a part.
+        Partial = "partial",
+        /// Its author says that it cannot go on.
+        Blocked = "blocked",
+        /// What its agent said last is not exactly one value of its schema.
+        BadOutput = "bad_output",
+        /// Its timebox was over.
+        Timebox = "timebox",
+        /// Its agent's command ended with an error, again and again.
+        Crash = "crash",
+    }
+}
+
 record! {
     /// A delivered result; the value itself is `results/<task>.<epoch>.json`.
     #[derive(Eq)]
@@ -30,6 +46,7 @@ record! {
     pub struct Previous {
         /// The number of that attempt, from one.
         pub attempt: u32,
+        pub cause: EndCause,
         pub reason: String,
         pub evidence: Vec<EvidenceItem>,
     }
@@ -55,13 +72,18 @@ pub const MOST_DISPATCHES: u32 = 2;
 
 impl Previous {
     /// The record after one more attempt ended like this.
-    pub fn after(former: Option<&Self>, reason: &str, evidence: &[EvidenceItem]) -> Self {
+    pub fn after(former: Option<&Self>, cause: EndCause, reason: &str, evidence: &[EvidenceItem]) -> Self {
         let mut all: Vec<EvidenceItem> = former.map(|former| former.evidence.clone()).unwrap_or_default();
         all.extend(evidence.iter().cloned());
         let surplus = all.len().saturating_sub(EVIDENCE_KEPT);
         all.drain(..surplus);
         let attempt = former.map_or(1, |former| former.attempt.saturating_add(1));
-        Self { attempt, reason: reason.to_owned(), evidence: all }
+        Self { attempt, cause, reason: reason.to_owned(), evidence: all }
+    }
+
+    /// The next attempt is better played by another program.
+    pub fn wants_fallback(&self) -> bool {
+        matches!(self.cause, EndCause::BadOutput | EndCause::Crash)
     }
 }
 
@@ -77,10 +99,10 @@ mod tests {
             exit: None,
             excerpt: None,
         };
-        let first = Previous::after(None, "slow", &[item(0)]);
+        let first = Previous::after(None, EndCause::Timebox, "slow", &[item(0)]);
         assert_eq!((first.attempt, first.evidence.len()), (1, 1));
         let many: Vec<EvidenceItem> = (1..=EVIDENCE_KEPT).map(item).collect();
-        let second = Previous::after(Some(&first), "slow again", &many);
+        let second = Previous::after(Some(&first), EndCause::Timebox, "slow again", &many);
         assert_eq!((second.attempt, second.evidence.len()), (2, EVIDENCE_KEPT));
         assert_eq!(second.evidence[0].reference, "1");
     }

@@ -167,6 +167,11 @@ impl Head {
         self.kind == Kind::Report || self.is_merge_slice()
     }
 
+    /// A slice of the director's: it is dispatched as JSON and answers with JSON.
+    pub fn is_slice(&self) -> bool {
+        self.delivers_result() || self.workstream.is_some()
+    }
+
     /// A result was handed in, and no commit: it waits for `accept_result`, or was accepted.
     pub fn stands_on_result(&self) -> bool {
         self.result.is_some() && self.review_commit.is_none()

@@ -92,6 +92,7 @@ record! {
     pub struct TaskDispatch {
         pub schema: DispatchSchema,
         /// The scenario the slice belongs to: `scenario-` and 12 hexadecimal digits.
+        #[schemars(regex(pattern = "^scenario-[0-9a-f]{12}$"))]
         pub ssot_id: String,
         pub run_id: String,
         pub slice_id: TaskId,
@@ -99,7 +100,8 @@ record! {
         pub agent_type: AgentType,
         pub slice_kind: SliceKind,
         pub mode: Mode,
-        pub timebox_minutes: Option<u32>,
+        #[schemars(range(min = 1))]
+        pub timebox_minutes: u32,
         always pub ownership_paths: Vec<PathPattern>,
         always pub allowed_paths: Vec<PathPattern>,
         always pub forbidden_paths: Vec<PathPattern>,
@@ -127,7 +129,7 @@ impl TaskDispatch {
         let mut found = cross_rules(&Slice {
             agent_type: self.agent_type,
             slice_kind: self.slice_kind,
-            timebox_minutes: self.timebox_minutes,
+            timebox_minutes: Some(self.timebox_minutes),
             ownership_paths: &self.ownership_paths,
             allowed_paths: &self.allowed_paths,
         });

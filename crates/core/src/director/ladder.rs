@@ -1,17 +1,6 @@
 //! The one ladder: what follows when an agent does not answer properly, runs out of its time, or crashes.
 
-use crate::board::result::MOST_DISPATCHES;
-
-/// Why a session did not end its slice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// What it said last is not exactly one value of its schema.
-    BadOutput,
-    /// Its timebox is over.
-    Timebox,
-    /// It ended with an error, again and again.
-    Crash,
-}
+use crate::board::result::{EndCause, MOST_DISPATCHES};
 
 /// What is done next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +15,8 @@ pub enum Rung {
 
 /// The next step after a session ended like this. `attempt` counts the dispatches from one, `asked` how often this one's
 /// session was resumed because of its output.
-pub fn next_rung(cause: Cause, attempt: u32, asked: u32, can_resume: bool) -> Rung {
-    if cause == Cause::BadOutput && asked == 0 && can_resume {
+pub fn next_rung(cause: EndCause, attempt: u32, asked: u32, can_resume: bool) -> Rung {
+    if cause == EndCause::BadOutput && asked == 0 && can_resume {
         Rung::Resume
     } else if attempt < MOST_DISPATCHES {
         Rung::Redispatch
@@ -43,12 +32,12 @@ mod tests {
     #[test]
     fn every_cause_climbs_and_ends_blocked() {
         use Rung::{Block, Redispatch, Resume};
-        assert_eq!(next_rung(Cause::BadOutput, 1, 0, true), Resume);
-        assert_eq!(next_rung(Cause::BadOutput, 1, 1, true), Redispatch);
-        assert_eq!(next_rung(Cause::BadOutput, 1, 0, false), Redispatch);
-        assert_eq!(next_rung(Cause::BadOutput, 2, 0, true), Resume);
-        assert_eq!(next_rung(Cause::BadOutput, 2, 1, true), Block);
-        for cause in [Cause::Timebox, Cause::Crash] {
+        assert_eq!(next_rung(EndCause::BadOutput, 1, 0, true), Resume);
+        assert_eq!(next_rung(EndCause::BadOutput, 1, 1, true), Redispatch);
+        assert_eq!(next_rung(EndCause::BadOutput, 1, 0, false), Redispatch);
+        assert_eq!(next_rung(EndCause::BadOutput, 2, 0, true), Resume);
+        assert_eq!(next_rung(EndCause::BadOutput, 2, 1, true), Block);
+        for cause in [EndCause::Timebox, EndCause::Crash] {
             assert_eq!(next_rung(cause, 1, 0, true), Redispatch);
             assert_eq!(next_rung(cause, 2, 0, true), Block);
         }

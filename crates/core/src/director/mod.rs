@@ -4,13 +4,14 @@ pub mod dispatch;
 pub mod ladder;
 pub mod reading;
 pub mod results;
+pub mod schema;
 pub mod slices;
 
 #[cfg(test)]
 mod tests;
 
 pub use dispatch::{AgentType, TaskContract, TaskDispatch};
-pub use ladder::{Cause, Rung, next_rung};
+pub use ladder::{Rung, next_rung};
 pub use reading::{Expected, Problem, digest, read_result};
 pub use results::{
     AuditResult, AuditVerdict, CoderResult, DispatchPlan, OperatorResult, PlannedSlice, SliceResult,

@@ -120,7 +120,7 @@ pub fn dispatch() -> TaskDispatch {
         agent_type: AgentType::CoderSpark,
         slice_kind: SliceKind::Work,
         mode: Default::default(),
-        timebox_minutes: Some(8),
+        timebox_minutes: 8,
         ownership_paths: vec![path("src/a/")],
         allowed_paths: vec![path("src/")],
         forbidden_paths: Vec::new(),
@@ -150,7 +150,7 @@ fn dispatch_names_every_broken_rule() {
         change(&mut wrong);
         wrong.problems().into_iter().map(|problem| problem.field).collect::<Vec<_>>()
     };
-    assert_eq!(fields(&|it| it.timebox_minutes = Some(13)), ["timebox_minutes"]);
+    assert_eq!(fields(&|it| it.timebox_minutes = 13), ["timebox_minutes"]);
     assert_eq!(fields(&|it| it.allowed_paths.clear()), ["ownership_paths[0]"]);
     assert_eq!(fields(&|it| it.task_contract.acceptance.clear()), ["task_contract.acceptance"]);
     assert_eq!(fields(&|it| it.attempt = 2), ["previous"]);

@@ -220,6 +220,11 @@ impl ProviderEntry {
         denial.as_ref()
     }
 
+    /// Whether a former session can be gone on with.
+    pub fn can_resume(&self) -> bool {
+        self.command.iter().flat_map(Words::as_slice).any(|word| word.contains("{session}"))
+    }
+
     /// The arguments that deny tools by their names, if there are any.
     pub fn denies_by_name(&self) -> &[String] {
         match &self.deny {

@@ -43,6 +43,8 @@ sparse_settings! {
         /// What it is there for, for people.
         pub description: Option<String>,
         pub provider: Option<String>,
+        /// The provider that plays a slice again whose agent crashed or did not answer properly.
+        pub fallback: Option<String>,
         pub model: Option<String>,
         /// More arguments for the provider's command.
         pub args: Vec<String>,

@@ -47,6 +47,12 @@ impl Quoted {
         Self(quoted(text))
     }
 
+    /// A word of liza's own that stands without backticks; what is none is quoted.
+    pub fn bare(word: &str) -> Self {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+        if !word.is_empty() && word.chars().all(plain) { Self(word.to_owned()) } else { Self::new(word) }
+    }
+
     /// Several, with commas between.
     pub fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self(texts.into_iter().map(quoted).collect::<Vec<_>>().join(", "))

@@ -28,6 +28,7 @@ pub fn built_in(name: &str) -> Option<&'static str> {
         "code_reviewer" => include_str!("../../templates/prompts/code_reviewer.md"),
         "red_team" => include_str!("../../templates/prompts/red_team.md"),
         "test_engineer" => include_str!("../../templates/prompts/test_engineer.md"),
+        "report" => include_str!("../../templates/prompts/report.md"),
         "agent" => include_str!("../../templates/prompts/agent.md"),
         "bootstrap" => include_str!("../../templates/prompts/bootstrap.md"),
         "contract" => include_str!("../../templates/prompts/contract.md"),

@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn whole_head() -> Head {
-        let text = "  - id: t1\n    status: APPROVED\n    kind: docs\n    role: coder\n    priority: -3\n    risk: high\n    assigned_to: coder-1\n    epoch: 18446744073709551615\n    holds_paths: true\n    depends_on:\n      - \"12\"\n    owns:\n      - src/\n      - \"a b c ä\"\n    superseded_by:\n      - t3\n    implementers:\n      - coder-1\n    failed_by:\n      - coder-2\n    iteration: 3\n    review_cycles_current: 1\n    review_cycles_total: 10\n    review_commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    integration_fix: true\n    red_team:\n      status: pending\n      commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    goal: goal-2\n    single: true\n";
+        let text = "  - id: t1\n    status: APPROVED\n    kind: docs\n    role: coder\n    priority: -3\n    risk: high\n    assigned_to: coder-1\n    epoch: 18446744073709551615\n    holds_paths: true\n    depends_on:\n      - \"12\"\n    owns:\n      - src/\n      - \"a b c ä\"\n    superseded_by:\n      - t3\n    implementers:\n      - coder-1\n    failed_by:\n      - coder-2\n    iteration: 3\n    review_cycles_current: 1\n    review_cycles_total: 10\n    review_commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    integration_fix: true\n    red_team:\n      status: pending\n      commit: \"37601287d77b92009824737d6fe88e57b09a4e47\"\n    goal: goal-2\n    single: true\n    slice_kind: work\n    workstream: w1\n";
         parse_item(text, 2).expect("a head")
     }
 
@@ -255,7 +255,7 @@ mod tests {
         let keys: Vec<&str> = keys.map(|line| line.split(':').next().unwrap_or_default()).skip(3).collect();
         let known: Vec<&str> = HEAD_KEYS[FIRST..].iter().copied().filter(|key| keys.contains(key)).collect();
         assert_eq!(keys, known);
-        let lacking = ["lease", "review_lease", "reserved_until", "holds_paths_until", "approvals"];
+        let lacking = ["lease", "review_lease", "reserved_until", "holds_paths_until", "approvals", "result"];
         assert_eq!(HEAD_KEYS[FIRST..].len(), keys.len() + lacking.len());
     }
 

@@ -43,6 +43,9 @@ impl OnBoard for ShowArgs {
             if !relations.children.is_empty() {
                 data["children"] = json!(relations.children);
             }
+            if task.is_slice() {
+                data["ssot_id"] = json!(crate::flow::dispatch::scenario_of(task));
+            }
             if !relations.inputs.is_empty() {
                 data["inputs_from"] = json!(relations.inputs);
             }

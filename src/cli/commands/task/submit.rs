@@ -38,7 +38,8 @@ impl OnBoard for SubmitArgs {
             session.seal_request()?;
             not_in_a_former_place(session, id)?;
             crate::flow::recover::before(&session.ctx, id)?;
-            let (submitted, revision) = crate::flow::results::submit(&session.ctx, id, &bytes)?;
+            let (submitted, revision) =
+                crate::flow::results::submit(&session.ctx, id, session.ctx.epoch_of(id), &bytes)?;
             let mut text = format!(
                 "the result of {id} ({}) is kept; it is {}",
                 submitted.result.as_str(),

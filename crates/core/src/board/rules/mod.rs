@@ -36,6 +36,7 @@ mod moves;
 mod prelude;
 mod quorum;
 mod red_team;
+mod redispatch;
 mod refound;
 mod reject;
 mod release;
@@ -95,6 +96,7 @@ pub use message::*;
 pub use migrate::*;
 pub use moves::*;
 pub use red_team::*;
+pub use redispatch::*;
 pub use refound::*;
 pub use reject::*;
 pub use release::*;
@@ -251,6 +253,7 @@ transitions! {
     SubmitResult "submit_result" task,
     AcceptResult "accept_result" task,
     RejectResult "reject_result" task,
+    Redispatch "redispatch" task,
     RecordRoute "record_route",
     RecordAudit "record_audit",
     WaiveAudit "waive_audit",

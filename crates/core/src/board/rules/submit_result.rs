@@ -134,13 +134,14 @@ impl Verb for SubmitResult {
             ResultStatus::Blocked => {
                 let why = self.blocked_reason.clone().unwrap_or_default();
                 body.history.push(line(Status::Working));
-                body.previous = Some(Previous::after(body.previous.as_ref(), &why, &self.evidence));
+                body.previous =
+                    Some(Previous::after(body.previous.as_ref(), EndCause::Blocked, &why, &self.evidence));
                 block_slice(head, body, call, &config, &why);
             }
             ResultStatus::Partial => {
                 body.history.push(line(Status::Working));
                 let why = format!("partial result: {}", self.summary);
-                again_or_blocked(head, body, call, &config, &why, &self.evidence);
+                again_or_blocked(head, body, call, &config, EndCause::Partial, &why, &self.evidence);
             }
         }
         ResultSubmitted {
@@ -197,11 +198,12 @@ pub(super) fn again_or_blocked(
     body: &mut Body,
     call: &Call,
     config: &Config,
+    cause: EndCause,
     why: &str,
     evidence: &[EvidenceItem],
 ) {
     let attempt = body.dispatch_attempt();
-    let previous = Previous::after(body.previous.as_ref(), why, evidence);
+    let previous = Previous::after(body.previous.as_ref(), cause, why, evidence);
     if attempt >= MOST_DISPATCHES {
         body.previous = Some(previous);
         block_slice(head, body, call, config, &format!("attempt {attempt}: {why}"));

@@ -1,0 +1,32 @@
+use crate::cli::prelude::*;
+use crate::flow::dispatch;
+
+/// Show the last message that an agent was sent for a task
+///
+/// It is one JSON value of the schema task-dispatch/1 (`liza schema task-dispatch`).
+///
+/// Example: liza dispatch show probe-1
+#[derive(Args)]
+pub struct ShowArgs {
+    /// The task
+    pub task: TaskId,
+}
+
+impl OnBoard for ShowArgs {
+    fn run(&self, session: &mut Session) -> Result<Answer, Failure> {
+        let board = session.ctx.read(&Needs::Nothing)?.board;
+        let Some((path, text)) = dispatch::last_sent(&session.ctx, &self.task) else {
+            let known = board.task(&self.task).is_some();
+            let why = if known {
+                "no agent was sent a dispatch for it"
+            } else {
+                "there is no such task on this board"
+            };
+            return Err(Failure::new(Code::Result, format!("task `{}`: {why}", self.task))
+                .hint("a dispatch is sent by `liza run` and `liza agent run`, for slices and reports only"));
+        };
+        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        let data = json!({ "task": self.task, "file": path, "dispatch": value });
+        Ok(Answer::new(data, text).verbatim().at(board.revision))
+    }
+}
