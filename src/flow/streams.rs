@@ -5,7 +5,7 @@ use super::prelude::*;
 use crate::board::goals::{SpecPin, Specs};
 use crate::board::graph::Graph;
 use crate::board::result::TaskResult;
-use crate::director::reading::{Expected, Problem, Shape, listed, read_result};
+use crate::director::reading::Problem;
 use crate::director::results::{AuditResult, DispatchPlan, SliceResult};
 use crate::director::slices::tasks_of;
 use crate::policy::audit;
@@ -53,12 +53,9 @@ fn read(ctx: &Context, board: &Board, id: &TaskId) -> Result<(TaskResult, SliceR
         return Err(failure!(ErrorCode::IoFailed, "the result of `{id}` is gone, and no copy of it is left")
             .hint("`liza doctor` says more"));
     };
-    let expected = Expected { role: &task.role, slice_id: id, ssot_id: None, shape: Shape::of(task) };
-    match read_result(&bytes, &expected) {
+    match super::results::read_for(task, &bytes) {
         Ok(read) => Ok((result, read)),
-        Err(problems) => {
-            Err(failure!(Code::Result, "the result of `{id}` is not valid: {}", listed(&problems)))
-        }
+        Err(problems) => Err(super::results::invalid(id, &problems)),
     }
 }
 
@@ -174,13 +171,14 @@ pub fn ask_auditor(ctx: &Context, board: &Board, round: u32) -> Result<TaskId> {
 }
 
 /// Puts what an auditor said on record, with the probes it asks for.
-pub fn record_audit(ctx: &Context, board: &Board, id: &TaskId) -> Result<Audited> {
-    let (_, value) = read(ctx, board, id)?;
+pub fn record_audit(ctx: &Context, id: &TaskId) -> Result<Audited> {
+    let board = ctx.read(&Needs::task(id))?.board;
+    let (_, value) = read(ctx, &board, id)?;
     let SliceResult::Audit(AuditResult { verdict, findings, evidence_requests, .. }) = value else {
         return Err(failure!(Code::Result, "`{id}` is no audit"));
     };
     let wanted = verdict == crate::board::route::AuditVerdict::NeedsEvidence;
-    let probes = if wanted { audit::probes(board, id, &evidence_requests) } else { Vec::new() };
+    let probes = if wanted { audit::probes(&board, id, &evidence_requests) } else { Vec::new() };
     let probes = match probes.is_empty() {
         true => None,
         false => {

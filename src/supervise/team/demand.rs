@@ -38,7 +38,7 @@ impl TeamRun<'_> {
             changed |= self.decide_plan(&plan);
         }
         if let Some(audit) = audit::unrecorded(board) {
-            changed |= self.record_audit(board, &audit.id);
+            changed |= self.record_audit(&audit.id);
         }
         changed |= board.route().is_some_and(|route| self.reroute(board, route));
         let has_streams = board.rest.workstreams.iter().any(|stream| stream.of_goal == board.rest.goal.id);
@@ -68,8 +68,8 @@ impl TeamRun<'_> {
         }
     }
 
-    fn record_audit(&mut self, board: &Board, audit: &TaskId) -> bool {
-        match streams::record_audit(self.ctx, board, audit) {
+    fn record_audit(&mut self, audit: &TaskId) -> bool {
+        match streams::record_audit(self.ctx, audit) {
             Ok(done) => {
                 let probes = match done.probes.is_empty() {
                     true => String::new(),

@@ -423,12 +423,14 @@ pub fn add(board: &mut Board, call: &Call, tasks: &[NewTask], finalize: bool, pi
         board.rest.goal.ended = None;
     }
     let goal = board.goal_of_new_task();
+    let scenario = board.route().map(|route| route.ssot_id.clone());
     let pins: BTreeMap<&TaskId, &PinnedSpec> = pins.iter().map(|pin| (&pin.task, &pin.spec)).collect();
     for new in tasks {
         let mut head = Head::new(new.id.clone(), new.role.clone());
         let mut body = Body::new(&new.title, call.by.id(), call.now.wall);
         new.write_into(&mut head, &mut body);
         head.goal.clone_from(&goal);
+        body.ssot_id.clone_from(&scenario);
         body.spec = pins.get(&new.id).map(|spec| (*spec).clone());
         body.history.push(entry(call, Event::Created));
         if finalize {

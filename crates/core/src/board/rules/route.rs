@@ -61,8 +61,11 @@ impl Verb for RecordRoute {
 
     fn change(&self, board: &mut Board, call: &Call) -> Self::Outcome {
         let (way, reason) = self.decided();
-        let job =
-            self.added().map(|job| job.change(board, call)).and_then(|added| added.tasks.into_iter().next());
+        let added = self.added().map(|job| job.change(board, call).tasks).unwrap_or_default();
+        for id in &added {
+            parts(board, id).1.ssot_id = Some(self.ssot_id.clone());
+        }
+        let job = added.into_iter().next();
         let route = Route {
             ssot_id: self.ssot_id.clone(),
             t_max_s: self.estimate.as_ref().map(|estimate| estimate.t_max_s),

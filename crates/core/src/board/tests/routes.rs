@@ -1,6 +1,7 @@
 //! Routes, workstreams and audits: what a plan may open, when slices join, and what an auditor decides.
 
 use crate::board::refusal::Code;
+use crate::board::result::ResultStatus;
 use crate::board::route::{AuditVerdict, Estimate, RunMode, Way};
 use crate::board::rules::*;
 use crate::board::slice::SliceKind;
@@ -56,6 +57,23 @@ fn multi(mode: RunMode) -> Bench {
     let mut bench = Bench::new();
     bench.ok("human", route(Some(Way::Multi), mode));
     bench
+}
+
+/// An auditor claims it and hands in a complete result.
+fn end_report(bench: &mut Bench, name: &str) {
+    bench.register("auditor-1", &["auditor"]);
+    bench.claim("auditor-1", name);
+    let result = SubmitResult {
+        task: id(name),
+        epoch: Some(bench.task(name).epoch),
+        status: ResultStatus::Complete,
+        summary: "looked at".to_owned(),
+        blocked_reason: None,
+        evidence: Vec::new(),
+        digest: "0123456789abcdef".repeat(4),
+        found: Unchanged { head: untouched().head, changed: Vec::new(), untracked: Vec::new() },
+    };
+    bench.ok("auditor-1", result);
 }
 
 #[test]
@@ -152,7 +170,7 @@ fn audit_decides_and_five_rounds_are_the_most() {
         let name = task.id.to_string();
         bench.ok("human", plan_of(vec![task]));
         assert_eq!(audit::unrecorded(&bench.board), None, "it is not over");
-        bench.end_report(&name);
+        end_report(&mut bench, &name);
         assert_eq!(audit::unrecorded(&bench.board).map(|task| task.id.clone()), Some(id(&name)));
         let record = RecordAudit {
             task: id(&name),
