@@ -4,6 +4,8 @@ use crate::cli::prelude::*;
 
 commands! {
     /// Change a workstream
+    ///
+    /// Example: liza stream collapse cli --reason "the parser has to be settled first"
     pub enum StreamCommand {
         Collapse(collapse::CollapseArgs),
     }
