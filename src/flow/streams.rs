@@ -118,12 +118,19 @@ fn accepting(id: &TaskId, result: &TaskResult, tasks: &[NewTask], specs: &Specs)
     }
 }
 
+/// Accepts the result of a plan or of a merge slice. The plan of a workstream brings its tasks in the same commit.
+pub fn accept(ctx: &Context, id: &TaskId) -> Result<(ResultAccepted, u64)> {
+    let shown = super::results::show(ctx, id)?;
+    let mut verb = super::results::accepting(&shown)?;
+    let board = ctx.read(&Needs::task(id))?.board;
+    if board.planned_by(id).is_some() {
+        (verb.tasks, verb.specs_found, verb.pins) = tasks_for(ctx, &board, id)?;
+    }
+    Ok(ctx.commit(verb)?.done())
+}
+
 /// The tasks of a plan that a planner or a person accepts; a plan with errors is refused with them.
-pub fn tasks_for(
-    ctx: &Context,
-    board: &Board,
-    id: &TaskId,
-) -> Result<(Vec<NewTask>, Vec<TaskId>, Vec<SpecPin>)> {
+fn tasks_for(ctx: &Context, board: &Board, id: &TaskId) -> Result<(Vec<NewTask>, Vec<TaskId>, Vec<SpecPin>)> {
     match plan_of(ctx, board, id)?.1 {
         Plan::Good { tasks, specs: Specs { found, pins } } => Ok((tasks, found, pins)),
         Plan::Bad(findings) => {

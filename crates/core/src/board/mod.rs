@@ -43,6 +43,7 @@ pub mod review;
 pub mod review_result;
 pub mod rights;
 pub mod route;
+mod routing;
 pub mod rules;
 pub mod shapes;
 pub mod slice;

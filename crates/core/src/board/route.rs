@@ -1,7 +1,6 @@
 //! Routes: whether a goal is one small job or work for several streams, on which estimate, and what its auditor said.
 
 use super::prelude::*;
-use super::state::Board;
 use super::task::Risk;
 use crate::text::shown_line;
 
@@ -190,32 +189,6 @@ impl Route {
     pub fn rounds_used(&self) -> u32 {
         let open = self.audits.iter().rev().take_while(|audit| audit.verdict != AuditVerdict::Approve);
         u32::try_from(open.count()).unwrap_or(u32::MAX)
-    }
-}
-
-impl Board {
-    /// How the current goal was routed; nothing where it was not.
-    pub fn route(&self) -> Option<&Route> {
-        self.route_of_goal(&self.rest.goal.id)
-    }
-
-    pub fn route_of_goal(&self, goal: &str) -> Option<&Route> {
-        self.rest.routes.iter().rfind(|route| route.goal.as_deref() == Some(goal))
-    }
-
-    /// Routes of goals that an auditor has to approve and has not. What was given up is not asked for.
-    pub fn unaudited(&self) -> Vec<&Route> {
-        let open = |goal: &&super::goals::Goal| {
-            !goal.is_queued() && goal.status != super::goals::GoalStatus::Abandoned
-        };
-        let routes = self.all_goals().filter(open).filter_map(|goal| self.route_of_goal(&goal.id));
-        routes.filter(|route| !route.may_be_delivered()).collect()
-    }
-
-    /// The task that the current goal was to be done by alone, if it was routed so.
-    pub fn single_job(&self) -> Option<&TaskId> {
-        let of_goal = |route: &&Route| route.goal.as_deref() == Some(self.rest.goal.id.as_str());
-        self.rest.routes.iter().filter(of_goal).find_map(|route| route.task.as_ref())
     }
 }
 

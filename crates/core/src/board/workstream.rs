@@ -2,7 +2,6 @@
 
 use super::paths::{PathPattern, RepoPath};
 use super::prelude::*;
-use super::state::Board;
 
 /// Minutes that a stream may be given.
 pub const STREAM_MINUTES: std::ops::RangeInclusive<u32> = 4..=12;
@@ -90,17 +89,6 @@ pub fn plan_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
 /// The task that brings the slices of a stream together.
 pub fn merge_id(stream: &WorkstreamId) -> Result<TaskId, IdError> {
     TaskId::new(&format!("{stream}-merge"))
-}
-
-impl Board {
-    pub fn workstream(&self, id: &WorkstreamId) -> Option<&Workstream> {
-        self.rest.workstreams.iter().find(|stream| stream.is(id))
-    }
-
-    /// The stream that this task plans.
-    pub fn planned_by(&self, task: &TaskId) -> Option<&Workstream> {
-        self.rest.workstreams.iter().find(|stream| &stream.plan == task)
-    }
 }
 
 #[cfg(test)]
