@@ -4,6 +4,9 @@ use super::add_tasks::NewTask;
 use super::prelude::*;
 use crate::board::route::{RunMode, Way};
 
+/// How many streams the board remembers, beside those of the current goal.
+const STREAMS_KEPT: usize = 200;
+
 /// Most streams that one goal is split into.
 const MOST_STREAMS: usize = 50;
 
@@ -160,6 +163,15 @@ pub fn open_streams(board: &mut Board, streams: &[NewStream]) {
             collapsed: None,
         });
     }
+    // Of goals that are over, the last are remembered.
+    let known = &mut board.rest.workstreams;
+    let surplus = known.len().saturating_sub(STREAMS_KEPT);
+    let mut left = surplus;
+    known.retain(|stream| {
+        let goes = left > 0 && stream.of_goal != of_goal;
+        left -= usize::from(goes);
+        !goes
+    });
 }
 
 /// Whether tasks may join the streams they name. `opened` come with the same plan; `accepted` is the one whose plan makes them.
