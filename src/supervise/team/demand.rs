@@ -4,7 +4,7 @@
 use super::super::prelude::*;
 use super::super::runner::said;
 use super::{Outcome, TeamRun, seats};
-use crate::board::route::{Route, Way};
+use crate::board::route::{Estimate, Route, Way};
 use crate::board::rules::{RecordRoute, dependency_met};
 use crate::flow::streams::{self, Decided};
 use crate::policy::audit::{self, Step};
@@ -136,7 +136,13 @@ impl TeamRun<'_> {
             goal: route.goal.clone(),
             task: Some(job.clone()),
             job: None,
-            estimate: None,
+            estimate: route.t_max_s.map(|t_max_s| Estimate {
+                t_max_s,
+                t_why: route.t_why.clone(),
+                tiny: true,
+                clear: true,
+                risk: route.risk,
+            }),
             unknown: Some(route.t_why.clone()),
             mode: route.mode,
             risk: Some(route.risk),
@@ -160,22 +166,21 @@ impl TeamRun<'_> {
     /// Every role has as many seats as there is work for it, within the window.
     fn seat_on_demand(&mut self, board: &Board) -> bool {
         let mut seated_more = false;
+        let Ok(world) = self.ctx.store.surroundings(board) else { return false };
         let roles = ON_DEMAND.iter().filter_map(|name| Role::new(name).ok());
         for role in roles {
             if self.team.people.contains(&role) || self.demand.without.contains(&role) {
                 continue;
             }
-            let world = match self.ctx.store.surroundings(board) {
-                Ok(world) => world,
-                Err(_) => return seated_more,
-            };
             let wanted = |task: &&Task| {
                 let waits = || task.depends_on.iter().any(|id| !dependency_met(board, &world, id));
                 task.role == role && is_claimable(task) && (task.status != Status::Idle || !waits())
             };
             let wanted = board.tasks.iter().filter(wanted).count().min(self.team.window);
-            let seated = self.team.seats.iter().filter(|seat| seat.role == role);
-            let seated = seated.filter(|seat| !self.team.out.contains_key(&seat.agent)).count();
+            // One that has stopped is replaced once: what stops the next one, too, is not the agent.
+            let seats = || self.team.seats.iter().filter(|seat| seat.role == role);
+            let out = seats().filter(|seat| self.team.out.contains_key(&seat.agent)).count();
+            let seated = seats().count() - out.min(1);
             if wanted <= seated {
                 continue;
             }
