@@ -2,10 +2,10 @@
 
 from .interruptions import Abort, Context, ContextError, Crash, Pause, Useless
 from .refusals import NotLoggedIn, Quota, ToolsDenied, Unauthorized
-from .scenarios import AtSigns, Plan, Reject, Resume, Work
+from .scenarios import AtSigns, Plan, Probe, Reject, Resume, Work
 
 ALL = [Work, Plan, Reject, Pause, Abort, Crash, Context, ContextError, NotLoggedIn, Unauthorized, Quota, ToolsDenied,
-       Useless, AtSigns, Resume]
+       Useless, AtSigns, Resume, Probe]
 SCENARIOS = {one.name: one for one in ALL}
 MAIN = ("claude", "codex")
 FOR_OTHERS = ["work", "reject-and-fix", "not-logged-in", "at-and-shell", "resume"]

@@ -1,6 +1,8 @@
 """What is tried with each CLI, and what must have come of it."""
 
-from .protocols import INPUT_TOKENS
+import json
+
+from .protocols import INPUT_TOKENS, Say
 from .script import SPECS, Play, Shell
 from .world import README_MARK
 
@@ -147,6 +149,37 @@ class Reject(Scenario):
         coders = self.world.sessions("coder")
         if len(coders) != 2 or self.reason not in coders[-1].read_text():
             found.append(f"{len(coders)} sessions of coders; the last was not given the review")
+        return found
+
+
+class Probe(Scenario):
+    """An operator is sent a dispatch, answers first with prose, and with one JSON value when it is asked for that."""
+
+    name = "probe"
+    title = "Measure the greeting"
+
+    def prepare(self):
+        path = self.world.repo / "liza.yaml"
+        path.write_text(path.read_text().replace("  - {role: coder, count: 1}", "  - {role: operator, count: 1}\n  - {role: coder, count: 1}"))
+        self.world.must([self.world.liza_path, "task", "add", "--id", "probe", "--title", self.title, "--kind", "report", "--role", "operator",
+                         "--slice-kind", "probe", "--spec", "specs/vision.md", "--done", "the figure is known", "--timebox", "4", "--finalize"])
+
+    def operator(self, session):
+        return [Shell("ls | wc -l"), Say(self.answer(session))]
+
+    def answer(self, session):
+        if "is not the result that liza needs" not in session.last_words:
+            return "It is 3."
+        return json.dumps({"schema": "worker-result.operator/1", "ssot_id": session.find(r'"ssot_id": "(scenario-\w+)"'), "slice_id": "probe",
+                           "status": "complete", "summary": "three entries", "measurements": {"entries": 3}})
+
+    def problems(self, run, requests):
+        status, found = self.world.task_status("probe"), self.no_subagents(requests)
+        if status != "MERGED":
+            found.append(f"task probe is {status}: {last_lines(run)}")
+        shown = self.world.liza("result", "show", "probe", "--raw").stdout
+        if '"entries": 3' not in shown:
+            found.append(f"the result is {shown!r}")
         return found
 
 

@@ -40,6 +40,8 @@ class Session:
     results: list
     prompt: str
     prompts_before: int
+    # What it was told last, of liza or of a tool.
+    last_words: str = ""
 
     def find(self, pattern):
         found = re.search(pattern, self.prompt)
@@ -60,9 +62,9 @@ class Script:
         at, prompt = prompts[-1]
         agent, role = WHO.search(prompt).groups()
         results = [turn.text for turn in ask.turns[at:] if turn.kind == "result"]
-        task = re.search(r"# Your (?:task|review): ([\w-]+)", prompt)
+        task = re.search(r"# Your (?:task|review|slice): ([\w-]+)", prompt)
         return Session(agent, role, task.group(1) if task else "", len(self.world.sessions(role)), len(results), results,
-                       prompt, len(prompts) - 1)
+                       prompt, len(prompts) - 1, ask.turns[-1].text if ask.turns else "")
 
     def reply(self, ask):
         session = self.session(ask)
@@ -136,8 +138,11 @@ class Play:
         return None
 
     def step(self, session):
-        steps = {"planner": self.planner, "coder": self.coder, "code_reviewer": self.reviewer}[session.role](session)
+        steps = {"planner": self.planner, "coder": self.coder, "code_reviewer": self.reviewer, "operator": self.operator}[session.role](session)
         return steps[session.step] if session.step < len(steps) else Say("Done.")
+
+    def operator(self, session):
+        return []
 
     # --- planner
 

@@ -143,9 +143,9 @@ pub fn keep_now(ctx: &Context, board: &Board, task: &TaskId) -> Result<Option<Ke
     let Ok((path, _)) = worktree_of(ctx, board, task) else { return Ok(None) };
     let Some(known) = board.task(task) else { return Ok(None) };
     let epoch = known.epoch;
-    let prepared = super::prepared::prepared_for(board, task);
+    let not_work = super::prepared::not_work(board, task);
     let scope = Some(&known.body().scope);
-    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, scope, prepared)? else {
+    let Some(saved) = snapshot_worktree(ctx, task.as_str(), &path, scope, &not_work)? else {
         return Ok(None);
     };
     let refname = refs::keep(&ctx.repo, &format!("refs/liza/wip/{task}/{epoch}"), &saved.commit)?;

@@ -186,7 +186,7 @@ fn make_worktree(
             failure!(ErrorCode::GitWorktree, "the worktree of `{task}` cannot be used: {fault}")
                 .hint("`liza doctor` says what is left of it; a person may release the task so that it starts afresh")
         })?;
-        super::prepared::prepared_for(board, task).to_vec()
+        super::prepared::not_work(board, task)
     } else {
         let one_at_a_time = ctx.machine.lock_worktrees()?;
         pin_former_attempt(ctx, board, task)?;
@@ -252,10 +252,10 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     // Asked before anything is touched.
     ctx.ask(&snapshot.board, record(integration.clone(), Vec::new()))?;
     let (path, branch) = worktree_of(ctx, &snapshot.board, task)?;
-    let prepared = super::prepared::prepared_for(&snapshot.board, task);
+    let not_work = super::prepared::not_work(&snapshot.board, task);
     let untouched = attempt_of(&snapshot.board, task)
         .and_then(|attempt| attempt.handout.clone())
-        .is_some_and(|handed_out| handout(&path, prepared).is_ok_and(|now| now == handed_out));
+        .is_some_and(|handed_out| handout(&path, &not_work).is_ok_and(|now| now == handed_out));
     let conflicts = match git::merge_in_worktree(
         &ctx.repo,
         &path,
@@ -267,7 +267,7 @@ pub fn sync(ctx: &Context, task: &TaskId) -> Result<(SyncRecorded, u64)> {
     };
     let mut record = record(integration, conflicts);
     if untouched {
-        record.handout = Some(handout(&path, prepared)?);
+        record.handout = Some(handout(&path, &not_work)?);
     }
     Ok(ctx.commit(record)?.done())
 }

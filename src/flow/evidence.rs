@@ -1,17 +1,42 @@
 //! What liza finds in a worktree, before and after the validation ran.
 
 use super::prelude::*;
+use super::prepare::topmost_new;
 use crate::board::task::Kind;
-use crate::git;
+use crate::git::{self, DirtyKind};
 
-/// Looks at the worktree of a task as it is now; the validation is not part of it. Also gives the files of the task that git
-/// ignores, which nothing hands in.
-pub fn collect(
-    ctx: &Context,
-    board: &Board,
-    task: &TaskId,
-    worktree: &Path,
-) -> Result<(Evidence, Vec<String>)> {
+/// More paths that a validation makes belong into `.gitignore`.
+const MOST_BYPRODUCTS: usize = 50;
+
+/// What is in a worktree.
+pub struct Collected {
+    pub evidence: Evidence,
+    /// Files of the task that git ignores, which nothing hands in.
+    pub ignored: Vec<String>,
+    /// Those of the files that are not committed which git does not know.
+    pub untracked: Vec<String>,
+}
+
+impl Collected {
+    /// Files that git does not know and that were not there before a command are the command's, not the agent's.
+    pub fn leave_to_command(&mut self, ctx: &Context, before: &Self) -> Result<()> {
+        let new: Vec<&String> =
+            self.untracked.iter().filter(|path| !before.untracked.contains(path)).collect();
+        let (query, head) = (ctx.query()?, &self.evidence.head);
+        let tracked = |dir: &str| query.has_path(head, dir).unwrap_or(true);
+        let made: BTreeSet<String> = new.iter().map(|path| topmost_new(path, tracked)).collect();
+        if made.len() <= MOST_BYPRODUCTS {
+            let named: Vec<String> =
+                new.into_iter().map(|path| dirty_line(path, DirtyKind::Untracked)).collect();
+            self.evidence.dirty.retain(|line| !named.contains(line));
+            self.evidence.byproducts = made.into_iter().collect();
+        }
+        Ok(())
+    }
+}
+
+/// Looks at the worktree of a task as it is now; the validation is not part of it.
+pub fn collect(ctx: &Context, board: &Board, task: &TaskId, worktree: &Path) -> Result<Collected> {
     let query = ctx.query()?;
     let config = ctx.project_config()?;
     let head = content::head(worktree)?;
@@ -24,14 +49,15 @@ pub fn collect(
     let kept = changed.iter().filter(|change| change.status != ChangeStatus::Deleted);
     let kept = kept.map(|change| change.path.as_str());
     let (mut dirty, mut ignored) = content::status_and_ignored(worktree, Filters::Run)?;
-    let prepared = super::prepared::prepared_for(board, task);
-    dirty.retain(|found| !super::prepared::is_prepared(prepared, &found.path));
-    ignored.retain(|found| !super::prepared::is_prepared(prepared, found));
+    let not_work = super::prepared::not_work(board, task);
+    dirty.retain(|found| !super::prepared::is_prepared(&not_work, &found.path));
+    ignored.retain(|found| !super::prepared::is_prepared(&not_work, found));
     let scope = board.task(task).map(|task| &task.body().scope);
     let ignored =
         scope.map_or(Vec::new(), |scope| super::attempt::ignored_in_scope(worktree, &ignored, scope));
-    let mut dirty: Vec<String> =
-        dirty.into_iter().map(|found| format!("{} ({})", found.path, dirty_word(found.kind))).collect();
+    let untracked = dirty.iter().filter(|found| found.kind == DirtyKind::Untracked);
+    let untracked: Vec<String> = untracked.map(|found| found.path.clone()).collect();
+    let mut dirty: Vec<String> = dirty.into_iter().map(|found| dirty_line(&found.path, found.kind)).collect();
     if let Some(branch) = attempt.map(|attempt| &attempt.branch)
         && query.head_of_branch(branch)?.as_ref() != Some(&head)
     {
@@ -59,8 +85,9 @@ pub fn collect(
         dirty,
         validation: None,
         gates: None,
+        byproducts: Vec::new(),
     };
-    Ok((evidence, ignored))
+    Ok(Collected { evidence, ignored, untracked })
 }
 
 /// What each agent that is kept to some paths changed of these files.
@@ -110,16 +137,17 @@ fn changed_by(
     Ok(differences.into_iter().flat_map(|one| std::iter::once(one.path).chain(one.renamed_from)).collect())
 }
 
-fn dirty_word(kind: crate::git::DirtyKind) -> &'static str {
-    use crate::git::DirtyKind;
-    match kind {
+/// How a file that is not committed is named on the board.
+fn dirty_line(path: &str, kind: DirtyKind) -> String {
+    let word = match kind {
         DirtyKind::Staged => "staged",
         DirtyKind::Unstaged => "modified",
         DirtyKind::StagedAndUnstaged => "staged and modified",
         DirtyKind::Untracked => "untracked",
         DirtyKind::Conflicted => "in conflict",
         DirtyKind::Submodule => "submodule",
-    }
+    };
+    format!("{path} ({word})")
 }
 
 /// Kept on the board, which every command reads.

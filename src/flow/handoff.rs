@@ -53,7 +53,7 @@ fn package(ctx: &Context, id: &TaskId) -> Result<Option<HandoffPackage>> {
     }
     let worktree = ctx.root().join(&attempt.worktree);
     if worktree.join(".git").exists() {
-        let open = uncommitted(&worktree, Filters::Skip, &attempt.prepared)?;
+        let open = uncommitted(&worktree, Filters::Skip, &attempt.not_work())?;
         if !open.is_empty() {
             let kept = format!("refs/liza/wip/{id}/{}", task.epoch);
             package.warnings.push(format!("{} not committed; kept as {kept}", plural(open.len(), "file")));

@@ -64,7 +64,7 @@ pub fn gather(ctx: &Context, task: &TaskId) -> Result<Leftovers> {
         (Some(_), Err(_)) => false,
     };
     // Of what cannot be told nobody says that it has changed.
-    found.fingerprint = content::fingerprint(&path, super::prepared::prepared_for(board, task))
+    found.fingerprint = content::fingerprint(&path, &super::prepared::not_work(board, task))
         .map(|now| named(&now.head, &now.tree, found.has_checkpoint))
         .unwrap_or_default();
     Ok(found)

@@ -64,7 +64,7 @@ pub fn prepare(ctx: &Context, config: &WorktreesConfig, path: &Path, log: &Path)
 }
 
 /// The uppermost directory above a new file in which git has nothing, or the file.
-fn topmost_new(path: &str, is_tracked: impl Fn(&str) -> bool) -> String {
+pub fn topmost_new(path: &str, is_tracked: impl Fn(&str) -> bool) -> String {
     let mut ends = path.match_indices('/').map(|(end, _)| &path[..end]);
     ends.find(|dir| !is_tracked(dir)).map_or_else(|| path.to_owned(), |dir| format!("{dir}/"))
 }

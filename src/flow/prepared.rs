@@ -19,10 +19,16 @@ pub fn is_prepared(prepared: &[String], path: &str) -> bool {
     })
 }
 
-/// What was prepared in the present worktree of a task; its body must be loaded.
+/// What liza put into the present worktree of a task; its body must be loaded.
 pub fn prepared_for<'b>(board: &'b Board, task: &TaskId) -> &'b [String] {
     let attempt = board.task(task).and_then(|task| task.body().attempt());
     attempt.map_or(&[], |attempt| &attempt.prepared)
+}
+
+/// The same, and what the validation left there: neither is work of an agent.
+pub fn not_work(board: &Board, task: &TaskId) -> Vec<String> {
+    let attempt = board.task(task).and_then(|task| task.body().attempt());
+    attempt.map_or(Vec::new(), |attempt| attempt.not_work())
 }
 
 /// Notes what was prepared in a checkout for reading.

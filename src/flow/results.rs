@@ -19,7 +19,7 @@ pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, V
     read_result(bytes, &expected)
 }
 
-/// What is wrong with a result, as an answer to whoever handed it in.
+/// What is wrong with a result, as an answer to its author.
 pub fn invalid(task: &TaskId, problems: &[Problem]) -> Failure {
     let schema = "`liza schema worker-result-operator` (or -supervisor, -coder, review-result-auditor) shows what is expected";
     let first = problems.first().map(|problem| problem.field.clone()).unwrap_or_default();
@@ -97,7 +97,7 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
 /// What stands in the worktree of a task that changes no file.
 fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
     if task.body().attempts.is_empty() {
-        // The rule itself says that nobody has claimed it.
+        // The rule itself says that no agent has claimed it.
         let head = integration_head(ctx, board)?;
         return Ok(Unchanged { head, changed: Vec::new(), untracked: Vec::new() });
     }
@@ -109,6 +109,13 @@ fn unchanged(ctx: &Context, board: &Board, task: &Task) -> Result<Unchanged> {
             continue;
         }
         if found.kind == DirtyKind::Untracked { untracked.push(found.path) } else { changed.push(found.path) }
+    }
+    // What an attempt before this one left there was there when it was handed out.
+    if !changed.is_empty() {
+        let handed_out = task.body().attempt().and_then(|attempt| attempt.handout.as_ref());
+        if handed_out == Some(&super::attempt::handout(&path, prepared)?) {
+            changed.clear();
+        }
     }
     Ok(Unchanged { head: content::head(&path)?, changed, untracked })
 }

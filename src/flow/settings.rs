@@ -82,6 +82,7 @@ pub fn set(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
 
 /// Changes one setting. The file is there as before or with exactly this change; what does not fit leaves it as it is.
 pub(super) fn change(ctx: &Context, key: &str, value: &str) -> Result<Changed> {
+    let _one_at_a_time = ctx.machine.lock_checkout(ctx.root())?;
     let (text, tree) = read(ctx)?;
     let usage = |why: String| Failure::usage(why).hint(KEYS);
     let first = words(key).map_err(usage)?.into_iter().next().unwrap_or_default();

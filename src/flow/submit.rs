@@ -4,7 +4,7 @@ use super::attempt::handout;
 use super::branches::no_unnamed_repositories;
 use super::gates::{self, Question};
 use super::prelude::*;
-use super::prepared::{is_prepared, prepared_for};
+use super::prepared::{is_prepared, not_work, prepared_for};
 use super::{evidence, shell};
 use crate::board::any_overlap;
 use crate::board::task::Kind;
@@ -16,7 +16,7 @@ pub fn checkpoint(ctx: &Context, task: &TaskId, mut checkpoint: Checkpoint) -> R
     if let Some(former) = body.and_then(current_checkpoint) {
         goes_on(&mut checkpoint, former);
     }
-    let found = handout(&path, prepared_for(&snapshot.board, task))?;
+    let found = handout(&path, &not_work(&snapshot.board, task))?;
     let tests = match snapshot.board.task(task) {
         Some(task) if task.kind == Kind::Code => test_files(ctx, &snapshot.board, task, &checkpoint, &found)?,
         _ => TestFiles::default(),
@@ -106,7 +106,8 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
             _ => None,
         },
     };
-    let Some(((first, _), path)) = found else { return Err(nothing_to_submit(ctx, task)) };
+    let Some((before, path)) = found else { return Err(nothing_to_submit(ctx, task)) };
+    let first = &before.evidence;
     let mut submit = Submit {
         task: task.clone(),
         epoch: ctx.epoch_of(task),
@@ -145,9 +146,10 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
         None
     };
     crash::point("submit.gated");
-    // Whatever the command did to the worktree counts, so it is looked at again.
-    let (evidence, ignored) = evidence::collect(ctx, &snapshot.board, task, &path)?;
-    submit.evidence = evidence;
+    // What the command did to tracked files counts, so the worktree is looked at again.
+    let mut after = evidence::collect(ctx, &snapshot.board, task, &path)?;
+    after.leave_to_command(ctx, &before)?;
+    submit.evidence = after.evidence;
     submit.evidence.gates = gates;
     if submit.evidence.head != first.head {
         return Err(failure!(Code::Commit, "the branch of `{task}` moved while its validation ran")
@@ -167,9 +169,13 @@ pub fn submit(ctx: &Context, task: &TaskId) -> Result<(Submitted, u64)> {
     refs::pin(&ctx.repo, &pinned, &submit.evidence.head)?;
     // git flushes none of the agent's commits by itself; once they are accepted, a power cut must not take them.
     ctx.sync()?;
+    let byproducts = submit.evidence.byproducts.clone();
     let done = ctx.commit(submit)?.done();
-    if !ignored.is_empty() {
-        let (count, some) = (ignored.len(), ignored[..ignored.len().min(10)].join(", "));
+    if !byproducts.is_empty() {
+        ctx.narrate(format!("made by the validation, so not handed in: {}", list_words(&byproducts)));
+    }
+    if !after.ignored.is_empty() {
+        let (count, some) = (after.ignored.len(), after.ignored[..after.ignored.len().min(10)].join(", "));
         ctx.narrate(format!(
             "in scope but ignored by git, so not handed in ({count}): {some}; `git add -f` and a new commit would add them"
         ));
@@ -232,6 +238,7 @@ fn nothing_to_submit(ctx: &Context, task: &TaskId) -> Failure {
         validation: None,
         gates: None,
         code: Vec::new(),
+        byproducts: Vec::new(),
     };
     let submit = Submit { task: task.clone(), epoch: ctx.epoch_of(task), evidence, edition: Edition::NOW };
     match ctx.commit(submit) {

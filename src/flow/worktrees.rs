@@ -263,7 +263,7 @@ fn look(
         let attempt = task.body().attempts.iter().rfind(|attempt| attempt.worktree == own);
         place.prepared = match purpose {
             Purpose::Review => super::prepared::noted(&place.path),
-            _ => attempt.map_or(Vec::new(), |attempt| attempt.prepared.clone()),
+            _ => attempt.map_or(Vec::new(), |attempt| attempt.not_work()),
         };
         place.task = id;
         place.newest = kept;

@@ -72,7 +72,7 @@ fn a_gate_that_makes_no_sense_is_named_before_anything_is_done() {
         let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("liza.yaml: ") && message.contains(wanted), "{gates}: {message}");
-        assert!(error["hint"].as_str().unwrap().contains("mend liza.yaml"), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("fix liza.yaml"), "{error}");
     }
     world.write("liza.yaml", "gating: {keep: [../elsewhere]}\n");
     let error = world.refused(&HUMAN, &bless("a", "a1b2c3d4", "x"), 2, "usage.config");

@@ -17,7 +17,7 @@ fn an_overseer_that_cannot_be_meant_is_refused_by_name() {
         let error = world.refused(&HUMAN, &["gate", "list"], 2, "usage.config");
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("liza.yaml: ") && message.contains(wanted), "{said}: {message}");
-        assert!(error["hint"].as_str().unwrap().contains("mend liza.yaml"), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("fix liza.yaml"), "{error}");
     }
     world.write(
         "liza.yaml",

@@ -248,3 +248,27 @@ for name in ["task-dispatch", "worker-result-supervisor", "worker-result-operato
         code => assert_eq!(code, Some(0), "{}", String::from_utf8_lossy(&output.stderr)),
     }
 }
+
+#[test]
+fn killed_submit_loses_no_result() {
+    for (point, status) in [("result.staged", "WORKING"), ("result.committed", "MERGED")] {
+        let world = World::new();
+        let operator = world.register("operator", "operator-1");
+        add_report(&world, "probe", "operator", "probe", &[]);
+        let place = world.claim(&operator, "probe");
+        let value = result(&world, "probe", "worker-result.operator/1", "complete", json!({}));
+        let file = world.home().join("result.json");
+        std::fs::write(&file, value.to_string()).expect("written");
+        let args = ["task", "submit", "probe", "--result", &file.display().to_string()];
+        let killed = world.liza_with(&operator, &args, b"", &[("LIZA_CRASH_AT", point)]);
+        assert!(killed.exit != 0, "{point}");
+        assert_eq!(world.status_of("probe"), status, "{point}");
+        if status == "WORKING" {
+            submit(&world, &operator, &place, "probe", &value).ok();
+        }
+        let raw = world.human(&["result", "show", "probe", "--raw"]).ok().stdout;
+        assert_eq!(raw.trim(), value.to_string(), "{point}");
+        world.human(&["doctor", "--fix"]);
+        world.human(&["verify"]).ok();
+    }
+}

@@ -94,11 +94,7 @@ fn a_flood_is_bounded_and_its_end_is_still_seen() {
 
 #[test]
 fn one_that_changes_the_worktree_is_noticed() {
-    for (command, left) in [
-        ("echo x > junk.txt; echo ok", "junk.txt"),
-        ("echo x >> a.sh; echo ok", "a.sh"),
-        ("git rm -q a.sh; echo ok", "a.sh"),
-    ] {
+    for (command, left) in [("echo x >> a.sh; echo ok", "a.sh"), ("git rm -q a.sh; echo ok", "a.sh")] {
         let (world, coder, _) = ready(command, "ok");
         let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
         assert!(paths(&error)[0].starts_with(left), "{command}: {error}");
@@ -107,6 +103,35 @@ fn one_that_changes_the_worktree_is_noticed() {
     let commit = "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sly; echo ok";
     let (world, coder, _) = ready(commit, "ok");
     world.refused(&coder, &["task", "submit", "t1"], 3, "stale.commit");
+}
+
+#[test]
+fn files_made_by_the_validation_are_no_work() {
+    let (world, coder, worktree) =
+        ready("mkdir -p cache/x; echo x > cache/x/y; echo x > junk; echo ok", "ok");
+    let reviewer = world.register("code_reviewer", "code-reviewer-1");
+    let ran = world.liza(&coder, &["task", "submit", "t1"]).ok();
+    assert!(
+        ran.stderr.contains("made by the validation, so not handed in: cache/ and junk"),
+        "{}",
+        ran.stderr
+    );
+    // They stay, and the next iteration is not refused for them.
+    world.liza(&reviewer, &["review", "claim", "t1"]).ok();
+    let reject = ["review", "reject", "t1", "--reason", "not yet", "--issue", "major:a.sh:1:say b"];
+    world.liza(&reviewer, &reject).ok();
+    world.claim(&coder, "t1");
+    world.checkpoint_with(&coder, "t1", &["a.sh", "tests/test_a.sh"], "echo x >> junk; echo ok", "ok");
+    write(&worktree, "a.sh", "echo b\n");
+    world.git_in(&worktree, &["commit", "-qam", "say b"]);
+    // A file that the agent left is work that is not committed.
+    write(&worktree, "forgotten", "");
+    let error = world.refused(&coder, &["task", "submit", "t1"], 1, "refused.worktree_dirty");
+    assert_eq!(paths(&error), ["forgotten (untracked)"]);
+    std::fs::remove_file(worktree.join("forgotten")).unwrap();
+    world.liza(&coder, &["task", "submit", "t1"]).ok();
+    assert_eq!(world.show("t1")["attempts"][0]["byproducts"], json!(["cache/", "junk"]));
+    world.sound();
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn place(ctx: &Context, board: &Board, task: &TaskId) -> Result<Place> {
         return Err(Failure::new(Code::WorktreeDirty, what).hint(hint).detail("paths", ["HEAD"]));
     }
     elsewhere(ctx, &worktree, &branch)?;
-    let prepared = crate::flow::prepared::prepared_for(board, task).to_vec();
+    let prepared = crate::flow::prepared::not_work(board, task);
     Ok(Place { worktree, branch, head, prepared })
 }
 

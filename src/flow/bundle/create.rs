@@ -140,7 +140,7 @@ fn uncommitted(ctx: &Context, task: &Task) -> Result<Vec<String>> {
     if checkouts::check_sound(&ctx.repo, &worktree).is_err() {
         return Ok(Vec::new());
     }
-    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.prepared)?;
+    let found = crate::flow::attempt::uncommitted(&worktree, Filters::Run, &attempt.not_work())?;
     if !found.is_empty() {
         ctx.narrate(format!("what is not committed is not in the bundle: {}", super::listed(&found)));
     }

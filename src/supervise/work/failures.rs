@@ -72,7 +72,8 @@ impl Runner {
         let line = match known {
             Some((_, line)) => Some(one_line(line)),
             None if crashed && denied => Some(calls()),
-            None => candidates.first().map(|line| one_line(line)),
+            // What liza refused is said in the line above its hint.
+            None => candidates.iter().find(|line| !line.starts_with("hint: ")).map(|line| one_line(line)),
         };
         let class = match known {
             // That is about one tool of many.

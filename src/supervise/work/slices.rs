@@ -197,7 +197,7 @@ impl Runner {
         Some(self.block(assignment, reason, crate::board::rules::SLICE_QUESTIONS.map(str::to_owned).to_vec()))
     }
 
-    /// The output of a session, for whoever looks at the slice next.
+    /// The output of a session, as evidence for the next attempt.
     fn output_evidence(&self, files: &Files, ended: &Ended, text: &str) -> EvidenceItem {
         let path = files.path("out.log");
         let shown = path.strip_prefix(self.ctx.root()).unwrap_or(&path).display().to_string();

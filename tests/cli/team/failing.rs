@@ -122,7 +122,7 @@ fn rate_limit_and_crash_are_told_apart() {
         &world,
         &format!(
             "if [ ! -e $OUT/once ]; then touch $OUT/once; echo 'error: 429 Too Many Requests' >&2; exit 1; fi\n\
-             if [ ! -e $OUT/twice ]; then touch $OUT/twice; echo 'panicked at line 7' >&2; exit 9; fi\n{EVERY_ROLE}"
+             if [ ! -e $OUT/twice ]; then touch $OUT/twice; printf 'panicked at line 7\\nhint: run it again\\n' >&2; exit 9; fi\n{EVERY_ROLE}"
         ),
     );
     played_like(&world, "mine", "");

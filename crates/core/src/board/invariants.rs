@@ -20,7 +20,7 @@
 //! I16 the red team's turn is about the approved commit; whoever cleared it neither implemented nor approved it, and
 //!     nothing is MERGED before.
 //! I17 a report owns no path and stands on a result instead of a commit, an approval and scope.in; MERGED, it merged nothing,
-//!     and a plan or merge slice was accepted by somebody who did not work on it.
+//!     and a plan or merge slice was accepted by an agent or a person that did not work on it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};

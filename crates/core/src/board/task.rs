@@ -258,10 +258,17 @@ record! {
         pub began: Option<CommitId>,
         /// What liza put there before it was handed out and no commit has: no work of anybody's.
         pub prepared: Vec<String>,
+        /// What the validation made when the work was submitted, and no commit has.
+        pub byproducts: Vec<String>,
     }
 }
 
 impl Attempt {
+    /// Paths in the worktree that are no work: a directory ends with a slash and means everything below it.
+    pub fn not_work(&self) -> Vec<String> {
+        self.prepared.iter().chain(&self.byproducts).cloned().collect()
+    }
+
     /// What its agent found: everything after it, up to where the next attempt starts, is its own.
     pub fn start(&self) -> &CommitId {
         let handed_out = || self.handout.as_ref().map(|handout| &handout.head);

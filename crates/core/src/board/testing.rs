@@ -150,6 +150,7 @@ pub fn evidence(head: CommitId, file: &str) -> Evidence {
         validation: Some(green()),
         gates: None,
         code: Vec::new(),
+        byproducts: Vec::new(),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn schema(name: &str) -> Option<Value> {
     Some(blocked_says_why(schema))
 }
 
-/// Whoever is blocked says why: a rule that the types cannot express.
+/// An agent that is blocked says why: a rule that the types cannot express.
 fn blocked_says_why(mut schema: Value) -> Value {
     if let Some(map) = schema.as_object_mut() {
         map.insert("if".to_owned(), json!({ "properties": { "status": { "const": "blocked" } } }));

@@ -116,16 +116,23 @@ fn entry_text(id: &str, length: usize, check: &str, now: Now<'_>) -> String {
     [id, " ", &length.to_string(), " ", check, " ", now.state, " ", now.status, " ", now.agent].concat()
 }
 
+/// The line of a node, and its entry in the index.
+fn line_of(node: &WorkNode, is_first: bool) -> (String, String) {
+    let now = Now::of(node.status.as_str(), node.task_status, node.assigned_to.as_ref());
+    let (mut line, rest) = (now.text(node.id.as_str(), is_first), rest(node));
+    let entry = entry_text(node.id.as_str(), line.len() + rest.len(), &check_of(&rest), now);
+    line.push_str(&rest);
+    (line, entry)
+}
+
 /// The whole file.
 pub fn whole(graph: &WorkGraph, held: u64) -> String {
     let mut index = Vec::with_capacity(graph.nodes.len());
     let mut lines = String::new();
     for (at, node) in graph.nodes.iter().enumerate() {
-        let now = Now::of(node.status.as_str(), node.task_status, node.assigned_to.as_ref());
-        let (start, rest) = (now.text(node.id.as_str(), at == 0), rest(node));
-        index.push(entry_text(node.id.as_str(), start.len() + rest.len(), &check_of(&rest), now));
-        lines.push_str(&start);
-        lines.push_str(&rest);
+        let (line, entry) = line_of(node, at == 0);
+        index.push(entry);
+        lines.push_str(&line);
     }
     format!(
         "{}{}{BEHIND_INDEX}{lines}{END}",
@@ -178,13 +185,17 @@ impl FileHead {
     }
 
     /// The file as it should be now, as parts of it as it is: nothing at all, if nothing of it has changed. None if that cannot be
-    /// told without the bodies that are not loaded: tasks came or went, or are waited for and no longer on the board under their name.
+    /// told without the bodies that are not loaded: tasks went, or are waited for and no longer on the board under their name.
     pub fn brought_up(&self, board: &Board, world: &World, now: &Stamp) -> Option<Vec<Piece>> {
         let entries = self.entries()?;
-        let nodes = board.tasks.iter().filter(|task| task.status != Status::Superseded);
-        let archived = entries.len().checked_sub(nodes.clone().count())?;
+        let is_node = |task: &&Task| task.status != Status::Superseded && board.is_of_current_goal(task);
+        let nodes: Vec<&Task> = board.tasks.iter().filter(is_node).collect();
+        let is_first = |entry: &Entry<'_>| nodes.first().is_some_and(|task| task.id.as_str() == entry.id);
+        let archived = entries.iter().position(is_first).unwrap_or(entries.len());
         let (gone, here) = entries.split_at(archived);
-        let same = here.iter().zip(nodes.clone()).all(|(entry, task)| entry.id == task.id.as_str());
+        // New tasks stand at the end, and the commit that made them has them loaded.
+        let same = here.iter().zip(&nodes).all(|(entry, task)| entry.id == task.id.as_str())
+            && nodes.get(here.len()..)?.iter().all(|task| !task.is_light());
         let is_replaced =
             |id: &TaskId| world.archived.get(id).is_some_and(|gone| gone.status == Status::Superseded);
         if !same || self.graph_id != board.graph_id() || world.archived.keys().any(is_replaced) {
@@ -207,7 +218,15 @@ impl FileHead {
             at += entry.length;
         }
         let mut changed = false;
-        for (number, (entry, task)) in here.iter().zip(nodes).enumerate() {
+        for (number, task) in nodes.into_iter().enumerate() {
+            let Some(entry) = here.get(number) else {
+                changed = true;
+                let node = node_of(task, states.of(task, ""), states.scene().by_id());
+                let (line, entry) = line_of(&node, archived + number == 0);
+                add(&mut index, &entry);
+                pieces.add(line);
+                continue;
+            };
             let state = states.of(task, entry.now.state);
             let new = Now::of(state.as_str(), task.status, task.assigned_to.as_ref());
             let rest = (!task.is_light()).then(|| rest(&node_of(task, state, states.scene().by_id())));
@@ -332,7 +351,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&file).expect("JSON");
         assert_eq!(value["nodes"].as_array().map(Vec::len), Some(4));
         type Step = fn(&mut Bench);
-        let steps: [Step; 4] = [
+        let steps: [Step; 5] = [
             |bench| {
                 bench.claim("coder-1", "b");
             },
@@ -342,6 +361,11 @@ mod tests {
             },
             |bench| {
                 bench.ok("coder-1", bench.release("b"));
+            },
+            |bench| {
+                let mut last = new_task("last", "last/");
+                last.depends_on = vec![crate::board::testing::id("b")];
+                bench.ok("planner-1", plan_of(vec![new_task("new", "new/"), last]));
             },
         ];
         for (number, step) in steps.into_iter().enumerate() {
@@ -355,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn few_lines_are_written_and_new_tasks_need_the_whole_board() {
+    fn few_lines_are_written() {
         let names: Vec<String> = (0..50).map(|number| format!("t{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut bench = Bench::with_tasks(&names);
@@ -363,8 +387,9 @@ mod tests {
         bench.claim("coder-1", "t7");
         let pieces = head_of(&file).brought_up(&bench.board, &bench.world, &bench.now).expect("pieces");
         assert_eq!(pieces.len(), 5, "head, kept, one line, kept, end: {pieces:?}");
-        bench.ok("planner-1", plan_of(vec![new_task("new", "new/")]));
-        assert_eq!(head_of(&file).brought_up(&bench.board, &bench.world, &bench.now), None);
+        // A board without tasks that the file has needs to be read whole.
+        let other = Bench::with_tasks(&["t0", "t2"]);
+        assert_eq!(head_of(&file).brought_up(&other.board, &other.world, &other.now), None);
         assert!(FileHead::read("{\"revision\":1}\n".to_owned()).is_none());
         assert!(FileHead::read(String::new()).is_none());
     }

@@ -59,7 +59,9 @@ impl Catalog {
             None => Err(Unusable {
                 message: format!("there is no provider `{}`", shown_line(name)),
                 hint: format!(
-                    "choose one of {}, or describe it under `providers:` in liza.yaml",
+                    "{}choose one of {}, or describe it under `providers:` in liza.yaml",
+                    crate::text::nearest(name, self.usable().map(|(name, _)| name))
+                        .map_or(String::new(), |alike| format!("did you mean `{alike}`? Otherwise ")),
                     list_words(self.usable().map(|(name, _)| name))
                 ),
             }),
@@ -289,6 +291,7 @@ mod tests {
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let why = project("providers: {mine: {command: [x]}}").entry("cluade").expect_err("no such provider");
         assert_eq!(why.message, "there is no provider `cluade`");
+        assert!(why.hint.starts_with("did you mean `claude`? Otherwise choose one of "), "{}", why.hint);
         for name in ["claude", "mine", "codex"] {
             assert!(why.hint.contains(name), "{}", why.hint);
         }

@@ -376,7 +376,10 @@ impl Verb for FinishClaim {
         let (head, body) = parts(board, &id);
         let former = if work.reuse { body.attempts.pop() } else { None };
         let began = former.as_ref().map(|former| former.start().clone());
-        let prepared = former.map_or_else(|| self.prepared.clone(), |former| former.prepared);
+        let (prepared, byproducts) = match former {
+            Some(former) => (former.prepared, former.byproducts),
+            None => (self.prepared.clone(), Vec::new()),
+        };
         body.attempts.push(Attempt {
             agent: intent.by.clone(),
             epoch: work.epoch,
@@ -386,6 +389,7 @@ impl Verb for FinishClaim {
             handout: Some(self.handout.clone()),
             began: began.filter(|began| *began != self.handout.head),
             prepared,
+            byproducts,
         });
         let read_first = body.left.is_some() || body.rejection_feedback.is_some() || body.answer.is_some();
         body.left = None;

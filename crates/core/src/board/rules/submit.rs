@@ -33,6 +33,8 @@ logged! {
         pub validation: Option<Validation>,
         /// What the gates that are asked at submit said about the head's tree.
         pub gates: Option<GateReport>,
+        /// Files and directories that git does not track and that the validation made: the worktree had none before it.
+        pub byproducts: Vec<String>,
         /// Those of `files` that are code, by the patterns of liza.yaml; not asked of code tasks.
         pub code: Vec<String>,
     }
@@ -110,7 +112,7 @@ impl Submit {
                 Code::WorktreeDirty,
                 format!("the worktree of `{}` has uncommitted files: {}", task.id, listed(&found.dirty)),
             )
-            .hint("commit them, or add what does not belong to the work to .gitignore")
+            .hint("commit them, and delete what does not belong to the work")
             .detail("paths", found.dirty.clone()));
         }
         if !found.contains_base {
@@ -344,6 +346,11 @@ impl Verb for Submit {
             authors: found.authors.clone(),
             validation: validation.clone(),
         });
+        if let Some(attempt) = body.attempts.last_mut() {
+            let new = found.byproducts.iter().filter(|path| !attempt.byproducts.contains(path));
+            let new: Vec<String> = new.cloned().collect();
+            attempt.byproducts.extend(new);
+        }
         body.gates.clone_from(&found.gates);
         head.status = Status::ReadyForReview;
         head.lease = None;

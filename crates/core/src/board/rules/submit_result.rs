@@ -70,7 +70,7 @@ impl Verb for SubmitResult {
         if matches!(task.status, Status::Draft | Status::Idle) {
             return Err(refusal!(
                 Code::Tier0SkippedState,
-                "task `{}` is {}: nobody has worked on it, so it has no result",
+                "task `{}` is {}: no agent has claimed it, so it has no result",
                 task.id,
                 task.status
             )
@@ -176,7 +176,7 @@ pub(super) fn end_with_nothing(head: &mut Head, body: &mut Body, call: &Call) {
     });
 }
 
-/// Blocks a slice that did not end; whoever held it is fenced from here on.
+/// Blocks a slice that did not end; its holder is fenced from here on.
 pub(super) fn block_slice(head: &mut Head, body: &mut Body, call: &Call, config: &Config, why: &str) {
     let from = head.status;
     end_claim(head);

@@ -165,6 +165,7 @@ impl Settling<'_> {
                     handout: None,
                     began: None,
                     prepared: Vec::new(),
+                    byproducts: Vec::new(),
                 }];
             }
             (head, _, _) => {
