@@ -54,7 +54,10 @@ fn the_defaults_are_printed_with_what_holds_them() {
     assert_eq!(of("stop", "coder"), (false, "rule".into(), "only what it holds or reviews".into()));
     assert_eq!(of("switches", "planner"), (true, "rule".into(), "any, not to be taken away".into()));
     assert!(!of("switches", "code_reviewer").0);
-    assert_eq!(of("spawn", "planner"), (true, "registry".into(), "coder, test_engineer".into()));
+    assert_eq!(
+        of("spawn", "planner"),
+        (true, "registry".into(), "coder, test_engineer, supervisor, operator, auditor".into())
+    );
     assert_eq!(of("message to", "coder").2, "planner, test_engineer");
     assert_eq!(of("tool write", "coder"), (true, "nothing".into(), String::new()));
     // Nobody is named to play it, so nothing but the prompt keeps it from writing.
