@@ -102,6 +102,8 @@ supervisor() { sleep 600; }
     tried("no-streams", "refused.streams_needed");
     tried("overlap", "refused.paths_overlap");
     tried("early", "refused.plan_first");
+    crate::team::signal(running.id(), "-TERM");
+    running.wait_with_output().expect("it ends");
     // A person is refused as well, and a supervisor's task is there.
     let early = [
         "task",
@@ -124,8 +126,6 @@ supervisor() { sleep 600; }
     world.human(&["stream", "collapse", "a", "--reason", "it hangs together with another part"]).ok();
     world.refused(&HUMAN, &["stream", "collapse", "a", "--reason", "again"], 1, "refused.transition");
     world.refused(&HUMAN, &["stream", "collapse", "zz", "--reason", "no"], 1, "refused.unknown_record");
-    crate::team::signal(running.id(), "-TERM");
-    running.wait_with_output().expect("it ends");
 }
 
 #[test]

@@ -177,10 +177,10 @@ impl Verb for AddTasks {
             self.tasks.iter().try_for_each(check_slice)?;
         }
         check_streams(board, &self.tasks, &self.workstreams)?;
-        check_members(board, &self.tasks, &self.workstreams, None)?;
         if !self.single {
             check_route(board, call, &self.tasks, &self.workstreams)?;
         }
+        check_members(board, &self.tasks, &self.workstreams, None)?;
         if let Some(graph) = &self.graph_id {
             check_graph_id(board, graph)?;
         }
