@@ -118,7 +118,7 @@ fn director_demo_shows_all_it_promises() {
     let checks = data["checks"].as_array().cloned().unwrap_or_default();
     let missing: Vec<_> = checks.iter().filter(|check| check["shown"] != true).collect();
     assert!(missing.is_empty(), "{missing:?}\n{}\n{}", ran.stdout, ran.stderr);
-    assert_eq!((checks.len(), ran.exit), (7, 0), "{}", ran.stderr);
+    assert_eq!((checks.len(), ran.exit), (8, 0), "{}", ran.stderr);
     assert_eq!(temporary_files(&world), Vec::<String>::new());
     assert_eq!(processes_of(world.home()), Vec::<String>::new());
     std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");

@@ -18,7 +18,8 @@ use crate::supervise::child::end_descendants;
 /// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
 ///
 /// With --director, a goal that is too large for one plan: an estimate, two workstreams with a supervisor's plan each, slices that start
-/// while the other stream is still being planned, merge slices, an auditor that asks for evidence, and the delivery it allows.
+/// while the other stream is still being planned, merge slices, an auditor that asks for evidence, an operator that is
+/// asked again because it answers in prose, and the delivery that the audit allows.
 ///
 /// Example: liza demo --keep liza-demo
 #[derive(Args)]

@@ -210,6 +210,16 @@ fn judge(stage: &Stage, refused: &str) -> Result<Vec<Check>, Failure> {
         verdicts.iter().map(|verdict| verdict.as_str()).collect::<Vec<_>>().join(", then "),
         "liza result show audit-goal-2-1",
     );
+    let asked_again = board.tasks.iter().find(|task| task.id.as_str() == probe);
+    let asked_again = asked_again.filter(|task| task.status == Status::Merged);
+    let previous = asked_again.and_then(|task| task.body().previous.as_ref());
+    check(
+        "json_only",
+        previous.is_some_and(|previous| previous.reason.contains("not exactly one value")),
+        "an answer in prose is asked for again",
+        previous.map(|previous| clipped(&previous.reason, 90).into_owned()).unwrap_or_default(),
+        "liza task show audit-goal-2-1-probe-1",
+    );
     let heads = (stage.git(&["rev-parse", "main"])?, stage.git(&["rev-parse", "integration"])?);
     check(
         "delivered",

@@ -15,10 +15,16 @@ ssot() {
     liza --json status | grep -o 'scenario-[0-9a-f]\{12\}' | tail -n 1
 }
 
-# hand_in SCHEMA REST: the fields every result has, and those of the role.
-hand_in() {
+# result SCHEMA REST: the fields every result has, and those of the role.
+result() {
     printf '{"schema":"%s","ssot_id":"%s","slice_id":"%s","status":"complete","summary":"%s is done"%s}' \
-        "$1" "$(ssot)" "$task" "$task" "$2" | liza task submit "$task" --result -
+        "$1" "$(ssot)" "$task" "$task" "$2"
+}
+
+# Handed in, and said last: an answer is one JSON value and nothing else.
+hand_in() {
+    result "$@" | liza task submit "$task" --result - >&2
+    result "$@"
 }
 
 # slice NAME: one file of the stream, and its test.
@@ -74,16 +80,20 @@ supervisor/*)
 operator/*)
     say "measures"
     files=$(find greet count -name '*.sh' | wc -l | tr -d ' ')
-    hand_in worker-result.operator/1 ",\"commands\":[{\"cmd\":\"find greet count -name '*.sh'\",\"exit\":0}],\"findings\":[\"$files scripts\"],\"measurements\":{\"scripts\":$files}"
+    # Not handed in: what it says last is taken, if it is exactly one JSON value. The first time it is not.
+    grep -q '"attempt": 2' "$LIZA_PROMPT_FILE" || echo 'Here is what I found:'
+    result worker-result.operator/1 ",\"commands\":[{\"cmd\":\"find greet count -name '*.sh'\",\"exit\":0}],\"findings\":[\"$files scripts\"],\"measurements\":{\"scripts\":$files}"
     ;;
 coder/*)
     say "writes $task"
+    exec 3>&1 >&2
     liza task checkpoint "$task" --intent "\`sh $stream/$task.sh\` prints $task" --risks "none, new files" \
         --validate "sh tests/$stream/test_$task.sh" --expect ok --file "$stream/$task.sh" --file "tests/$stream/test_$task.sh" || exit 1
     mkdir -p "$stream" "tests/$stream"
     echo "echo $task" > "$stream/$task.sh"
     echo "[ \"\$(sh $stream/$task.sh)\" = $task ] && echo ok" > "tests/$stream/test_$task.sh"
-    git add --all && git commit --quiet -m "$task" && liza task submit "$task"
+    git add --all && git commit --quiet -m "$task" && liza task submit "$task" || exit 1
+    result worker-result.coder/1 ",\"files_changed\":[\"$stream/$task.sh\",\"tests/$stream/test_$task.sh\"]" >&3
     ;;
 code_reviewer/*)
     case $task in
