@@ -185,3 +185,116 @@ fn title(text: &str) -> String {
     let line = text.lines().next().unwrap_or(text);
     line.chars().take(LONGEST_TITLE).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::WorkstreamId;
+    use crate::board::testing::{Bench, id, patterns};
+    use crate::director::dispatch::TaskContract;
+
+    fn stream(name: &str, after: &[&str]) -> Workstream {
+        let named = |name: &str| WorkstreamId::new(name).expect("an id");
+        Workstream {
+            id: named(name),
+            goal: format!("The part {name}"),
+            ownership_paths: patterns(&[&format!("{name}/")]),
+            allowed_paths: patterns(&[&format!("{name}/"), "docs/"]),
+            depends_on: after.iter().map(|other| named(other)).collect(),
+            timebox_minutes: None,
+            of_goal: "goal-1".to_owned(),
+            plan: id(&format!("{name}-plan")),
+            accepted: None,
+            slices: Vec::new(),
+            collapsed: None,
+        }
+    }
+
+    fn slice(name: &str, agent_type: AgentType, slice_kind: SliceKind, owns: &[&str]) -> PlannedSlice {
+        PlannedSlice {
+            slice_id: id(name),
+            agent_type,
+            slice_kind,
+            timebox_minutes: 6,
+            ownership_paths: patterns(owns),
+            allowed_paths: Vec::new(),
+            depends_on: Vec::new(),
+            task_contract: TaskContract {
+                goal: format!("Do {name}\nand more"),
+                acceptance: vec!["`true` exits 0".to_owned()],
+                constraints: vec!["no new dependency".to_owned()],
+                spec_ref: None,
+                validation: Some("make test".to_owned()),
+            },
+        }
+    }
+
+    fn plan(name: &str, slices: Vec<PlannedSlice>) -> DispatchPlan {
+        DispatchPlan {
+            workstream: WorkstreamId::new(name).expect("an id"),
+            timebox_minutes: 10,
+            depends_on: Vec::new(),
+            ownership_paths: Vec::new(),
+            allowed_paths: Vec::new(),
+            slices,
+            ordering_notes: None,
+            risks: Vec::new(),
+            nothing_to_integrate: false,
+        }
+    }
+
+    #[test]
+    fn plan_becomes_slices_and_a_merge_slice() {
+        let mut bench = Bench::with_tasks(&["taken"]);
+        let mut first = stream("a", &[]);
+        first.slices = vec![id("a1"), id("a-merge")];
+        bench.board.rest.workstreams.push(first);
+        let look = slice("look", AgentType::Operator, SliceKind::Probe, &[]);
+        let mut work = slice("taken", AgentType::CoderCodex, SliceKind::Work, &["b/x.rs"]);
+        work.depends_on = vec![id("look")];
+        let asked = plan("b", vec![look.clone(), work.clone()]);
+        let tasks = tasks_of(&bench.board, &stream("b", &["a"]), &asked).expect("a good plan");
+        let ids: Vec<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        assert_eq!(ids, ["look", "b-taken", "b-merge"], "an id that is taken gets the stream's name");
+        assert_eq!((tasks[0].kind, tasks[0].role.clone()), (Kind::Report, Role::operator()));
+        assert_eq!(tasks[1].depends_on, [id("look"), id("a-merge")], "after what ends the other stream");
+        assert_eq!(tasks[1].owns, patterns(&["b/x.rs"]));
+        assert_eq!(tasks[1].title, "Do taken");
+        assert!(
+            tasks[1].description.contains("no new dependency") && tasks[1].description.contains("make test")
+        );
+        assert_eq!(tasks[2].depends_on, [id("look"), id("b-taken")]);
+        assert_eq!((tasks[2].slice_kind, tasks[2].timebox_minutes), (Some(SliceKind::Merge), Some(20)));
+        // Nothing to bring together.
+        let alone = DispatchPlan { nothing_to_integrate: true, ..asked };
+        assert_eq!(tasks_of(&bench.board, &stream("b", &[]), &alone).expect("a plan").len(), 2);
+        assert_eq!(
+            tasks_of(&bench.board, &stream("b", &[]), &plan("b", vec![look])).expect("a plan").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn plan_of_anything_else_is_refused_by_field() {
+        let bench = Bench::new();
+        let fields = |plan: DispatchPlan| -> Vec<String> {
+            let problems = tasks_of(&bench.board, &stream("b", &[]), &plan).expect_err("a bad plan");
+            problems.into_iter().map(|problem| problem.field).collect()
+        };
+        let work = || slice("x", AgentType::CoderSpark, SliceKind::Work, &["b/x.rs"]);
+        assert_eq!(fields(plan("b", Vec::new())), ["dispatch_plan.slices"]);
+        assert_eq!(fields(plan("c", vec![work()])), ["dispatch_plan.workstream"]);
+        assert_eq!(fields(plan("b", vec![work(), work()])), ["dispatch_plan.slices"]);
+        let merge = slice("m", AgentType::Supervisor, SliceKind::Merge, &["b/x.rs"]);
+        let place = "dispatch_plan.slices[0]";
+        assert_eq!(
+            fields(plan("b", vec![merge])),
+            [format!("{place}.agent_type"), format!("{place}.slice_kind")]
+        );
+        let mut lost = work();
+        lost.depends_on = vec![id("nothing")];
+        assert_eq!(fields(plan("b", vec![lost])), [format!("{place}.depends_on")]);
+        let beyond = DispatchPlan { ownership_paths: patterns(&["c/"]), ..plan("b", vec![work()]) };
+        assert_eq!(fields(beyond), ["dispatch_plan.ownership_paths"]);
+    }
+}
