@@ -144,7 +144,7 @@ pub fn decide(estimate: Option<&Estimate>, force: Option<Way>) -> (Way, String) 
         against.push(format!("its risk is {}", risk.as_str()));
     }
     if *t_max_s > SINGLE_SECONDS {
-        against.push(format!("it may take {t_max_s} s, more than {SINGLE_SECONDS}"));
+        against.push(format!("it may take {t_max_s} s and not at most {SINGLE_SECONDS}"));
     }
     if against.is_empty() {
         let reason = format!("it is tiny, clear, of low risk and takes at most {t_max_s} s");
