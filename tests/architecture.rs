@@ -441,7 +441,8 @@ const AROUND_PLACE: [&str; 9] = [
 ];
 
 /// Where single files, never directories, are renamed.
-const RENAMES_FILES: [&str; 15] = [
+const RENAMES_FILES: [&str; 16] = [
+    "crates/machine/src/store/results.rs",
     "crates/machine/src/store/images.rs",
     "crates/machine/src/store/pending.rs",
     "crates/machine/src/store/rebuild.rs",

@@ -7,6 +7,9 @@ use crate::director::reading::{Shape, listed};
 use crate::director::{Expected, Problem, SliceResult, read_result};
 use crate::git::DirtyKind;
 
+/// So much of a refused result is kept.
+const LONGEST_KEPT: usize = 4 * 1024 * 1024;
+
 /// The result that these bytes are, for this task.
 pub fn read_for(task: &Task, bytes: &[u8]) -> std::result::Result<SliceResult, Vec<Problem>> {
     let scenario = super::dispatch::scenario_of(task);
@@ -89,8 +92,9 @@ pub fn keep_refused(ctx: &Context, task: &Task, bytes: &[u8]) {
     let dir = ctx.machine.round(&task.id, task.epoch, task.iteration);
     let kept = (1..100).map(|number| dir.join(format!("refused-result-{number}.txt")));
     let Some(path) = kept.into_iter().find(|path| !path.exists()) else { return };
-    if fs::create_dir_all(&dir).is_ok() {
-        let _ = fs::write(&path, &bytes[..bytes.len().min(4 * 1024 * 1024)]);
+    if crate::store::files::make_private_dirs(&dir).is_ok() {
+        let kept = &bytes[..bytes.len().min(LONGEST_KEPT)];
+        let _ = crate::store::files::replace_disposable(&path, kept);
     }
 }
 

@@ -208,3 +208,23 @@ fn verify_is_right_while_notes_are_written() {
     world.write("stop", "");
     assert!(writer.wait().expect("an end").success());
 }
+
+#[test]
+fn a_log_of_twenty_gigabytes_is_not_read_into_memory() {
+    let world = World::new();
+    let log = std::fs::File::options().write(true).open(world.path(".liza/log.yaml")).expect("the log");
+    let length = log.metadata().expect("a length").len();
+    if log.set_len(20 << 30).is_err() {
+        crate::support::skip("no file of 20 GB can be made here");
+        return;
+    }
+    for args in [["doctor"].as_slice(), &["verify"], &["status"], &["note", "it goes on"]] {
+        let ran = world.limited("ulimit -v 4000000", &HUMAN, args);
+        assert!((0..=11).contains(&ran.exit), "{args:?}: {ran:?}");
+    }
+    assert!(
+        log.metadata().expect("a length").len() < 2 * length + 4096,
+        "what does not belong there is cut off"
+    );
+    world.sound();
+}

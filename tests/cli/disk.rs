@@ -7,7 +7,7 @@ use crate::support::{HUMAN, Ran, Who, World};
 
 impl World {
     /// Runs liza below a shell that has set a limit first.
-    fn limited(&self, limit: &str, who: &Who, args: &[&str]) -> Ran {
+    pub fn limited(&self, limit: &str, who: &Who, args: &[&str]) -> Ran {
         let liza = self.liza_command(who, &self.root, &[]);
         let mut command = self.command("sh", &self.root);
         for (name, value) in liza.get_envs() {

@@ -230,7 +230,7 @@ fn stream_planned() -> Stage {
 /// A runner has sent a probe to its operator.
 fn dispatched() -> Stage {
     let stage = probed();
-    let example = include_str!("../golden/director/task-dispatch.json");
+    let example = include_str!("fixtures/director/task-dispatch.json");
     stage.world.write(".liza/runs/probe-1/1-1/operator-1-1.dispatch.json", example);
     stage
 }

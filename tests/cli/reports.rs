@@ -238,7 +238,7 @@ for name in ["task-dispatch", "worker-result-supervisor", "worker-result-operato
     if name != "task-dispatch" and check(schema).is_valid({**example, "status": "blocked", "blocked_reason": None}):
         sys.exit(f"{name}: blocked without a reason is valid")
 "#;
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/director");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/fixtures/director");
     use crate::support::process::Bounded as _;
     let mut python = std::process::Command::new("python3");
     python.arg("-c").arg(script).arg(world.path(".liza/schema")).arg(examples);

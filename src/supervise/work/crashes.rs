@@ -28,7 +28,9 @@ impl Runner {
         let gave_up = format!("{CRASH_MARK}, last with {words}");
         if let Some((task, why)) = task.and_then(|task| Some((task, self.to_blame(task)?))) {
             self.tell_failure(trouble, format!("{words}; its task is blocked"), Some(task));
-            self.block(assignment, why, questions_after_crashes(task));
+            if self.redispatch_after_crashes(assignment, ended, &why).is_none() {
+                self.block(assignment, why, questions_after_crashes(task));
+            }
             let gives_up = after == AfterCrash::GiveUp;
             return Some(if gives_up { After::Leave(Left::GaveUp(gave_up)) } else { After::GoOn });
         }

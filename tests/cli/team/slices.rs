@@ -131,12 +131,11 @@ fn blocked_and_partial_answers_reach_the_board() {
     assert_eq!(world.show("probe")["previous"]["cause"], "partial");
 }
 
-#[test]
-fn fallback_plays_the_second_attempt() {
-    let world = operators("echo Done!");
+/// The role is played by the script, and by one that answers well if that fails.
+fn with_fallback(world: &World) {
     let (first, second) = (world.home().join("agent.sh"), world.home().join("other.sh"));
-    std::fs::write(&second, format!("OUT='{}'\n{ANSWER}\ngood\n", world.home().join("out").display()))
-        .expect("written");
+    let text = format!("OUT='{}'\n{ANSWER}\ngood\n", world.home().join("out").display());
+    std::fs::write(&second, text).expect("written");
     world.write(
         "liza.yaml",
         &format!(
@@ -145,10 +144,34 @@ fn fallback_plays_the_second_attempt() {
             second.display()
         ),
     );
-    run_operator(&world, &[]).ok();
-    let ran = run_operator(&world, &[]).ok();
-    assert_eq!(world.status_of("probe"), "MERGED", "{}", ran.stdout);
-    let sent = world.json(&HUMAN, &["dispatch", "show", "probe"]).ok().data()["dispatch"].clone();
-    assert_eq!((&sent["provider"], &sent["attempt"]), (&json!("two"), &json!(2)));
-    assert!(ran.stdout.contains("fallback two"), "{}", ran.stdout);
+}
+
+#[test]
+fn fallback_plays_the_second_attempt() {
+    for (script, cause) in [("echo Done!", "bad_output"), ("echo broken >&2; exit 3", "crash")] {
+        let world = operators(script);
+        with_fallback(&world);
+        run_operator(&world, &[]).ok();
+        let previous = world.show("probe")["previous"].clone();
+        assert_eq!(previous["cause"], cause, "{previous}");
+        if cause == "crash" {
+            assert_eq!(previous["evidence"][0]["exit"], 3, "{previous}");
+        }
+        let ran = run_operator(&world, &[]).ok();
+        assert_eq!(world.status_of("probe"), "MERGED", "{}", ran.stdout);
+        let sent = world.json(&HUMAN, &["dispatch", "show", "probe"]).ok().data()["dispatch"].clone();
+        assert_eq!((&sent["provider"], &sent["attempt"]), (&json!("two"), &json!(2)));
+        assert!(ran.stdout.contains("fallback two"), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn crash_loops_without_a_fallback_end_blocked() {
+    let world = operators("exit 3");
+    run_operator(&world, &[]).exits(1);
+    assert_eq!(world.show("probe")["previous"]["cause"], "crash");
+    run_operator(&world, &[]);
+    let task = world.show("probe");
+    assert_eq!(task["status"], "BLOCKED", "{task}");
+    assert_eq!(task["previous"]["evidence"].as_array().map(Vec::len), Some(2));
 }

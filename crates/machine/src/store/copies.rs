@@ -10,7 +10,7 @@ use crate::board::state::JournalMark;
 use crate::wire::log::{NO_RECORD, Record, read_chain};
 
 use super::error::{IoContext, StoreError};
-use super::files::{beside, make_private_dir, read_whole, replace};
+use super::files::{beside, make_private_dir, read_at_most, read_whole, replace};
 use super::layout::Layout;
 use super::lock::open_no_follow;
 
@@ -94,11 +94,14 @@ impl Witness {
             return copy.write_all(line.as_bytes());
         }
         // The copy lags behind, or the journal was begun anew.
-        let (bytes, _) = read_whole(&layout.log(), LARGEST_LOG)?;
+        let start = |path: &Path| {
+            let file = open_no_follow(path, OpenOptions::new().read(true))?;
+            read_at_most(&file, journal.length, journal.length + 1)
+        };
+        let bytes = start(&layout.log())?;
         let committed = usize::try_from(journal.length).ok().and_then(|length| bytes.get(..length));
         let committed = committed.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let (kept, _) = read_whole(&path, LARGEST_LOG)?;
-        match committed.strip_prefix(&kept[..]) {
+        match committed.strip_prefix(&start(&path)?[..]) {
             Some(missing) => copy.write_all(missing),
             None => replace(&path, committed).map_err(io::Error::other),
         }

@@ -70,7 +70,7 @@ impl LogFile {
     fn tail(&mut self) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.length)).doing("read", &self.path)?;
-        (&mut self.file).take(64 * 1024 * 1024).read_to_end(&mut bytes).doing("read", &self.path)?;
+        (&mut self.file).take(LONGEST_TAIL).read_to_end(&mut bytes).doing("read", &self.path)?;
         Ok(bytes)
     }
 
@@ -163,6 +163,8 @@ pub(super) fn records_gone(actual: u64, length: u64) -> String {
     format!("log.yaml is {actual} bytes long, but the board's log has {length}: records are gone")
 }
 
+/// So much behind the last record is looked at and kept.
+pub(super) const LONGEST_TAIL: u64 = 64 * 1024 * 1024;
 pub(super) const LOG_GONE: &str = "log.yaml is gone, and with it every record of the board's log";
 
 fn log_gone() -> StoreError {

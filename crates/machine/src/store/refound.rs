@@ -6,6 +6,7 @@
 //! rename. Whoever dies on the way leaves the old board and a log it does not name, as before, and the next try goes on
 //! with the record it finds.
 
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -18,9 +19,10 @@ use crate::wire::state::{Decoded, StateError, hash};
 
 use super::commit::cannot_write;
 use super::error::{IoContext, StoreError};
-use super::files::{FileIdentity, make_private_dir, read_whole, replace, sync_dir, write_new};
+use super::files::{FileIdentity, make_private_dir, read_at_most, read_whole, replace, sync_dir, write_new};
 use super::handle::Store;
-use super::log_file::{LOG_GONE, records_gone};
+use super::lock::open_no_follow;
+use super::log_file::{LOG_GONE, LONGEST_TAIL, records_gone};
 use super::read::{Found, invalid};
 
 /// A log grows for as long as the board is used; only memory bounds it.
@@ -47,7 +49,7 @@ impl Store {
     /// Whether the log is the one this board names. Records behind it are none of its damage: there the board was rolled
     /// back, or a command died.
     pub fn log_damage(&self, board: &Board) -> Result<Option<LogDamage>, StoreError> {
-        Ok(damage(board, self.log_bytes()?.as_deref()))
+        Ok(damage(board, self.log_bytes(board)?.as_deref()))
     }
 
     /// Whether an earlier build of this version wrote the board: its journal cannot be continued, only begun anew.
@@ -55,11 +57,15 @@ impl Store {
         matches!(self.load_state(), Ok((Found::Bad { why: StateError::Former, .. }, _)))
     }
 
-    /// None, if there is no such file.
-    fn log_bytes(&self) -> Result<Option<Vec<u8>>, StoreError> {
+    /// The records of this board and what stands behind them, up to a limit: an agent can make the file as long as it likes. None, if there
+    /// is no such file.
+    fn log_bytes(&self, board: &Board) -> Result<Option<Vec<u8>>, StoreError> {
         let path = self.layout().log();
-        match read_whole(&path, LARGEST_LOG) {
-            Ok((bytes, _)) => Ok(Some(bytes)),
+        let most = board.journal.length.saturating_add(LONGEST_TAIL);
+        let read = open_no_follow(&path, OpenOptions::new().read(true))
+            .and_then(|file| read_at_most(&file, file.metadata()?.len(), most));
+        match read {
+            Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing("read", &path),
         }
@@ -86,7 +92,7 @@ impl Store {
                 hint: "put state.yaml or log.yaml back from a backup".to_owned(),
             });
         }
-        let bytes = self.log_bytes()?;
+        let bytes = self.log_bytes(&decoded.board)?;
         let reason = match damage(&decoded.board, bytes.as_deref()) {
             Some(damage) => damage.what,
             None if former => "an earlier build of liza wrote it, and hashed the board as a whole".to_owned(),

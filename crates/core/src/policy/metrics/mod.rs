@@ -185,7 +185,7 @@ pub fn metrics(asked: &Asked) -> Metrics {
             cycles.push(u64::from(rejections));
         }
         if merged_now {
-            drift.extend(body.merge.as_ref().map(|merge| merge.drift));
+            drift.extend(body.merge.as_ref().filter(|merge| !merge.nothing).map(|merge| merge.drift));
         }
         judge(task, mark, asked.until, &mut found.verdicts);
         spend(task, mark, &mut found.spent);
