@@ -10,7 +10,8 @@ use crate::wire::plan::{Planned, Standing, read_planned};
 /// Create a whole graph of tasks from YAML or JSON, all or nothing (planner, people)
 ///
 /// The file holds `tasks:` with a list, a bare list, one task, a work graph (`id`, `nodes`, perhaps `edges`) or
-/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name).
+/// `subcontracts` (`parent_id`, `assigned_role`, `blocks`, `execution_mode`, inputs and expected outputs by name). `workstreams:` (`id`,
+/// `goal`, `ownership_paths`, …) opens parts that own different paths; each gets a task for a supervisor, who plans it first.
 /// `liza schema plan`, `liza schema graph` and `liza schema subcontracts` describe them.
 /// Nodes and subcontracts that lack a spec or criteria leave the whole plan a draft, which `liza task edit` completes.
 ///
