@@ -299,11 +299,12 @@ fn has_word(line: &str, word: &str) -> bool {
 
 /// Where the word means something else than a program to start: a path, a directory, the name of a process that was found; and the
 /// demo plays people, who type git themselves.
-const NAMES_GIT: [&str; 5] = [
+const NAMES_GIT: [&str; 6] = [
     "crates/core/src/board/paths/check.rs",
     "crates/machine/src/store/machine/runners.rs",
     "crates/machine/src/store/machine/mod.rs",
     "crates/machine/src/host/process.rs",
+    "src/cli/demo/experiment.rs",
     "src/cli/demo/stage.rs",
 ];
 
@@ -461,10 +462,11 @@ const RENAMES_FILES: [&str; 16] = [
 ];
 
 /// Outside of the rooms whose business files are (`store`, `git`, `host`), these make or remove single files of liza's own.
-const MAKE_FILES: [&str; 22] = [
+const MAKE_FILES: [&str; 23] = [
     "src/cli/commands/hooks/run.rs",
     "src/cli/commands/man.rs",
     "src/cli/commands/redteam.rs",
+    "src/cli/demo/experiment.rs",
     "src/cli/demo/stage.rs",
     "src/cli/redteam/world.rs",
     "src/flow/briefing/sources.rs",
@@ -560,6 +562,21 @@ fn files_stay_small() {
         let lines = read(&path).lines().count();
         assert!(lines <= 700, "{} has {lines} lines", path.display());
     }
+}
+
+/// `cargo package` packs what is inside a crate, and links to files outside of it.
+#[test]
+fn crates_include_only_their_own_files() {
+    let mut outside = Vec::new();
+    for path in sources(&root().join("crates")).into_iter().filter(|path| !is_of_tests(path)) {
+        let inside = path.strip_prefix(root().join("crates")).expect("below crates").components().count() - 2;
+        for line in without_tests(&read(&path)).lines().filter(|line| line.contains("include_")) {
+            if line.matches("../").count() > inside {
+                outside.push(format!("{}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert_eq!(outside, Vec::<String>::new(), "link the file into the crate's templates");
 }
 
 #[test]

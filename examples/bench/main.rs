@@ -9,6 +9,7 @@
     reason = "a program of its own that measures others"
 )]
 
+mod experiments;
 mod gates;
 mod messages;
 mod overseer;
@@ -199,6 +200,7 @@ impl Bench {
             "overseer",
             "reporting",
             "oversight",
+            "experiments",
         ];
         let names: Vec<&str> = chosen.as_deref().map_or(known.to_vec(), |names| names.split(',').collect());
         for name in names {
@@ -236,6 +238,7 @@ impl Bench {
                 "overseer" => self.overseer(),
                 "reporting" => self.reporting(),
                 "oversight" => self.oversight(),
+                "experiments" => self.experiments(),
                 other => eprintln(&format!("no such rows: {other}; there are {}", known.join(", "))),
             }
         }

@@ -36,6 +36,10 @@ stream_max_retries = 1
     return {"CODEX_HOME": str(home / ".codex"), "OPENAI_API_KEY": KEY}
 
 
+# An older Codex, which is an MCP server too: the coder of `liza experiment`. Planner and reviewer are the same Codex as provider `codex`.
+PROVIDER_OF = {"codex_mcp": "codex"}
+
+
 def _gemini(home, url):
     settings = {
         "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -118,7 +122,7 @@ def _write(path, text):
 
 SETUPS = {
     "claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode,
-    "qwen": _qwen, "copilot": _copilot, "kimi": _kimi, "vibe": _vibe, "acpx": _acpx,
+    "qwen": _qwen, "copilot": _copilot, "kimi": _kimi, "vibe": _vibe, "acpx": _acpx, "codex_mcp": _codex,
 }
 
 

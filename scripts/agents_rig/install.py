@@ -32,9 +32,14 @@ def installed(cache: Path) -> dict:
     found = {}
     for name in pinned():
         record = cache / name / "installed.json"
-        if record.exists() and (cache / "bin" / pinned()[name]["bin"]).exists():
+        if record.exists() and (cache / "bin" / _linked(pinned()[name])).exists():
             found[name] = json.loads(record.read_text())["version"]
     return found
+
+
+def _linked(entry: dict) -> str:
+    """The name by which it is found in the cache; an older version of a CLI has one of its own."""
+    return entry.get("link", entry["bin"])
 
 
 def _platform() -> str:
@@ -61,14 +66,14 @@ def _install_npm(cache: Path, name: str, entry: dict, latest: bool) -> str:
     home = cache / name
     package = entry["npm"].replace("{platform}", _platform())
     # The newest Node need not be the one that the CLIs were tried with, so Node stays pinned.
-    wanted = f"{package}@latest" if latest and name != "node" else f"{package}@{entry['version']}"
+    wanted = f"{package}@latest" if latest and name != "node" and "link" not in entry else f"{package}@{entry['version']}"
     path = os.pathsep.join([str(cache / "bin"), os.environ.get("PATH", "")])
     command = ["npm", "install", "--prefix", str(home), "--no-audit", "--no-fund", "--no-save", "--loglevel=error", wanted]
     _checked(command, home, dict(os.environ, PATH=path))
     program = home / "node_modules" / ".bin" / entry["bin"]
     if name == "node":
         program = home / "node_modules" / package / "bin" / "node"
-    _link(cache, entry["bin"], program)
+    _link(cache, _linked(entry), program)
     return _npm_version(home, package)
 
 

@@ -24,8 +24,8 @@ class Result:
 
 
 def run_liza(world, scenario):
-    """`liza run` to its end, at the latest at the scenario's deadline."""
-    running = Running([world.liza_path, "run", "--color", "never"], scenario.seconds, cwd=world.repo, env=world.own_env())
+    """`liza run`, or what the scenario is about, to its end, at the latest at the scenario's deadline."""
+    running = Running([world.liza_path, *scenario.command], scenario.seconds, cwd=world.repo, env=world.own_env())
     scenario.running = running
     while running.is_running():
         scenario.watch(running.output())

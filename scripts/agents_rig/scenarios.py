@@ -22,6 +22,7 @@ class Scenario(Play):
 
     name = ""
     config = ""
+    command = ("run", "--color", "never")
     # Whether a planner makes the task, or a person has made it before.
     planned = False
     seconds = 240

@@ -56,11 +56,11 @@ class Script:
         self.asked = []
 
     def session(self, ask):
-        prompts = [(at, turn.text) for at, turn in enumerate(ask.turns) if turn.kind == "user" and WHO.search(turn.text)]
+        prompts = [(at, turn.text) for at, turn in enumerate(ask.turns) if turn.kind == "user" and self.play.who(turn.text)]
         if not prompts:
             return None
         at, prompt = prompts[-1]
-        agent, role = WHO.search(prompt).groups()
+        agent, role = self.play.who(prompt)
         results = [turn.text for turn in ask.turns[at:] if turn.kind == "result"]
         task = re.search(r"# Your (?:task|review|slice): ([\w-]+)", prompt)
         return Session(agent, role, task.group(1) if task else "", len(self.world.sessions(role)), len(results), results,
@@ -133,6 +133,11 @@ class Play:
 
     def __init__(self):
         self.world = None
+
+    def who(self, text):
+        """The agent and the role that a prompt speaks to, if it is one of liza's."""
+        found = WHO.search(text)
+        return found.groups() if found else None
 
     def failure(self, ask, session):
         return None

@@ -46,7 +46,9 @@ class World:
         self.home, self.repo = root / "home", root / "repo"
         for path in (self.home, self.repo, root / "tmp", root / "bin"):
             path.mkdir(parents=True)
-        for name in (cli, "node", *(["opencode"] if cli == "acpx" else [])):
+        self.provider = cli_setup.PROVIDER_OF.get(cli, cli)
+        (root / "bin" / self.provider).symlink_to(cache / "bin" / cli)
+        for name in ("node", *(["opencode"] if cli == "acpx" else [])):
             (root / "bin" / name).symlink_to(cache / "bin" / name)
         (root / "bin" / "liza").symlink_to(liza)
         system = [path for path in ("/usr/local/bin", "/usr/bin", "/bin") if os.path.isdir(path)]
@@ -72,7 +74,7 @@ class World:
         self.write("specs/vision.md", GOAL)
         self.write("liza.yaml", f"""\
 version: 1
-provider: {self.cli}
+provider: {self.provider}
 team:
   - {{role: planner, count: 1}}
   - {{role: coder, count: 1}}

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use super::interruption;
 use super::prelude::*;
 use crate::host::{Child, Program, Streams, start_thread};
 use crate::policy::provider::{OutputFormat, ProviderEntry};
@@ -11,6 +10,8 @@ use crate::provider::{Invocation, LastMessage, Meter, Redactor, Usage};
 
 /// How long the rest of an output is waited for when the command has ended.
 const DRAIN: Duration = Duration::from_secs(10);
+/// How often reasons to end it and deadlines are looked for.
+const TICK: Duration = Duration::from_millis(50);
 /// So much of what it said on standard error is kept, for the message when it fails.
 const MOST_COMPLAINT: usize = 16 * 1024;
 
@@ -24,6 +25,8 @@ pub struct OneCall<'a> {
     pub env: Vec<(OsString, OsString)>,
     pub secrets: &'a [Secret],
     pub wall_seconds: Option<u64>,
+    /// Why it has to end before its time, as soon as it has.
+    pub must_end: &'a dyn Fn() -> Option<&'static str>,
 }
 
 /// What came back.
@@ -33,37 +36,26 @@ pub struct Said {
     pub tools: Vec<String>,
     pub usage: Usage,
     pub took: Duration,
-    /// Why it counts for nothing: it could not be started, was stopped, or failed.
+    /// Why it counts for nothing: it was stopped, or failed.
     pub why: Option<String>,
-    pub interrupted: bool,
+    /// Why it was ended before its time.
+    pub stopped: Option<&'static str>,
     /// The last thing it said of its own accord, for the message when it fails.
     pub last_words: Option<String>,
 }
 
 impl OneCall<'_> {
-    pub fn make(self) -> Said {
-        let Self { home, dir, started, entry, env, secrets, wall_seconds } = self;
-        host::adopt_orphans();
+    /// Makes the call; the reason, if the command cannot be started.
+    pub fn make(self) -> Result<Said, String> {
+        let Self { home, dir, started, entry, env, secrets, wall_seconds, must_end } = self;
         let began = Instant::now();
         let program = Program::held_for_gate(home, &started.program).args(&started.args);
         let program = program.dir(dir).only_env(env).own_group().streams(Streams::Apart);
-        let mut child = match program.stdin(started.stdin.clone()).start() {
-            Ok(child) => child,
-            Err(error) => {
-                return Said {
-                    text: String::new(),
-                    tools: Vec::new(),
-                    usage: Usage::default(),
-                    took: Duration::ZERO,
-                    why: Some(format!("`{}` cannot be started: {error}", started.program)),
-                    interrupted: false,
-                    last_words: None,
-                };
-            }
-        };
+        let child = program.stdin(started.stdin.clone()).start();
+        let mut child = child.map_err(|error| format!("`{}` cannot be started: {error}", started.program))?;
         let heard = listen(&mut child, entry, secrets);
-        let (why, interrupted) =
-            wait(&mut child, wall_seconds.map(|seconds| began + Duration::from_secs(seconds)));
+        let deadline = wall_seconds.map(|seconds| began + Duration::from_secs(seconds));
+        let (why, stopped) = wait(&mut child, deadline, must_end);
         let Heard { mut last, mut meter, complaint } = heard.until(Instant::now() + DRAIN);
         let text = last.finish();
         let told = started.usage_file.as_deref().and_then(|path| read_whole(path, 1024 * 1024).ok());
@@ -71,7 +63,7 @@ impl OneCall<'_> {
         let usage = meter.usage().clone();
         let last_words =
             usage.last_error.clone().or_else(|| last_line(&complaint)).or_else(|| last_line(text.as_bytes()));
-        Said { text, tools: last.calls, usage, took: began.elapsed(), why, interrupted, last_words }
+        Ok(Said { text, tools: last.calls, usage, took: began.elapsed(), why, stopped, last_words })
     }
 }
 
@@ -164,12 +156,15 @@ fn pump(mut from: impl Read, mut redactor: Redactor, mut pass: impl FnMut(&[u8])
     pass(&redactor.finish());
 }
 
-/// Waits for the end, or brings it about. Says why it counts as failed, and whether a signal of the person's ended it.
-fn wait(child: &mut Child, deadline: Option<Instant>) -> (Option<String>, bool) {
+/// Waits for the end, or brings it about. Says why it counts as failed, and what ended it before its time.
+fn wait(
+    child: &mut Child,
+    deadline: Option<Instant>,
+    must_end: &dyn Fn() -> Option<&'static str>,
+) -> (Option<String>, Option<&'static str>) {
     use std::os::unix::process::ExitStatusExt;
-    let mut pause = Duration::from_millis(1);
     loop {
-        match child.try_wait() {
+        match child.wait_within(TICK) {
             Ok(Some(status)) => {
                 let why = match (status.code(), status.signal()) {
                     (Some(0), _) => None,
@@ -177,21 +172,19 @@ fn wait(child: &mut Child, deadline: Option<Instant>) -> (Option<String>, bool) 
                     (Some(code), _) => Some(format!("exit {code}")),
                     (None, signal) => Some(format!("killed by signal {}", signal.unwrap_or_default())),
                 };
-                return (why, false);
+                return (why, None);
             }
             Ok(None) => {}
-            Err(error) => return (Some(format!("it was lost: {error}")), false),
+            Err(error) => return (Some(format!("it was lost: {error}")), None),
         }
-        if interruption::signal().is_some() {
+        if let Some(why) = must_end() {
             child.end();
-            return (Some("it was interrupted".to_owned()), true);
+            return (Some(why.to_owned()), Some(why));
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             child.end();
-            return (Some("its time is over".to_owned()), false);
+            return (Some("its time is over".to_owned()), None);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

@@ -17,6 +17,8 @@ use crate::store::Machine;
 /// A transient end (killed, or an exit above 128) is tried again this often.
 pub const RETRIES: u32 = 2;
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How often it is looked whether a command has to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long to wait for the last output once the command has ended: a daemon it left may hold the pipe for ever.
 const DRAIN: Duration = Duration::from_millis(500);
 /// The same where nothing can be left: then only a busy machine keeps the last words.
@@ -129,21 +131,19 @@ fn begin(job: &Job<'_>) -> std::io::Result<(Child, Ear)> {
 }
 
 fn wait(child: &mut Child, deadline: Instant, stopped: &dyn Fn() -> bool) -> Ended {
-    let mut pause = Duration::from_millis(1);
+    let mut left = deadline.saturating_duration_since(Instant::now());
     let ended = loop {
-        match child.try_wait() {
+        match child.wait_within(LOOK.min(left)) {
             Ok(Some(status)) => break of_status(status),
             Ok(None) => {}
             Err(error) => break Ended::Lost(format!("it was lost: {error}")),
         }
-        let left = deadline.saturating_duration_since(Instant::now());
+        left = deadline.saturating_duration_since(Instant::now());
         let told = if stopped() { Some(Ended::Stopped) } else { left.is_zero().then_some(Ended::TimedOut) };
         if let Some(told) = told {
             child.end();
             break told;
         }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(Duration::from_millis(50));
     };
     // Also what it left in the background.
     child.signal_group(Signal::KILL);

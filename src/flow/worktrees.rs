@@ -20,6 +20,8 @@ pub enum Purpose {
     Review,
     Merge,
     Gate,
+    /// Of a run of `liza experiment`.
+    Experiment,
 }
 
 impl Purpose {
@@ -29,6 +31,7 @@ impl Purpose {
             Self::Review => "review",
             Self::Merge => "merge",
             Self::Gate => "gate",
+            Self::Experiment => "experiment",
         }
     }
 }
@@ -134,7 +137,7 @@ impl<'b> Known<'b> {
 
 pub use super::merged::task_of_name as task_of;
 
-/// Every worktree under `.worktrees`, by path, with its size.
+/// Every worktree under `.worktrees` and of experiments, by path, with its size.
 pub fn list(ctx: &Context) -> Result<Vec<Place>> {
     sized(ctx, None)
 }
@@ -159,7 +162,7 @@ fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sy
     let named = |path: &Path| task_of(&path.file_name().unwrap_or_default().to_string_lossy());
     let is_asked_for =
         |path: &Path| only.is_none_or(|only| named(path).is_some_and(|task| only.contains(&task)));
-    for (path, purpose) in found(ctx, &records).into_iter().filter(|(path, _)| is_asked_for(path)) {
+    for (path, purpose) in found(ctx, &records)?.into_iter().filter(|(path, _)| is_asked_for(path)) {
         let place = look(ctx, &snapshot.board, &mut known, record_of(&records, &path), path, purpose)?;
         let asked_for = |only: &[TaskId]| place.task.as_ref().is_some_and(|task| only.contains(task));
         if only.is_none_or(asked_for) {
@@ -175,7 +178,7 @@ fn gather(ctx: &Context, only: Option<&[TaskId]>, also: impl Fn(&mut Place) + Sy
 }
 
 /// Directories, and records of git's whose directory is gone.
-fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
+fn found(ctx: &Context, records: &[Checkout]) -> Result<BTreeMap<PathBuf, Purpose>> {
     let home = ctx.machine.worktrees();
     let mut all = BTreeMap::new();
     let homes = [
@@ -183,6 +186,7 @@ fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
         (home.join(".review"), Purpose::Review),
         (home.join(".merge"), Purpose::Merge),
         (home.join(GATES), Purpose::Gate),
+        (ctx.root().join(&ctx.project_config()?.experiment.worktree_root), Purpose::Experiment),
     ];
     for (dir, purpose) in &homes {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -197,7 +201,7 @@ fn found(ctx: &Context, records: &[Checkout]) -> BTreeMap<PathBuf, Purpose> {
             all.insert(path.clone(), *purpose);
         }
     }
-    all
+    Ok(all)
 }
 
 /// What the board and git's record say of a worktree.
@@ -232,7 +236,9 @@ fn look(
     };
     let kept = id.as_ref().is_some_and(|id| known.kept.contains(id));
     let found = match &id {
-        Some(id) if !matches!(purpose, Purpose::Merge | Purpose::Gate) => known.find(ctx, id)?,
+        Some(id) if !matches!(purpose, Purpose::Merge | Purpose::Gate | Purpose::Experiment) => {
+            known.find(ctx, id)?
+        }
         _ => None,
     };
     let lock = record.and_then(|record| record.locked.as_deref());
@@ -240,6 +246,8 @@ fn look(
     let attempts = purpose == Purpose::Task
         && found.is_some_and(|(task, _)| is_of_attempt(task, &format!(".worktrees/{name}"), record));
     place.whose = match lock {
+        // Experiments need no board, and outlive it.
+        _ if purpose == Purpose::Experiment => Whose::Foreign,
         _ if marked => Whose::Marked,
         None if attempts => Whose::Likely,
         _ => Whose::Foreign,
@@ -253,6 +261,10 @@ fn look(
         let stays = "it stays for the next gates: making it anew costs more than bringing it up to date";
         let runs = ctx.machine.gates_run_at(&name);
         place.over = Err(if runs { "gates run there" } else { stays }.to_owned());
+    } else if purpose == Purpose::Experiment {
+        let command = "liza experiment prune";
+        place.over =
+            Err(format!("it belongs to the run {name}; `{command}` removes it when the run has ended"));
     } else if let Some((task, archived)) = found
         && (marked || attempts)
     {
@@ -380,6 +392,7 @@ impl Place {
     /// Why it stays, as a heading.
     pub fn stays(&self) -> &'static str {
         match self.purpose {
+            Purpose::Experiment => "of experiments",
             _ if !self.is_ours() => "not made by liza",
             Purpose::Gate => "for the next gates",
             _ if self.over.is_ok() && self.dirty => "uncommitted work",

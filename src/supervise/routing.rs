@@ -3,7 +3,7 @@
 use super::prelude::*;
 use super::runner::{check_program, choose};
 use crate::board::route::Estimate;
-use crate::flow::interruption::Interruption;
+use crate::flow::interruption::{self, Interruption};
 use crate::flow::one_call::{OneCall, Said};
 use crate::provider::secrets;
 use crate::text::{clipped, fence, shown_line};
@@ -96,16 +96,21 @@ fn ask(ctx: &Context, provider: Option<&str>, what: &str) -> Result<Estimated, F
         env,
         secrets: &hidden,
         wall_seconds,
+        must_end: &|| interruption::signal().map(|_| "a signal came"),
     };
-    let Said { text, usage, took, why, interrupted, .. } = call.make();
+    let said = call.make();
     drop(ears);
+    let Said { text, usage, took, why, stopped, .. } = match said {
+        Ok(said) => said,
+        Err(why) => return Ok(Estimated::Unknown(why)),
+    };
     crate::store::files::replace(&dir.join(format!("{stem}.answer.txt")), text.as_bytes())?;
     let ledger = super::ledger::Ledger::new(None, SessionKind::Plan, None);
     let booked = ledger.book(&usage, took, |record| Ok(ctx.commit_as_liza(record).map(|_| ())?));
     if let Err(failure) = booked {
         ctx.narrate(format!("what the estimate cost is not on the board: {}", failure.message));
     }
-    if interrupted {
+    if stopped.is_some() {
         return Ok(Estimated::Interrupted);
     }
     if let Some(why) = why {

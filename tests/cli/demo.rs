@@ -126,3 +126,25 @@ fn director_demo_shows_all_it_promises() {
     world.liza_in(&HUMAN, &place, &["validate"]).ok();
     world.human(&["demo", "--director", "--coders", "4"]).exits(2);
 }
+
+#[test]
+fn the_demo_of_experiments_shows_all_it_promises() {
+    let world = World::bare_repo();
+    spoil_git(&world);
+    let place = world.home().join("kept");
+    let mut command =
+        world.liza_command(&HUMAN, &world.root, &["--json", "-q", "demo", "--experiment", "--keep"]);
+    command.arg(&place).env("GIT_DIR", "/nowhere").env("DEMO_KEY", "of the machine");
+    let ran = Ran::of(command.finish().expect("liza runs"));
+    let data = ran.data();
+    let checks = data["checks"].as_array().expect("checks");
+    let missing: Vec<_> = checks.iter().filter(|check| check["shown"] != true).collect();
+    assert!(missing.is_empty(), "{missing:?}\n{}", ran.stderr);
+    assert_eq!((checks.len(), &data["shown"], ran.exit), (8, &true.into(), 0), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "", "quiet means quiet");
+    assert_eq!(temporary_files(&world), Vec::<String>::new());
+    std::fs::remove_file(world.home().join(".gitconfig")).expect("the configuration");
+    let report = world.liza_in(&HUMAN, &place, &["experiment", "report"]).ok().stdout;
+    assert!(report.lines().nth(1).is_some_and(|line| line.contains("follow-the-trend")), "{report}");
+    world.human(&["demo", "--experiment", "--coders", "4"]).exits(2);
+}

@@ -23,7 +23,7 @@ fn finding(world: &World, args: &[&str], code: &str) -> Option<Value> {
 }
 
 /// Whether this machine lets the test mount something where nobody else sees it.
-fn can_mount() -> bool {
+pub(crate) fn can_mount() -> bool {
     let mut probe = Command::new("unshare");
     probe.args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"]);
     let can = probe.finish().is_ok_and(|ran| ran.status.success());
@@ -34,7 +34,7 @@ fn can_mount() -> bool {
 }
 
 /// Runs a script in a mount namespace of its own; `$LIZA` is the program.
-fn mounted(world: &World, script: &str) -> Ran {
+pub(crate) fn mounted(world: &World, script: &str) -> Ran {
     let mut command = world.command("unshare", &world.root);
     command.args(["--mount", "--map-root-user", "sh", "-ec", script]);
     command.env("LIZA", env!("CARGO_BIN_EXE_liza"));

@@ -1,7 +1,8 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::cli::demo::{
-    Cast, Check, Ears, Outcome, Played, SCRIPTED_TASKS, Stage, Story, direct, judge, play_playbook,
+    Cast, Check, Ears, Outcome, Played, PlayedGoal, SCRIPTED_TASKS, Stage, Story, direct, judge, play_goal,
+    try_ideas,
 };
 use crate::cli::prelude::*;
 use crate::cli::redteam::{ALL, count, play_all};
@@ -16,6 +17,7 @@ use crate::supervise::child::end_descendants;
 /// settled, a pause, two tasks that are green alone and red together, which a gate stops before they land, and the goal reached;
 /// and some of the attacks of `liza redteam`, each refused.
 /// Every one of them is checked in the end; exit 0 means that all of it happened. Needs nothing but git and sh.
+/// With --experiment: five ideas for a small forecast are tried by `liza experiment`, without a board, and checked the same way.
 ///
 /// With --director, a goal that is too large for one plan: an estimate, two workstreams with a supervisor's plan each, slices that start
 /// while the other stream is still being planned, merge slices, an auditor that asks for evidence, an operator that is
@@ -28,7 +30,7 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIR")]
     pub keep: Option<PathBuf>,
     /// Show a large goal instead: routed, split into workstreams, audited (half a minute)
-    #[arg(long, conflicts_with_all = ["tasks", "coders"])]
+    #[arg(long, conflicts_with_all = ["tasks", "coders", "experiment"])]
     pub director: bool,
     /// How many tasks
     #[arg(long, value_name = "N", default_value_t = SCRIPTED_TASKS,
@@ -40,6 +42,9 @@ pub struct DemoArgs {
     /// Let each agent rest so many seconds after each step, for watching
     #[arg(long, value_name = "SECONDS", value_parser = parse_speed)]
     pub speed: Option<f64>,
+    /// Show `liza experiment` instead: five ideas, one of them fixed, one red, one worse
+    #[arg(long, conflicts_with_all = ["tasks", "coders", "speed"])]
+    pub experiment: bool,
 }
 
 fn parse_speed(text: &str) -> Result<f64, String> {
@@ -60,6 +65,9 @@ impl Execute for DemoArgs {
         let place = Temporary::new(&std::env::temp_dir(), "liza-demo-").map_err(|error| {
             Failure::new(ErrorCode::IoFailed, format!("no temporary folder could be made: {error}"))
         })?;
+        if self.experiment {
+            return self.try_ideas(ui, began, place);
+        }
         let root = self.keep.clone().unwrap_or_else(|| place.path().join("wordtool"));
         if self.director {
             return self.direct(&root, place, began, ui);
@@ -75,9 +83,7 @@ impl Execute for DemoArgs {
             Err(Ended::Failed(failure)) => {
                 return Err(kept_for_looking(*failure, place, self.keep.is_some()));
             }
-            Err(Ended::Signal(signal)) => {
-                return Ok(stopped(signal));
-            }
+            Err(Ended::Signal(signal)) => return Ok(stopped(signal)),
         };
         self.judged(&stage, &story, &checks, place, began)
     }
@@ -90,9 +96,11 @@ impl DemoArgs {
             "# A small repository in {}, and one script that plays everybody.",
             root.display()
         ));
-        match play_playbook(root, place.path(), self.speed, ui) {
-            Ok(Played::Done { stage, story, checks }) => self.judged(&stage, &story, &checks, place, began),
-            Ok(Played::Signal(signal)) => Ok(stopped(signal)),
+        match play_goal(root, place.path(), self.speed, ui) {
+            Ok(PlayedGoal::Done { stage, story, checks }) => {
+                self.judged(&stage, &story, &checks, place, began)
+            }
+            Ok(PlayedGoal::Signal(signal)) => Ok(stopped(signal)),
             Err(failure) => Err(kept_for_looking(failure, place, self.keep.is_some())),
         }
     }
@@ -111,13 +119,7 @@ impl DemoArgs {
         let mut text = ending(stage, story, self.keep.is_some())?;
         text.push_str(&table(checks));
         let kept = self.keep.is_some() || !all;
-        if all {
-            text.line(format!("\nAll of it happened, in {seconds:.1} s."));
-        } else {
-            let missing: Vec<&str> =
-                checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
-            text.line(format!("\nThis did not happen: {}.", missing.join("; ")));
-        }
+        text.push_str(&conclusion(checks, seconds));
         text.push_str(&try_next(&stage.root, kept));
         let data = json!({
             "shown": all, "checks": checks, "seconds": seconds, "tasks": self.tasks, "coders": self.coders,
@@ -126,18 +128,63 @@ impl DemoArgs {
         if !all {
             let _ = place.keep();
         }
-        let problem = (!all).then(|| {
-            Failure::new(ErrorCode::BugDemo, "not everything that the demo shows happened")
-                .hint("`data.checks` says what is missing")
+        Ok(Answer::new(data, text).failed_if(problem(all)))
+    }
+}
+
+impl DemoArgs {
+    fn try_ideas(&self, ui: Ui, began: Instant, place: Temporary) -> Result<Answer, Failure> {
+        let root = self.keep.clone().unwrap_or_else(|| place.path().join("forecast"));
+        ui.narrate(&format!(
+            "# A small forecast in {}, with tests, a measurement and five ideas to improve it. There is no board.",
+            root.display()
+        ));
+        let (checks, report) = match try_ideas(&root, place.path(), ui) {
+            Ok(Played::Whole(checks, report)) => (checks, report),
+            Ok(Played::Signal(signal)) => return Ok(stopped(signal)),
+            Err(failure) => return Err(kept_for_looking(failure, place, self.keep.is_some())),
+        };
+        let (all, seconds) = (checks.iter().all(|check| check.shown), began.elapsed().as_secs_f64());
+        let kept = self.keep.is_some() || !all;
+        let mut text = format!("\nThe leaderboard (liza experiment report):\n{report}");
+        text.push_str(&table(&checks));
+        text.push_str(&conclusion(&checks, seconds));
+        text.push_str("\nTry next:\n");
+        if kept {
+            text.line(format!("  cd {} && liza experiment show follow-the-trend", root.display()));
+        } else {
+            text.line("  liza demo --experiment --keep DIR   the same, to look around in afterwards");
+        }
+        text.line("  liza experiment run IDEAS           in a repository of your own: docs/experiments.md");
+        let data = json!({
+            "shown": all, "checks": checks, "seconds": seconds, "repository": kept.then(|| root.to_string_lossy()),
         });
-        Ok(Answer::new(data, text).failed_if(problem))
+        if !all {
+            let _ = place.keep();
+        }
+        Ok(Answer::new(data, text).failed_if(problem(all)))
     }
 }
 
 fn stopped(signal: i32) -> Answer {
-    let data = json!({ "stopped": signal });
     let stopped = Failure::new(ErrorCode::of_signal(signal), "stopped by a signal");
-    Answer::new(data, "stopped; every agent has ended").failed(stopped).exit(exit_code(signal))
+    let answer = Answer::new(json!({ "stopped": signal }), "stopped; every agent has ended").failed(stopped);
+    answer.exit(exit_code(signal))
+}
+
+fn problem(all: bool) -> Option<Failure> {
+    (!all).then(|| {
+        Failure::new(ErrorCode::BugDemo, "not everything that the demo shows happened")
+            .hint("`data.checks` says what is missing")
+    })
+}
+
+fn conclusion(checks: &[Check], seconds: f64) -> String {
+    let missing: Vec<&str> = checks.iter().filter(|check| !check.shown).map(|check| check.what).collect();
+    match missing.is_empty() {
+        true => format!("\nAll of it happened, in {seconds:.1} s.\n"),
+        false => format!("\nThis did not happen: {}.\n", missing.join("; ")),
+    }
 }
 
 enum Ended {

@@ -12,7 +12,7 @@ pub fn recorded(
     bundle: &Bundle,
     tree: Option<&CommitId>,
 ) -> Result<Vec<AgentId>> {
-    let mut found = BTreeSet::new();
+    let mut found: BTreeSet<AgentId> = run_of(bundle).map(of_run).unwrap_or_default().into_iter().collect();
     let mut take = |task: &Task| {
         found.extend(task.implementers.iter().cloned());
         let authors = task.body().submission.iter().flat_map(|submission| &submission.authors);
@@ -36,6 +36,19 @@ pub fn recorded(
         }
     }
     Ok(found.into_iter().collect())
+}
+
+/// The run of `liza experiment` that a bundle was made of.
+pub fn run_of(bundle: &Bundle) -> Option<&str> {
+    bundle.metadata.author.strip_prefix(super::EXPERIMENT)
+}
+
+/// The coder and the reviewer of a run have no identity on the board. They count under names of their own: the approval that the
+/// run's reviewer gave is none here, and an agent that takes such a name may not give one either.
+fn of_run(run: &str) -> Vec<AgentId> {
+    let end = run.rsplit('-').next().unwrap_or_default();
+    let names = ["coder", "reviewer"].map(|who| format!("experiment-{who}-{end}"));
+    names.iter().filter_map(|name| AgentId::new(name).ok()).collect()
 }
 
 fn leads_to(ctx: &Context, task: &Task, tree: &CommitId) -> Result<bool> {

@@ -1,5 +1,6 @@
 //! A run becomes the work of a task: claimed, announced from its plan, applied as a bundle, then reviewed and merged like any
-//! other. Whoever adopts it is the task's implementer; where the change came from stands in the commit's trailers.
+//! other. Whoever adopts it is the task's implementer, and so are the run's coder and reviewer; where the change came from
+//! stands in the commit's trailers.
 
 use super::{Kept, Lab};
 use crate::board::history::Plan;
@@ -32,8 +33,8 @@ pub fn adopt(
 ) -> Result<(Adopted, u64)> {
     let summary = &run.summary;
     let run_id = &summary.run_id;
-    let approved = summary.review.is_some_and(|review| review.verdict == Verdict::Approve);
-    let (Some(name), Some(plan), true) = (&summary.kept_as, &summary.plan, approved) else {
+    let approved = summary.review.as_ref().filter(|review| review.verdict == Verdict::Approve);
+    let (Some(name), Some(plan), Some(review)) = (&summary.kept_as, &summary.plan, approved) else {
         return Err(failure!(
             Code::Value,
             "the run {run_id} has no change that its reviewer approved (it ended as {})",
@@ -41,9 +42,15 @@ pub fn adopt(
         )
         .hint("`liza experiment list` shows the runs; only approved ones can be adopted"));
     };
-    let head = refs::value(&ctx.repo, name)?.ok_or_else(|| {
-        failure!(ErrorCode::GitRef, "the change of {run_id} is gone: `{name}` does not exist")
-    })?;
+    let kept = refs::value(&ctx.repo, name)?;
+    let head =
+        kept.filter(|kept| review.commit.as_ref().is_none_or(|seen| seen == kept)).ok_or_else(|| {
+            failure!(
+                ErrorCode::GitRef,
+                "the change of {run_id} that was approved is not at `{name}` any more"
+            )
+            .hint(format!("`liza experiment run --only {}` tries the idea again", summary.idea))
+        })?;
     let files = bundle::paths_between(ctx, &summary.base_commit, &head)?;
     let validation = validation(lab, said)?;
     let (claimed, _) = claim::claim(ctx, task)?;

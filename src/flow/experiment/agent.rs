@@ -1,8 +1,10 @@
 //! One call of an agent: the prompt in, its last message out. What it does in the worktree is looked at afterwards.
 
 use super::{Lab, mcp, trace};
+use crate::experiment::Step;
 use crate::flow::one_call::{OneCall, Said};
 use crate::flow::prelude::*;
+use crate::flow::shell::leaving_nothing;
 use crate::host::place::Temporary;
 use crate::policy::experiment::{CODEX_MCP, ExperimentAgent};
 use crate::policy::prices::price_of;
@@ -13,14 +15,13 @@ use crate::provider::{Job, Usage, environment, invocation, secrets};
 
 /// Who is called, for what.
 pub struct Call<'a> {
-    /// `planner`, `coder` or `reviewer`.
-    pub step: &'a str,
+    pub step: Step,
     pub round: u32,
     pub prompt: &'a str,
     /// The artifact that holds the prompt.
-    pub prompt_name: String,
+    pub prompt_name: &'a str,
     /// The artifact the answer goes to.
-    pub answer_name: String,
+    pub answer_name: &'a str,
     pub worktree: &'a Path,
     pub run_dir: &'a Path,
 }
@@ -32,21 +33,29 @@ pub struct Answer {
     pub seconds: f64,
     /// Why it counts for nothing: it could not be started, was stopped, or failed.
     pub failed: Option<String>,
-    pub interrupted: bool,
+    /// Why it was ended before its time: a signal, or ABORT.
+    pub stopped: Option<&'static str>,
+}
+
+impl Answer {
+    /// One that could not even be asked for.
+    pub fn none(why: String) -> Self {
+        Self { text: String::new(), usage: Usage::default(), seconds: 0.0, failed: Some(why), stopped: None }
+    }
 }
 
 /// The agent of a step, as configured.
-pub fn of<'a>(lab: &'a Lab, step: &str) -> &'a ExperimentAgent {
+pub fn of(lab: &Lab, step: Step) -> &ExperimentAgent {
     let agents = &lab.config().agents;
     match step {
-        "planner" => &agents.planner,
-        "coder" => &agents.coder,
-        _ => &agents.reviewer,
+        Step::Planner => &agents.planner,
+        Step::Coder => &agents.coder,
+        Step::Reviewer => &agents.reviewer,
     }
 }
 
 /// The name of the provider that plays a step.
-pub fn provider_of<'a>(lab: &'a Lab, step: &str) -> Result<&'a str> {
+pub fn provider_of(lab: &Lab, step: Step) -> Result<&str> {
     let named = of(lab, step).provider.as_deref().or(lab.project.provider.as_deref());
     named.ok_or_else(|| {
         failure!(ErrorCode::UsageProvider, "no agent command is named for the {step}").hint(format!(
@@ -58,8 +67,8 @@ pub fn provider_of<'a>(lab: &'a Lab, step: &str) -> Result<&'a str> {
 /// Whether every step can be played, asked before anything is made.
 pub fn check(lab: &Lab) -> Result<()> {
     let catalog = Catalog::new(&lab.project);
-    for step in ["planner", "coder", "reviewer"] {
-        let name = provider_of(lab, step)?;
+    for step in Step::ALL {
+        let name = provider_of(lab, *step)?;
         if name != CODEX_MCP {
             catalog.entry(name)?;
         }
@@ -70,22 +79,20 @@ pub fn check(lab: &Lab) -> Result<()> {
 /// Calls the agent, and writes prompt, answer and span.
 pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
     let prompt = lab.redacted(call.prompt);
-    let prompt_file = call.run_dir.join(&call.prompt_name);
+    let prompt_file = call.run_dir.join(call.prompt_name);
     crate::store::files::replace_disposable(&prompt_file, prompt.as_bytes())?;
     let name = provider_of(lab, call.step)?;
     let start = host::now().wall;
-    let mut tools = Vec::new();
-    let answer = if name == CODEX_MCP {
-        mcp::call(lab, call, &prompt)?
+    let (answer, tools) = if name == CODEX_MCP {
+        mcp::call(lab, call, &prompt)
     } else {
         let entry = Catalog::new(&lab.project).entry(name)?.clone();
-        let (answer, called) = session(lab, call, &prompt, name, &entry)?;
-        tools = called;
-        answer
+        leaving_nothing(|| session(lab, call, &prompt, name, &entry))?
     };
     let text = lab.redacted(&answer.text);
-    crate::store::files::replace_disposable(&call.run_dir.join(&call.answer_name), text.as_bytes())?;
+    crate::store::files::replace_disposable(&call.run_dir.join(call.answer_name), text.as_bytes())?;
     trace::span(
+        lab,
         call.run_dir,
         &trace::Span {
             step: call.step,
@@ -93,9 +100,9 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
             start,
             end: host::now().wall,
             provider: name,
-            model: of(lab, call.step).model.as_deref(),
-            usage: &answer.usage,
-            files: vec![call.prompt_name.clone(), call.answer_name.clone()],
+            model: answer.usage.model.as_deref().or(of(lab, call.step).model.as_deref()),
+            usage: (&answer.usage).into(),
+            files: [call.prompt_name, call.answer_name],
             tools: &tools,
             error: answer.failed.as_deref(),
         },
@@ -104,15 +111,15 @@ pub fn call(lab: &Lab, call: &Call<'_>) -> Result<Answer> {
 }
 
 /// The role whose limits and rights a step has.
-pub fn role_of(step: &str) -> Role {
+fn role_of(step: Step) -> Role {
     match step {
-        "planner" => Role::planner(),
-        "coder" => Role::coder(),
-        _ => Role::code_reviewer(),
+        Step::Planner => Role::planner(),
+        Step::Coder => Role::coder(),
+        Step::Reviewer => Role::code_reviewer(),
     }
 }
 
-pub fn limits(lab: &Lab, step: &str) -> SessionLimits {
+pub fn limits(lab: &Lab, step: Step) -> SessionLimits {
     let role = role_of(step);
     let limits = SessionLimits::of_role(&role, lab.project.roles.get(&role));
     SessionLimits { turns: lab.config().agents_sdk.max_turns.or(limits.turns), ..limits }
@@ -126,13 +133,13 @@ fn session(
     entry: &ProviderEntry,
 ) -> Result<(Answer, Vec<String>)> {
     // What the command writes beside the worktree is no artifact.
-    let scratch =
-        Temporary::new(&lab.runs, ".session-").map_err(|error| Failure::io("make", &lab.runs, &error))?;
+    let scratch = Temporary::new(&lab.runs, &scratch_name(call.run_dir))
+        .map_err(|error| Failure::io("make", &lab.runs, &error))?;
     let agent = of(lab, call.step);
     let limits = limits(lab, call.step);
     let job = Job {
         prompt: prompt.to_owned(),
-        prompt_file: call.run_dir.join(&call.prompt_name),
+        prompt_file: call.run_dir.join(call.prompt_name),
         worktree: call.worktree.to_owned(),
         common_dir: lab.repo.common_dir.clone(),
         git_dir: git_dir(lab, call.worktree),
@@ -148,7 +155,7 @@ fn session(
     let env = agent_environment(lab, entry, &started.env, call);
     let mut all_secrets = lab.secrets.clone();
     all_secrets.extend(secrets(env.iter().map(|(name, value)| (name, value)), []));
-    let call_of = OneCall {
+    let one = OneCall {
         home: lab.machine.home(),
         dir: call.worktree,
         started: &started,
@@ -156,13 +163,12 @@ fn session(
         env,
         secrets: &all_secrets,
         wall_seconds: limits.wall_seconds,
+        must_end: &|| lab.must_end(),
     };
-    let Said { text, tools, mut usage, took, why, interrupted, last_words } = call_of.make();
-    // What could not be started has no provider's words to add.
-    if took.is_zero() && why.is_some() {
-        let answer = Answer { text, usage, seconds: 0.0, failed: why, interrupted };
-        return Ok((answer, tools));
-    }
+    let Said { text, tools, mut usage, took, why, stopped, last_words } = match one.make() {
+        Ok(said) => said,
+        Err(why) => return Ok((Answer::none(why), Vec::new())),
+    };
     if usage.cost_usd.is_none()
         && let Some(price) =
             price_of(&lab.project.prices, usage.model.as_deref(), agent.model.as_deref(), name)
@@ -173,8 +179,13 @@ fn session(
         let said = last_words.map_or(String::new(), |said| format!(": {}", shown_line(&lab.redacted(&said))));
         format!("the {} ({name}) failed, {why}{said}", call.step)
     });
-    let answer = Answer { text, usage, seconds: took.as_secs_f64(), failed, interrupted };
+    let answer = Answer { text, usage, seconds: took.as_secs_f64(), failed, stopped };
     Ok((answer, tools))
+}
+
+/// How the scratch directories of a run begin.
+pub fn scratch_name(run_dir: &Path) -> String {
+    format!(".tmp-{}-", run_dir.file_name().unwrap_or_default().to_string_lossy())
 }
 
 fn git_dir(lab: &Lab, worktree: &Path) -> PathBuf {
@@ -183,7 +194,7 @@ fn git_dir(lab: &Lab, worktree: &Path) -> PathBuf {
 }
 
 /// What an agent gets: what its provider's entry names of the person's environment, the variables, and who commits.
-fn agent_environment(
+pub fn agent_environment(
     lab: &Lab,
     entry: &ProviderEntry,
     own: &BTreeMap<String, String>,
@@ -202,7 +213,7 @@ fn agent_environment(
         set(&format!("GIT_{who}_NAME"), lab.identity.name.clone().into());
         set(&format!("GIT_{who}_EMAIL"), lab.identity.email.clone().into());
     }
-    set("LIZA_EXPERIMENT_STEP", call.step.into());
+    set("LIZA_EXPERIMENT_STEP", call.step.as_str().into());
     // A worktree that lost its `.git` file must not lead the agent's git to the person's checkout above it.
     set("GIT_CEILING_DIRECTORIES", lab.worktrees.clone().into());
     env

@@ -1,9 +1,9 @@
 //! The test and sweep commands of a person: bounded, logged, and confined like gates.
 
 use super::Lab;
+use super::lab::BY_SIGNAL;
 use crate::experiment::Ended;
 use crate::flow::capture::write_log;
-use crate::flow::interruption;
 use crate::flow::prelude::*;
 use crate::flow::shell::{self, Done, Job, by_shell, execute};
 use crate::policy::gate::GateCommand;
@@ -25,7 +25,8 @@ pub struct Said {
     pub ended: Ended,
     /// Why it counts as failed; none if it exited with 0.
     pub problem: Option<String>,
-    pub interrupted: bool,
+    /// Why it was ended before its time: a signal, or ABORT.
+    pub stopped: Option<&'static str>,
 }
 
 pub fn run(lab: &Lab, asked: &Asked<'_>) -> Said {
@@ -45,12 +46,13 @@ pub fn run(lab: &Lab, asked: &Asked<'_>) -> Said {
     };
     let job = Job::new(argv, &dir, env, asked.timeout);
     let job = Job { held_for: Some(lab.machine.home()), secrets: &lab.secrets, ..job };
-    let done = execute(&job, &|| interruption::signal().is_some());
+    let done = execute(&job, &|| lab.must_end().is_some());
     let _ = write_log(asked.log, &lab.redacted(&words), &[&done.output]);
-    judged(&done, asked.timeout)
+    let stopped = if done.ended == shell::Ended::Stopped { lab.must_end().or(Some(BY_SIGNAL)) } else { None };
+    judged(&done, asked.timeout, stopped)
 }
 
-fn judged(done: &Done, timeout: Duration) -> Said {
+fn judged(done: &Done, timeout: Duration, stopped: Option<&'static str>) -> Said {
     let (exit_code, problem) = match &done.ended {
         shell::Ended::Exited(0) => (Some(0), None),
         shell::Ended::Exited(code) => (Some(*code), Some(format!("exit {code}"))),
@@ -62,5 +64,5 @@ fn judged(done: &Done, timeout: Duration) -> Said {
         shell::Ended::NotStarted(why) | shell::Ended::Lost(why) => (None, Some(why.clone())),
     };
     let ended = Ended { exit_code, seconds: done.duration.as_secs_f64() };
-    Said { ended, problem, interrupted: done.ended == shell::Ended::Stopped }
+    Said { ended, problem, stopped }
 }

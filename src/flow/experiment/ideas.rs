@@ -47,7 +47,9 @@ pub fn gather(path: &Path) -> Result<Vec<Idea>> {
 }
 
 fn is_text(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind == "md" || kind == "txt")
+    // What begins with a dot is an editor's or the system's.
+    let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    !hidden && path.extension().is_some_and(|kind| kind == "md" || kind == "txt")
 }
 
 fn name_of(path: &Path) -> String {

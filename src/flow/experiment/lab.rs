@@ -1,16 +1,25 @@
 //! What all runs of one call share: the repository, the settings, the places, and what children get.
 
+use crate::flow::interruption;
 use crate::flow::prelude::*;
 use crate::git::{Identity, Repo, identity};
 use crate::host::place;
 use crate::policy::experiment::ExperimentConfig;
-use crate::provider::{Redactor, is_own};
+use crate::provider::{Redactor, is_own, secrets};
 use crate::store::{Machine, Store, files};
 
-/// Values of fewer characters are too common to be taken out of text.
-const SHORTEST_SECRET: usize = 8;
+pub const BY_SIGNAL: &str = "interrupted by a signal";
+
 const LARGEST_ENV_FILE: u64 = 256 * 1024;
 const LARGEST_PROMPT_FILE: u64 = 256 * 1024;
+
+/// Where a run is now.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Progress {
+    pub run_id: String,
+    pub idea: String,
+    pub what: String,
+}
 
 /// Shared by the threads of a call.
 pub struct Lab {
@@ -37,13 +46,7 @@ impl Lab {
         }
         let root = ctx.root();
         let variables = variables(root, &project.experiment)?;
-        let long = variables.iter().filter(|(_, value)| value.len() >= SHORTEST_SECRET);
-        let secrets = long
-            .map(|(name, value)| Secret {
-                name: name.to_string_lossy().into_owned(),
-                value: value.as_encoded_bytes().to_vec(),
-            })
-            .collect();
+        let secrets = secrets_of(&variables);
         Ok(Self {
             repo: ctx.repo.clone(),
             machine: ctx.machine.clone(),
@@ -115,6 +118,19 @@ impl Lab {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The same for every text in a value.
+    pub fn redacted_json(&self, value: Value) -> Value {
+        match value {
+            _ if self.secrets.is_empty() => value,
+            Value::String(text) => Value::String(self.redacted(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redacted_json(item)).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (self.redacted(&key), self.redacted_json(value))).collect()
+            }
+            other => other,
+        }
+    }
+
     /// The variable whose value stands in these bytes, if one does.
     pub fn leaked(&self, bytes: &[u8]) -> Option<&str> {
         let found = self.secrets.iter().find(|secret| memchr::memmem::find(bytes, &secret.value).is_some());
@@ -145,6 +161,29 @@ impl Lab {
         let switches = Store::new(self.machine.home()).switches().ok()?;
         switches.global().map(|switch| switch.kind)
     }
+
+    /// Why what runs now has to end at once: a signal, or ABORT. The other switches wait for the end of a phase.
+    pub fn must_end(&self) -> Option<&'static str> {
+        if interruption::signal().is_some() {
+            return Some(BY_SIGNAL);
+        }
+        let aborted = || Store::new(self.machine.home()).switch_path(SwitchKind::Abort, None).exists();
+        (self.has_board && aborted()).then_some("ABORT is set")
+    }
+}
+
+/// Every value that is long enough, and of one with several lines each line: a diff puts a sign before it.
+fn secrets_of(variables: &[(OsString, OsString)]) -> Vec<Secret> {
+    let mut found: Vec<(String, Vec<u8>)> = Vec::new();
+    for (name, value) in variables {
+        let (name, bytes) = (name.to_string_lossy().into_owned(), value.as_encoded_bytes());
+        found.push((name.clone(), bytes.to_vec()));
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        // What stands above and below a key is the same in all of them.
+        let telling = lines.filter(|line| *line != bytes.trim_ascii() && !line.starts_with(b"-----"));
+        found.extend(telling.map(|line| (name.clone(), line.to_vec())));
+    }
+    secrets([], found.iter().map(|(name, value)| (name.as_str(), value.clone())))
 }
 
 /// The variables of all files, the first that names one counts. A file that is not there says nothing.

@@ -3,16 +3,21 @@
 //! What Codex wants to have approved is accepted only inside the run's worktree. Everything that is said goes to
 //! `codex_mcp_transcript.jsonl`.
 
+mod protocol;
+
 use std::io::{BufRead, BufReader, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
-use super::agent::{Answer, Call, limits};
+use self::protocol::{Event, Message, Question, ToolList, ToolResult};
+use super::agent::{Answer, Call, agent_environment, limits};
 use super::{Lab, trace};
 use crate::experiment::artifacts;
-use crate::flow::interruption;
 use crate::flow::prelude::*;
+use crate::flow::shell::leaving_nothing;
 use crate::host::{Child, Program, Streams, start_thread};
-use crate::provider::{Usage, environment};
+use crate::provider::Usage;
+
+pub use self::protocol::Configured;
 
 const PROTOCOL: &str = "2025-06-18";
 /// How long it may take to answer what needs no model.
@@ -27,43 +32,52 @@ const GONE: &str = "`codex mcp-server` is gone from Codex 0.155 on; set `provide
 struct Server<'a> {
     lab: &'a Lab,
     child: Child,
-    lines: mpsc::Receiver<Value>,
+    /// To a thread that writes: a server that does not read must not hold this one up.
+    lines_in: mpsc::Sender<String>,
+    lines_out: mpsc::Receiver<Message>,
     transcript: PathBuf,
     worktree: &'a Path,
     next: u64,
     deadline: Option<Instant>,
+    usage: Usage,
+    /// The tools that Codex used.
+    tools: Vec<String>,
 }
 
 enum End {
     Answer(Value),
     Failed(String),
-    Interrupted,
+    /// By a signal or ABORT.
+    Stopped(&'static str),
 }
 
-pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> Result<Answer> {
+/// One round. Gives the answer, and the tools that were used.
+pub fn call(lab: &Lab, call: &Call<'_>, prompt: &str) -> (Answer, Vec<String>) {
+    leaving_nothing(|| session(lab, call, prompt))
+}
+
+fn session(lab: &Lab, call: &Call<'_>, prompt: &str) -> (Answer, Vec<String>) {
     let began = Instant::now();
-    let answer = |text: String, failed: Option<String>, interrupted: bool| Answer {
-        text,
-        usage: Usage { turns: 1, ..Usage::default() },
-        seconds: began.elapsed().as_secs_f64(),
-        failed,
-        interrupted,
-    };
     let mut server = match Server::start(lab, call) {
         Ok(server) => server,
-        Err(why) => return Ok(answer(String::new(), Some(why), false)),
+        Err(why) => return (Answer::none(why), Vec::new()),
     };
     let end = server.session(prompt);
     server.stop();
-    Ok(match end {
+    let (text, failed, stopped) = match end {
         End::Answer(result) => {
-            let failed = (result["isError"] == Value::Bool(true))
-                .then(|| format!("the coder (codex_mcp) failed: {}", text_of(&result)));
-            answer(text_of(&result), failed, false)
+            let result: ToolResult = serde_json::from_value(result).unwrap_or_default();
+            let text = result.text();
+            let failed =
+                result.is_error.then(|| format!("the coder (codex_mcp) failed: {}", shown_line(&text)));
+            (text, failed, None)
         }
-        End::Failed(why) => answer(String::new(), Some(why), false),
-        End::Interrupted => answer(String::new(), Some("it was interrupted".to_owned()), true),
-    })
+        End::Failed(why) => (String::new(), Some(why), None),
+        End::Stopped(why) => (String::new(), Some(why.to_owned()), Some(why)),
+    };
+    let answer =
+        Answer { text, usage: server.usage, seconds: began.elapsed().as_secs_f64(), failed, stopped };
+    (answer, server.tools)
 }
 
 impl<'a> Server<'a> {
@@ -72,46 +86,38 @@ impl<'a> Server<'a> {
         let (program, args) =
             command.split_first().ok_or("`experiment.codex_mcp.command` names no program")?;
         let entry = Catalog::new(&lab.project).entry("codex").cloned().unwrap_or_default();
-        let mut env = environment(&entry, std::env::vars_os());
-        env.extend(lab.variables.iter().cloned());
-        host::adopt_orphans();
+        let env = agent_environment(lab, &entry, &BTreeMap::new(), call);
         let started = Program::held_for_gate(lab.machine.home(), program).args(args).dir(call.worktree);
         let started = started.only_env(env).own_group().streams(Streams::OutputOnly).keeping_stdin().start();
         let mut child = started.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-        let (sender, lines) = mpsc::channel();
-        let out = child.stdout.take().ok_or("its output cannot be read")?;
-        let reading = start_thread(move || {
-            let mut reader = BufReader::new(out);
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-                    Ok(0) | Err(_) => break,
-                    // Whatever is no message of the protocol is passed over.
-                    Ok(_) => {
-                        if let Ok(message) = serde_json::from_slice::<Value>(&line)
-                            && sender.send(message).is_err()
-                        {
-                            break;
-                        }
-                    }
-                }
+        let (lines_in, lines_out) = match talk(&mut child) {
+            Ok(lines) => lines,
+            Err(error) => {
+                child.end();
+                return Err(format!("`{program}` cannot be talked to: {error}"));
             }
-        });
-        if let Err(error) = reading {
-            child.end();
-            return Err(format!("it cannot be listened to: {error}"));
-        }
+        };
         let deadline =
             limits(lab, call.step).wall_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let transcript = call.run_dir.join(artifacts::CODEX_TRANSCRIPT);
-        let server = Self { lab, child, lines, transcript, worktree: call.worktree, next: 1, deadline };
+        let (worktree, usage) = (call.worktree, Usage::default());
+        let server = Self {
+            lab,
+            child,
+            lines_in,
+            lines_out,
+            transcript,
+            worktree,
+            next: 1,
+            deadline,
+            usage,
+            tools: Vec::new(),
+        };
         server.note("mcp_server_start", json!({ "command": command, "round": call.round }));
         Ok(server)
     }
 
     fn stop(&mut self) {
-        drop(self.child.stdin.take());
         self.child.end();
         self.note("mcp_server_stop", json!({}));
     }
@@ -122,18 +128,12 @@ impl<'a> Server<'a> {
         if let (Some(entry), Value::Object(fields)) = (entry.as_object_mut(), fields) {
             entry.extend(fields);
         }
-        let text = self.lab.redacted(&crate::wire::to_json_line(&entry));
-        let entry: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({ "event": event }));
-        trace::append(&self.transcript, &shortened(entry));
+        trace::append(self.lab, &self.transcript, &shortened(entry));
     }
 
     fn send(&mut self, message: &Value) -> Result<(), String> {
         let line = format!("{}\n", crate::wire::to_json_line(message));
-        let stdin = self.child.stdin.as_mut().ok_or("its input is closed")?;
-        stdin
-            .write_all(line.as_bytes())
-            .and_then(|()| stdin.flush())
-            .map_err(|error| format!("{GONE} (it stopped reading: {error})"))
+        self.lines_in.send(line).map_err(|_| format!("{GONE} (it stopped reading)"))
     }
 
     /// Sends a request and deals with everything until its answer comes.
@@ -147,8 +147,8 @@ impl<'a> Server<'a> {
         }
         let until = patience.map(|patience| Instant::now() + patience);
         loop {
-            if interruption::signal().is_some() {
-                return End::Interrupted;
+            if let Some(why) = self.lab.must_end() {
+                return End::Stopped(why);
             }
             let over =
                 |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -158,23 +158,22 @@ impl<'a> Server<'a> {
             if over(self.deadline) {
                 return End::Failed("its time is over".to_owned());
             }
-            let message = match self.lines.recv_timeout(TICK) {
+            let message = match self.lines_out.recv_timeout(TICK) {
                 Ok(message) => message,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
                     return End::Failed(format!("it ended without an answer to `{method}`; {GONE}"));
                 }
             };
-            if message.get("method").is_none() && message["id"] == json!(id) {
-                return match message.get("error") {
-                    Some(error) => End::Failed(format!(
-                        "`{method}` was refused: {}",
-                        shown_line(error["message"].as_str().unwrap_or("no reason given"))
-                    )),
-                    None => End::Answer(message["result"].clone()),
+            if message.method.is_none() && message.id == Some(json!(id)) {
+                return match message.error {
+                    Some(error) => {
+                        End::Failed(format!("`{method}` was refused: {}", shown_line(&error.message)))
+                    }
+                    None => End::Answer(message.result),
                 };
             }
-            if let Err(why) = self.deal_with(&message) {
+            if let Err(why) = self.deal_with(message) {
                 return End::Failed(why);
             }
         }
@@ -193,15 +192,10 @@ impl<'a> Server<'a> {
             return End::Failed(why);
         }
         let tools = match self.ask("tools/list", json!({}), Some(HANDSHAKE)) {
-            End::Answer(tools) => tools,
+            End::Answer(tools) => serde_json::from_value::<ToolList>(tools).unwrap_or_default(),
             other => return other,
         };
-        let names: Vec<&str> = tools["tools"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|tool| tool["name"].as_str())
-            .collect();
+        let names: Vec<&str> = tools.tools.iter().map(|tool| tool.name.as_str()).collect();
         self.note("mcp_list_tools", json!({ "tools": names }));
         if !names.contains(&"codex") {
             return End::Failed(format!("the server has no tool `codex`, only {}", list_words(&names)));
@@ -219,16 +213,20 @@ impl<'a> Server<'a> {
     }
 
     /// What comes beside the answer: questions are answered, events are noted.
-    fn deal_with(&mut self, message: &Value) -> Result<(), String> {
-        let method = message["method"].as_str().unwrap_or_default();
-        let params = &message["params"];
-        match (method, message.get("id")) {
+    fn deal_with(&mut self, message: Message) -> Result<(), String> {
+        let method = message.method.unwrap_or_default();
+        match (method.as_str(), message.id) {
             ("elicitation/create", Some(id)) => {
-                self.note("elicitation_request", json!({ "params": params.clone() }));
-                let result = match outside(params, self.worktree) {
-                    None => json!({ "action": "accept", "content": {}, "decision": "approved" }),
-                    Some(path) => {
-                        self.note("elicitation_declined", json!({ "outside": path }));
+                self.note("elicitation_request", json!({ "params": message.params.clone() }));
+                // What cannot be read cannot be approved.
+                let question = serde_json::from_value::<Question>(message.params).ok();
+                let result = match question
+                    .ok_or("unreadable".to_owned())
+                    .and_then(|question| question.stays_inside(self.worktree))
+                {
+                    Ok(()) => json!({ "action": "accept", "content": {}, "decision": "approved" }),
+                    Err(place) => {
+                        self.note("elicitation_declined", json!({ "outside": place }));
                         json!({ "action": "decline", "decision": "denied" })
                     }
                 };
@@ -241,16 +239,12 @@ impl<'a> Server<'a> {
                 self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }))
             }
             ("codex/event", None) => {
-                let event = &params["msg"];
-                let kind = event["type"].as_str().unwrap_or("event").to_owned();
-                let mut fields = json!({ "msg_type": kind });
-                // The rest is Codex's own log, at rollout_path.
-                if kind == "session_configured" {
-                    fields["rollout_path"] = event["rollout_path"].clone();
-                    fields["sandbox_policy"] = event.get("sandbox_policy").cloned().unwrap_or_default();
-                    fields["model"] = event["model"].clone();
+                if let Ok(event) = serde_json::from_value::<Event>(message.params) {
+                    event.msg.count(&mut self.usage);
+                    self.tools.extend(event.msg.tool().map(str::to_owned));
+                    // The rest is Codex's own log, at rollout_path.
+                    self.note("codex_event", event.msg.noted());
                 }
-                self.note("codex_event", fields);
                 Ok(())
             }
             _ => Ok(()),
@@ -258,34 +252,38 @@ impl<'a> Server<'a> {
     }
 }
 
-/// The first path of a question that leads out of the worktree. A question that names no place is answered by the
-/// sandbox that Codex itself keeps.
-fn outside(params: &Value, worktree: &Path) -> Option<String> {
-    let cwd = params["codex_cwd"].as_str();
-    let changes = params["codex_changes"]
-        .as_object()
-        .into_iter()
-        .flat_map(|changes| changes.keys().map(String::as_str));
-    let grant = params["codex_grant_root"].as_str();
-    let paths = cwd.into_iter().chain(changes).chain(grant);
-    paths.map(Path::new).find(|path| !is_inside(path, worktree)).map(|path| path.display().to_string())
-}
-
-/// Whether a path stays in the worktree, with every link on the way followed.
-fn is_inside(path: &Path, worktree: &Path) -> bool {
-    let whole = if path.is_absolute() { path.to_owned() } else { worktree.join(path) };
-    if whole.components().any(|part| part == std::path::Component::ParentDir) {
-        return false;
-    }
-    let Ok(home) = worktree.canonicalize() else { return false };
-    // A new file is where its nearest directory is.
-    let existing = whole.ancestors().find_map(|above| above.canonicalize().ok());
-    existing.is_some_and(|real| real.starts_with(&home))
-}
-
-fn text_of(result: &Value) -> String {
-    let parts = result["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
-    parts.collect::<Vec<_>>().join("\n")
+/// Threads that write to it and read from it, line by line.
+fn talk(child: &mut Child) -> std::io::Result<(mpsc::Sender<String>, mpsc::Receiver<Message>)> {
+    let gone = || std::io::Error::other("it has no pipes");
+    let (mut stdin, out) = (child.stdin.take().ok_or_else(gone)?, child.stdout.take().ok_or_else(gone)?);
+    let (lines_in, to_write) = mpsc::channel::<String>();
+    let (read, lines_out) = mpsc::channel();
+    start_thread(move || {
+        while let Ok(line) = to_write.recv() {
+            if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+                break;
+            }
+        }
+    })?;
+    start_thread(move || {
+        let mut reader = BufReader::new(out);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                // Whatever is no message of the protocol is passed over.
+                Ok(_) => {
+                    if let Ok(message) = serde_json::from_slice::<Message>(&line)
+                        && read.send(message).is_err()
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+    })?;
+    Ok((lines_in, lines_out))
 }
 
 /// A value whose long texts are cut.
@@ -297,31 +295,5 @@ fn shortened(value: Value) -> Value {
             Value::Object(map.into_iter().map(|(key, value)| (key, shortened(value))).collect())
         }
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_places_inside_the_worktree_are_approved() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let home = dir.path().join("wt");
-        fs::create_dir_all(home.join("src")).expect("made");
-        std::os::unix::fs::symlink("/etc", home.join("link")).expect("made");
-        let inside = |params: Value| outside(&params, &home).is_none();
-        assert!(inside(json!({ "codex_cwd": home, "codex_changes": { "src/new.rs": {} } })));
-        assert!(inside(json!({ "codex_changes": { home.join("a/b/c").to_str().unwrap(): {} } })));
-        assert!(inside(json!({ "message": "may I?" })));
-        for params in [
-            json!({ "codex_cwd": "/" }),
-            json!({ "codex_cwd": dir.path() }),
-            json!({ "codex_changes": { "../x": {} } }),
-            json!({ "codex_changes": { "src/a": {}, "link/passwd": {} } }),
-            json!({ "codex_grant_root": "/home" }),
-        ] {
-            assert!(!inside(params.clone()), "{params}");
-        }
     }
 }

@@ -17,6 +17,6 @@ mod worktree;
 
 pub use adopt::{Adopted, Announced, adopt};
 pub use ideas::gather;
-pub use lab::Lab;
-pub use runs::{Kept, all, find, prune};
-pub use series::{Options, Progress, Series, choose, run};
+pub use lab::{Lab, Progress};
+pub use runs::{Kept, Pruned, all, find, prune};
+pub use series::{Options, Series, choose, run};

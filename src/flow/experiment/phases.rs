@@ -2,10 +2,11 @@
 
 use super::agent::{self, Call};
 use super::command::{self, Asked};
-use super::series::Progress;
+use super::lab::{BY_SIGNAL, Progress};
+use super::worktree::Listing;
 use super::{Lab, results, worktree};
 use crate::experiment::{
-    Idea, Outcome, ReviewEnd, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
+    Idea, Outcome, ReviewEnd, Step, Summary, Verdict, artifacts, missing_sections, prompts, verdict,
 };
 use crate::flow::interruption;
 use crate::flow::prelude::*;
@@ -13,8 +14,13 @@ use crate::host::place::Temporary;
 use crate::policy::experiment::CODEX_MCP;
 use crate::store::files::{replace, replace_disposable};
 
+/// With less a disk is full.
+const LEAST_ROOM: u64 = 64 * 1024;
 /// The most that a reviewer is shown of a diff.
 const LARGEST_SHOWN_DIFF: usize = 512 * 1024;
+
+/// The phase of a run that has not begun yet.
+pub const START: &str = "start";
 
 pub struct Run<'a> {
     pub lab: &'a Lab,
@@ -41,9 +47,9 @@ impl From<Failure> for Over {
     }
 }
 
-type Step<T = ()> = std::result::Result<T, Over>;
+type Going<T = ()> = std::result::Result<T, Over>;
 
-fn over<T>(outcome: Outcome, why: impl Into<String>) -> Step<T> {
+fn over<T>(outcome: Outcome, why: impl Into<String>) -> Going<T> {
     Err(Over::As(outcome, Some(why.into())))
 }
 
@@ -52,23 +58,35 @@ impl Run<'_> {
     pub fn carry_out(mut self) -> Summary {
         let (outcome, why) = match self.phases() {
             Ok(()) => (Outcome::Scored, None),
+            // What failed for want of room says nothing about the idea.
+            Err(Over::As(outcome, why)) if outcome.is_judged() && self.disk_is_full() => {
+                let why = why.map_or(String::new(), |why| format!(" ({outcome}: {why})"));
+                (Outcome::Error, Some(format!("the disk is full where experiments are{why}")))
+            }
             Err(Over::As(outcome, why)) => (outcome, why),
             Err(Over::Failed(failure)) => (Outcome::Error, Some(failure.message)),
         };
         self.summary.status = outcome;
         self.summary.error = why.map(|why| self.lab.redacted(&why));
         self.summary.ended = Some(host::now().wall);
+        // First what became of it: a sweep of hours must not be repeated because its worktree could not be removed.
+        let before = self.summary.clone();
+        let mut written = self.write_summary();
+        crash::point("experiment.ended");
         if let Err(failure) = self.clean_up() {
-            self.summary.remarks.push(failure.message);
+            self.summary.remarks.push(self.lab.redacted(&failure.message));
         }
-        if let Err(failure) = self.write_summary() {
+        if written.is_err() || self.summary != before {
+            written = self.write_summary();
+        }
+        if let Err(failure) = written {
             self.summary.status = Outcome::Error;
             self.summary.error = Some(failure.message);
         }
         self.summary
     }
 
-    fn phases(&mut self) -> Step {
+    fn phases(&mut self) -> Going {
         replace_disposable(&self.dir.join(artifacts::IDEA), self.lab.redacted(&self.idea.text).as_bytes())
             .map_err(Failure::from)?;
         self.enter("worktree")?;
@@ -80,16 +98,28 @@ impl Run<'_> {
         self.sweep()
     }
 
+    fn disk_is_full(&self) -> bool {
+        [&self.lab.runs, &self.lab.worktrees]
+            .iter()
+            .any(|dir| host::room(dir).is_some_and(|room| room.free < LEAST_ROOM))
+    }
+
     /// Says and records where the run is now. A signal or a switch ends it here.
-    fn enter(&mut self, phase: &str) -> Step {
+    fn enter(&mut self, phase: &str) -> Going {
         if interruption::signal().is_some() {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+            return over(Outcome::Interrupted, BY_SIGNAL);
         }
         if let Some(kind) = self.lab.switch() {
             return over(Outcome::Interrupted, format!("{} is set", kind.as_str()));
         }
+        let first = self.summary.phase == START;
         phase.clone_into(&mut self.summary.phase);
-        self.write_summary()?;
+        // After a loss of power a run is at least known; where it was then matters to nobody.
+        if first {
+            self.write_summary()?
+        } else {
+            self.note_progress()?
+        }
         self.say(phase);
         crash::point("experiment.phase");
         Ok(())
@@ -100,41 +130,51 @@ impl Run<'_> {
         (self.tell)(Progress { run_id, idea, what: what.into() });
     }
 
+    fn summary_text(&self) -> String {
+        let value = self.lab.redacted_json(serde_json::to_value(&self.summary).unwrap_or_default());
+        format!("{}\n", to_json_pretty(&value))
+    }
+
     fn write_summary(&self) -> Result<()> {
-        let value = serde_json::to_value(&self.summary).unwrap_or_default();
-        Ok(replace(&self.dir.join(artifacts::SUMMARY), format!("{}\n", to_json_pretty(&value)).as_bytes())?)
+        Ok(replace(&self.dir.join(artifacts::SUMMARY), self.summary_text().as_bytes())?)
+    }
+
+    /// The same without waiting for the disk.
+    fn note_progress(&self) -> Result<()> {
+        Ok(replace_disposable(&self.dir.join(artifacts::SUMMARY), self.summary_text().as_bytes())?)
     }
 
     /// One call of an agent; its use is counted.
-    fn ask(&mut self, step: &str, round: u32, prompt: &str, names: (String, String)) -> Step<agent::Answer> {
+    fn ask(&mut self, step: Step, round: u32, prompt: &str, names: [&str; 2]) -> Going<agent::Answer> {
         let call = Call {
             step,
             round,
             prompt,
-            prompt_name: names.0,
-            answer_name: names.1,
+            prompt_name: names[0],
+            answer_name: names[1],
             worktree: &self.worktree,
             run_dir: &self.dir,
         };
         let answer = agent::call(self.lab, &call)?;
-        self.summary.use_up(step, answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
-        if answer.interrupted {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+        self.summary.use_up(step.as_str(), answer.seconds, answer.usage.tokens(), answer.usage.cost_usd);
+        match answer.stopped {
+            Some(why) => over(Outcome::Interrupted, why),
+            None => Ok(answer),
         }
-        Ok(answer)
     }
 
-    fn plan(&mut self) -> Step<String> {
+    fn plan(&mut self) -> Going<String> {
         self.enter("planner")?;
         let text = self.lab.instructions(self.lab.config().prompts.planner.as_ref(), prompts::PLANNER)?;
         let first = prompts::planner(&text, self.idea, self.repo_files);
-        let names = || (artifacts::PLANNER_PROMPT.to_owned(), artifacts::PLAN.to_owned());
-        let mut answer = self.ask("planner", 1, &first, names())?;
-        self.leave_untouched("planner", &self.base.clone())?;
+        let names = [artifacts::PLANNER_PROMPT, artifacts::PLAN];
+        let seen = worktree::listing(&self.worktree);
+        let mut answer = self.ask(Step::Planner, 1, &first, names)?;
+        self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         if answer.failed.is_none() && !missing_sections(&answer.text).is_empty() {
             let again = prompts::planner_again(&first, &missing_sections(&answer.text));
-            answer = self.ask("planner", 2, &again, names())?;
-            self.leave_untouched("planner", &self.base.clone())?;
+            answer = self.ask(Step::Planner, 2, &again, names)?;
+            self.leave_untouched(Step::Planner, &self.base.clone(), seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::PlanFailed, why);
@@ -148,9 +188,12 @@ impl Run<'_> {
     }
 
     /// An agent that was only to look has changed files: they are put back, and that is said.
-    fn leave_untouched(&mut self, who: &str, commit: &CommitId) -> Step {
+    fn leave_untouched(&mut self, who: Step, commit: &CommitId, seen: Option<&Listing>) -> Going {
+        if seen.is_some() && worktree::listing(&self.worktree).as_ref() == seen {
+            return Ok(());
+        }
         let tree = self.tree_of(commit)?;
-        if worktree::put_back(&self.worktree, commit, &tree)? {
+        if worktree::put_back(self.lab, &self.worktree, commit, &tree)? {
             self.summary.remarks.push(format!("the {who} changed files of the worktree; they were put back"));
         }
         Ok(())
@@ -160,7 +203,7 @@ impl Run<'_> {
         Ok(crate::git::Query::open(&self.lab.repo)?.tree_of(commit)?)
     }
 
-    fn edit_and_review(&mut self, plan: &str) -> Step {
+    fn edit_and_review(&mut self, plan: &str) -> Going {
         let config = self.lab.config();
         let files = &config.prompts;
         let coder = self.lab.instructions(files.coder.as_ref(), prompts::CODER)?;
@@ -174,8 +217,8 @@ impl Run<'_> {
         for round in 1..=config.max_review_rounds.saturating_add(1) {
             self.enter(&format!("coder, round {round}"))?;
             self.summary.rounds = round;
-            let names = (artifacts::coder_prompt(round), artifacts::coder_output(round));
-            let answer = self.ask("coder", round, &prompt, names)?;
+            let names = [artifacts::coder_prompt(round), artifacts::coder_output(round)];
+            let answer = self.ask(Step::Coder, round, &prompt, names.each_ref().map(String::as_str))?;
             let (commit, diff) = self.snapshot(round)?;
             if let Some(why) = answer.failed {
                 return over(Outcome::CoderFailed, why);
@@ -190,8 +233,8 @@ impl Run<'_> {
                 );
             }
             let (verdict, review) = self.review(round, &reviewer, plan, &diff, &commit)?;
-            self.summary.review = Some(ReviewEnd { verdict, round });
-            self.write_summary()?;
+            self.summary.review = Some(ReviewEnd { verdict, round, commit: Some(commit) });
+            self.note_progress()?;
             self.say(format!("round {round}: {}", verdict.as_str()));
             if verdict == Verdict::Approve {
                 return Ok(());
@@ -208,16 +251,14 @@ impl Run<'_> {
     }
 
     /// Everything that is there now: kept under the run's ref, and as a diff against the base.
-    fn snapshot(&mut self, round: u32) -> Step<(CommitId, Vec<u8>)> {
-        let run_id = self.summary.run_id.clone();
-        let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
-        let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
-        self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
+    fn snapshot(&mut self, round: u32) -> Going<(CommitId, Vec<u8>)> {
+        let (commit, left_out) = worktree::keep(self.lab, &self.worktree, &self.summary)?;
+        self.summary.kept_as = Some(worktree::ref_of(&self.summary.run_id));
         if let Some(left_out) = left_out {
             self.summary.remarks.push(format!("not in the diff of round {round}: {left_out}"));
         }
         let diff = worktree::diff(self.lab, &self.base, &commit)?;
-        if let Some(name) = self.lab.leaked(&diff) {
+        if let Some(name) = worktree::leaked(self.lab, &self.base, &commit, &diff)? {
             return over(
                 Outcome::Error,
                 format!("the change contains the value of the variable {name}; its diff is not written"),
@@ -234,7 +275,7 @@ impl Run<'_> {
         plan: &str,
         diff: &[u8],
         commit: &CommitId,
-    ) -> Step<(Verdict, String)> {
+    ) -> Going<(Verdict, String)> {
         self.enter(&format!("reviewer, round {round}"))?;
         let shown = String::from_utf8_lossy(&diff[..diff.len().min(LARGEST_SHOWN_DIFF)]);
         let rest = diff.len().saturating_sub(LARGEST_SHOWN_DIFF);
@@ -244,12 +285,14 @@ impl Run<'_> {
             shown.into_owned()
         };
         let first = prompts::reviewer(text, self.idea, plan, &shown);
-        let names = || (artifacts::reviewer_prompt(round), artifacts::review(round));
-        let mut answer = self.ask("reviewer", round, &first, names())?;
-        self.leave_untouched("reviewer", commit)?;
+        let names = [artifacts::reviewer_prompt(round), artifacts::review(round)];
+        let names = names.each_ref().map(String::as_str);
+        let seen = worktree::listing(&self.worktree);
+        let mut answer = self.ask(Step::Reviewer, round, &first, names)?;
+        self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         if answer.failed.is_none() && verdict(&answer.text).is_none() {
-            answer = self.ask("reviewer", round, &prompts::reviewer_again(&first), names())?;
-            self.leave_untouched("reviewer", commit)?;
+            answer = self.ask(Step::Reviewer, round, &prompts::reviewer_again(&first), names)?;
+            self.leave_untouched(Step::Reviewer, commit, seen.as_ref())?;
         }
         if let Some(why) = answer.failed {
             return over(Outcome::Error, why);
@@ -266,8 +309,8 @@ impl Run<'_> {
         cwd: Option<&str>,
         seconds: u64,
         log: &str,
-    ) -> Step<command::Said> {
-        let temporary = Temporary::new(&self.lab.runs, ".tmp-")
+    ) -> Going<command::Said> {
+        let temporary = Temporary::new(&self.lab.runs, &agent::scratch_name(&self.dir))
             .map_err(|error| Failure::io("make", &self.lab.runs, &error))?;
         let asked = Asked {
             command,
@@ -281,13 +324,13 @@ impl Run<'_> {
         };
         let said = command::run(self.lab, &asked);
         self.summary.use_up(phase, said.ended.seconds, 0, None);
-        if said.interrupted {
-            return over(Outcome::Interrupted, "interrupted by a signal");
+        match said.stopped {
+            Some(why) => over(Outcome::Interrupted, why),
+            None => Ok(said),
         }
-        Ok(said)
     }
 
-    fn test(&mut self) -> Step {
+    fn test(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.test_command else { return Ok(()) };
         self.enter("tests")?;
@@ -305,7 +348,7 @@ impl Run<'_> {
         }
     }
 
-    fn sweep(&mut self) -> Step {
+    fn sweep(&mut self) -> Going {
         let config = self.lab.config().clone();
         let Some(command) = &config.sweep_command else {
             return over(Outcome::NoResults, "no `experiment.sweep_command` is set, so there is no score");
@@ -326,7 +369,7 @@ impl Run<'_> {
         let (Some(results), Some(before)) = (&config.results_csv, before) else {
             return over(Outcome::NoResults, "no `experiment.results_csv` is set, so there is no score");
         };
-        let bytes = match results::copied(&self.worktree, results, &before, &self.dir) {
+        let bytes = match results::copied(self.lab, &self.worktree, results, &before, &self.dir) {
             Ok(bytes) => bytes,
             Err(why) => return over(Outcome::NoResults, why),
         };
@@ -345,15 +388,13 @@ impl Run<'_> {
         if self.worktree.symlink_metadata().is_err() {
             return Ok(());
         }
-        // Not interrupted work alone: whatever is there is kept before it goes.
-        let run_id = self.summary.run_id.clone();
-        if self.summary.kept_as.is_none() {
-            let message = format!("{}\n\nLiza-Experiment: {run_id}\n", self.idea.title);
-            worktree::keep(self.lab, &self.worktree, &run_id, &message)?;
-            self.summary.kept_as = Some(format!("{}{run_id}", worktree::REFS));
-        }
         if self.keep_worktree {
             return worktree::unlock(self.lab, &self.worktree);
+        }
+        // What a coder had begun when the run ended is in no snapshot yet; what tests and sweeps leave is no work.
+        if self.summary.phase.starts_with(Step::Coder.as_str()) || self.summary.kept_as.is_none() {
+            let kept = worktree::keep_rest(self.lab, &self.worktree, &self.summary)?;
+            self.summary.kept_as = self.summary.kept_as.take().or(kept);
         }
         worktree::remove(self.lab, &self.worktree)
     }

@@ -4,7 +4,7 @@ use super::Lab;
 use crate::experiment::{Score, artifacts, compared, picked};
 use crate::flow::prelude::*;
 use crate::git::private::leads_inside;
-use crate::store::files::{FileIdentity, write_new};
+use crate::store::files::{FileIdentity, paths_in, write_new};
 
 const LARGEST: u64 = 64 * 1024 * 1024;
 
@@ -16,9 +16,17 @@ pub fn before(worktree: &Path, results: &str) -> Before {
 }
 
 /// Copies what the sweep wrote into the run's directory, or says why there is nothing to copy.
-pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -> Result<Vec<u8>, String> {
+pub fn copied(
+    lab: &Lab,
+    worktree: &Path,
+    results: &str,
+    before: &Before,
+    run_dir: &Path,
+) -> Result<Vec<u8>, String> {
     let path = worktree.join(results);
-    let Ok(now) = FileIdentity::at(&path) else { return Err(format!("the sweep wrote no `{results}`")) };
+    let Ok(now) = FileIdentity::at(&path) else {
+        return Err(format!("the sweep wrote no `{results}`{}", beside(&path)));
+    };
     if before.0.as_ref().is_some_and(|before| now.is_untouched_since(before)) {
         return Err(format!("`{results}` was there before the sweep, and the sweep did not write it anew"));
     }
@@ -28,8 +36,23 @@ pub fn copied(worktree: &Path, results: &str, before: &Before, run_dir: &Path) -
     let (bytes, _) =
         read_whole(&path, LARGEST).map_err(|error| format!("`{results}` cannot be read: {error}"))?;
     let copy = run_dir.join(artifacts::RESULTS);
-    write_new(&copy, &bytes).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
+    let without_secrets = match lab.leaked(&bytes) {
+        Some(_) => lab.redacted(&String::from_utf8_lossy(&bytes)).into_bytes(),
+        None => bytes.clone(),
+    };
+    write_new(&copy, &without_secrets).map_err(|error| format!("`{results}` cannot be copied: {error}"))?;
     Ok(bytes)
+}
+
+/// Files of the same kind that stand there instead, for a name that was misspelt.
+fn beside(path: &Path) -> String {
+    let alike = |found: &PathBuf| found.extension().is_some() && found.extension() == path.extension();
+    let found = path.parent().map(paths_in).unwrap_or_default().into_iter().filter(alike);
+    let names: Vec<String> = found
+        .take(5)
+        .filter_map(|found| Some(format!("`{}`", found.file_name()?.to_string_lossy())))
+        .collect();
+    if names.is_empty() { String::new() } else { format!("; there is {}", shown_line(&list_words(names))) }
 }
 
 /// The score of these results, and a remark where the baseline cannot be compared with.

@@ -2,7 +2,7 @@
 
 use std::fs::{File, TryLockError};
 
-use super::{Lab, worktree};
+use super::{Lab, agent, mcp, worktree};
 use crate::experiment::{Outcome, Summary, artifacts};
 use crate::flow::prelude::*;
 use crate::host::place::Place;
@@ -44,9 +44,9 @@ impl Kept {
     /// Where Codex's own log is, if the coder was Codex through MCP.
     pub fn rollout_path(&self) -> Option<String> {
         let (bytes, _) = read_whole(&self.dir.join(artifacts::CODEX_TRANSCRIPT), 64 * 1024 * 1024).ok()?;
-        let events =
-            bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        events.filter_map(|event| event.get("rollout_path")?.as_str().map(str::to_owned)).next_back()
+        let lines = bytes.split(|byte| *byte == b'\n');
+        let sessions = lines.filter_map(|line| serde_json::from_slice::<mcp::Configured>(line).ok());
+        sessions.map(|session| session.rollout_path).next_back()
     }
 }
 
@@ -63,13 +63,18 @@ pub fn lock(dir: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// Whether a process works on it. Two that ask at the same time do not take each other for one.
+fn is_locked(dir: &Path) -> bool {
+    File::open(dir).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Every run that is kept, in the order of their starts. One without a final summary that no process works on was interrupted.
 pub fn all(lab: &Lab) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for dir in paths_in(&lab.runs) {
         let Ok((bytes, _)) = read_whole(&dir.join(artifacts::SUMMARY), LARGEST_SUMMARY) else { continue };
         let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { continue };
-        let running = summary.status == Outcome::Running && lock(&dir).is_err();
+        let running = summary.status == Outcome::Running && is_locked(&dir);
         if summary.status == Outcome::Running && !running {
             // The process may have written its last summary meanwhile.
             let again = read_whole(&dir.join(artifacts::SUMMARY), LARGEST_SUMMARY).ok();
@@ -101,10 +106,25 @@ pub fn find(lab: &Lab, name: &str) -> Result<Kept> {
     })
 }
 
+/// What became of the worktrees of runs that are over.
+#[derive(Debug, Default, Serialize)]
+pub struct Pruned {
+    /// The runs whose worktree is gone.
+    pub pruned: Vec<String>,
+    pub stay: Vec<Staying>,
+}
+
+/// A worktree that was not removed.
+#[derive(Debug, Serialize)]
+pub struct Staying {
+    pub run_id: String,
+    pub why: String,
+}
+
 /// Removes the worktrees of runs that ended at least so long ago, each after its work is kept under a ref. Artifacts stay.
-pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Vec<String>> {
+pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Pruned> {
     let now = host::now().wall;
-    let mut pruned = Vec::new();
+    let mut done = Pruned::default();
     let recorded: BTreeSet<PathBuf> =
         checkouts::list(&lab.repo)?.into_iter().filter_map(|record| record.path).collect();
     for kept in all(lab)? {
@@ -117,31 +137,40 @@ pub fn prune(lab: &Lab, older_than: Duration, dry_run: bool) -> Result<Vec<Strin
         if u64::try_from(now.since(ended)).unwrap_or(0) < older_than.as_secs() {
             continue;
         }
-        if !dry_run {
-            let _lock = lock(&kept.dir)?;
-            let message = format!("{}\n\nLiza-Experiment: {}\n", kept.summary.title, kept.summary.run_id);
-            // One that was interrupted while it was made has nothing to keep.
-            if kept.worktree.is_some() && checkouts::check_sound(&lab.repo, path).is_ok() {
-                worktree::keep(lab, path, &kept.summary.run_id, &message)?;
-            }
-            worktree::remove(lab, path)?;
+        let removed = if dry_run { Ok(()) } else { remove_one(lab, &kept, path) };
+        let run_id = kept.summary.run_id;
+        match removed {
+            Ok(()) => done.pruned.push(run_id),
+            Err(failure) => done.stay.push(Staying { run_id, why: failure.message }),
         }
-        pruned.push(kept.summary.run_id);
     }
-    if !dry_run {
-        sweep_scratch(lab);
-    }
-    Ok(pruned)
+    Ok(done)
 }
 
-/// Scratch directories of processes that are gone.
-fn sweep_scratch(lab: &Lab) {
+fn remove_one(lab: &Lab, kept: &Kept, path: &Path) -> Result<()> {
+    let _lock = lock(&kept.dir)?;
+    if kept.worktree.is_some() && !is_over(lab, kept, path)? {
+        worktree::keep_rest(lab, path, &kept.summary)?;
+    }
+    worktree::remove(lab, path)?;
+    remove_scratch(lab, &kept.dir);
+    Ok(())
+}
+
+/// Whether there is nothing to keep: it was interrupted while it was made, or while it was removed.
+fn is_over(lab: &Lab, kept: &Kept, path: &Path) -> Result<bool> {
+    if checkouts::check_sound(&lab.repo, path).is_ok() {
+        return Ok(false);
+    }
+    let is_kept = refs::value(&lab.repo, &worktree::ref_of(&kept.summary.run_id))?.is_some();
+    Ok(is_kept || paths_in(path).iter().all(|path| path.file_name().is_some_and(|name| name == ".git")))
+}
+
+/// Scratch directories that a run which was killed has left.
+fn remove_scratch(lab: &Lab, run_dir: &Path) {
+    let begins = agent::scratch_name(run_dir);
     for dir in paths_in(&lab.runs) {
-        let scratch = dir.file_name().is_some_and(|name| {
-            let name = name.to_string_lossy();
-            name.starts_with(".session-") || name.starts_with(".tmp-")
-        });
-        if scratch {
+        if dir.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begins)) {
             let _ = Place::at(&lab.runs, &dir).and_then(|place| place.delete());
         }
     }

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc;
 
-use super::phases::Run;
+use super::lab::Progress;
+use super::phases::{Run, START};
 use super::{Lab, agent, runs, worktree};
 use crate::experiment::prompts::RepoFile;
-use crate::experiment::{Idea, Outcome, Summary};
+use crate::experiment::{Idea, Outcome, Step, Summary};
 use crate::flow::interruption::{self, Interruption};
 use crate::flow::prelude::*;
 use crate::host::{Program, Streams};
@@ -23,6 +24,8 @@ pub struct Options {
     pub ideas: Vec<Idea>,
     /// Only these; they are tried also if they were before.
     pub only: Vec<String>,
+    /// All of them, also those that came to an end before.
+    pub again: bool,
     pub parallel: u32,
     pub keep_worktrees: bool,
     pub base_on_working_tree: bool,
@@ -30,14 +33,6 @@ pub struct Options {
     pub given: Option<(u32, CommitId)>,
     /// Where the ideas came from, for the processes that are started.
     pub source: PathBuf,
-}
-
-/// Where a run is now.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Progress {
-    pub run_id: String,
-    pub idea: String,
-    pub what: String,
 }
 
 /// What became of a call.
@@ -82,7 +77,7 @@ pub fn choose(lab: &Lab, options: &Options) -> Result<(Vec<Idea>, Vec<String>)> 
             if options.only.contains(&idea.id) {
                 chosen.push(idea.clone());
             }
-        } else if ended(idea) {
+        } else if !options.again && ended(idea) {
             skipped.push(idea.id.clone());
         } else {
             chosen.push(idea.clone());
@@ -116,7 +111,7 @@ pub fn run(ctx: &Context, lab: &Lab, options: &Options, tell: &dyn Fn(Progress))
     let keep = options.keep_worktrees || lab.config().keep_worktrees;
     let mut queue: VecDeque<Idea> = chosen.into();
     if options.parallel > 1 && queue.len() > 1 {
-        series.runs = several(lab, options, &base, keep, &mut queue, tell)?;
+        series.runs = several(lab, options, &base, keep, &mut queue, tell);
     } else {
         let slot = options.given.as_ref().map_or(1, |(slot, _)| *slot);
         while interruption::signal().is_none() && lab.switch().is_none() {
@@ -136,17 +131,32 @@ struct ChildAnswer {
     _version: u32,
     #[serde(default)]
     data: Option<ChildData>,
+    #[serde(default)]
+    error: Option<ChildError>,
+}
+
+#[derive(Deserialize)]
+struct ChildError {
+    message: String,
 }
 
 #[derive(Deserialize)]
 struct ChildData {
+    #[serde(default)]
     runs: Vec<Summary>,
 }
 
 /// What a process that was started says.
 enum Heard {
     Progress(Progress),
-    Ended { slot: u32, run: Option<Box<Summary>> },
+    Ended {
+        slot: u32,
+        /// The run it told about.
+        run_id: Option<String>,
+        run: Option<Box<Summary>>,
+        /// What it said went wrong.
+        why: Option<String>,
+    },
 }
 
 /// Several at once, each in a process of its own: what a command leaves behind is found among the children of the process that
@@ -158,11 +168,14 @@ fn several(
     keep: bool,
     queue: &mut VecDeque<Idea>,
     tell: &dyn Fn(Progress),
-) -> Result<Vec<Summary>> {
+) -> Vec<Summary> {
     let (sender, receiver) = mpsc::channel();
     let mut working: BTreeMap<u32, (Idea, host::Child)> = BTreeMap::new();
     let mut ended = Vec::new();
     let mut forwarded = false;
+    let mut left = VecDeque::new();
+    let told =
+        |idea: &Idea, what: String| tell(Progress { run_id: String::new(), idea: idea.id.clone(), what });
     loop {
         let stopped = interruption::signal().is_some();
         if stopped && !forwarded {
@@ -172,21 +185,38 @@ fn several(
         while !stopped && lab.switch().is_none() && (working.len() as u64) < u64::from(options.parallel) {
             let Some(idea) = queue.pop_front() else { break };
             let slot = (1..).find(|slot| !working.contains_key(slot)).unwrap_or(1);
-            let child = start(options, &idea, slot, base, keep, &sender)?;
-            working.insert(slot, (idea, child));
+            match start(options, &idea, slot, base, keep, &sender) {
+                Ok(child) => drop(working.insert(slot, (idea, child))),
+                Err(failure) => {
+                    told(&idea, failure.message);
+                    left.push_back(idea);
+                }
+            }
         }
         if working.is_empty() {
-            return Ok(ended);
+            queue.append(&mut left);
+            return ended;
         }
         match receiver.recv_timeout(TICK) {
             Ok(Heard::Progress(progress)) => tell(progress),
-            Ok(Heard::Ended { slot, run }) => {
+            Ok(Heard::Ended { slot, run_id, run, why }) => {
                 let Some((idea, mut child)) = working.remove(&slot) else { continue };
                 let _ = child.wait();
                 // A process that died has left its run without a final summary.
-                let found =
-                    || runs::all(lab).ok()?.into_iter().rev().find(|kept| kept.summary.idea == idea.id);
-                ended.extend(run.map(|run| *run).or_else(|| found().map(|kept| kept.summary)));
+                let found = || {
+                    let all = runs::all(lab).ok()?;
+                    all.into_iter().find(|kept| Some(&kept.summary.run_id) == run_id.as_ref())
+                };
+                match run.map(|run| *run).or_else(|| found().map(|kept| kept.summary)) {
+                    Some(run) => ended.push(run),
+                    None => {
+                        told(
+                            &idea,
+                            why.unwrap_or_else(|| "its process ended before the run began".to_owned()),
+                        );
+                        left.push_back(idea);
+                    }
+                }
             }
             Err(_) => {}
         }
@@ -212,16 +242,18 @@ fn start(
     let Some(out) = child.stdout.take() else { return Ok(child) };
     let sender = sender.clone();
     let listening = host::start_thread(move || {
-        let mut run = None;
+        let (mut run_id, mut run, mut why) = (None, None, None);
         for line in BufReader::new(out).lines().map_while(std::result::Result::ok) {
             let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
             if let Ok(answer) = serde_json::from_value::<ChildAnswer>(value.clone()) {
                 run = answer.data.and_then(|data| data.runs.into_iter().next()).map(Box::new);
-            } else if let Ok(progress) = serde_json::from_value(value) {
+                why = answer.error.map(|error| error.message);
+            } else if let Ok(progress) = serde_json::from_value::<Progress>(value) {
+                run_id = Some(progress.run_id.clone());
                 let _ = sender.send(Heard::Progress(progress));
             }
         }
-        let _ = sender.send(Heard::Ended { slot, run });
+        let _ = sender.send(Heard::Ended { slot, run_id, run, why });
     });
     match listening {
         Ok(_) => Ok(child),
@@ -249,7 +281,7 @@ fn one(
         idea: idea.id.clone(),
         title: lab.redacted(&idea.title),
         status: Outcome::Running,
-        phase: "start".to_owned(),
+        phase: START.to_owned(),
         started,
         started_nanos,
         ended: None,
@@ -266,9 +298,9 @@ fn one(
         error: None,
         remarks: Vec::new(),
         phases: Vec::new(),
-        agents: ["planner", "coder", "reviewer"]
+        agents: Step::ALL
             .iter()
-            .filter_map(|step| Some(format!("{step}: {}", agent::provider_of(lab, step).ok()?)))
+            .filter_map(|step| Some(format!("{step}: {}", agent::provider_of(lab, *step).ok()?)))
             .collect(),
     };
     let dir = lab.runs.join(&summary.run_id);

@@ -2,45 +2,61 @@
 
 use std::io::Write;
 
-use crate::experiment::artifacts;
+use super::Lab;
+use crate::experiment::{Step, artifacts};
 use crate::flow::prelude::*;
 use crate::provider::Usage;
 
-/// Adds a line to a file of lines; a trace that cannot be written ends no run.
-pub fn append(path: &Path, value: &Value) {
+/// Adds a line to a file of lines, without secrets; a trace that cannot be written ends no run.
+pub fn append(lab: &Lab, path: &Path, entry: &impl Serialize) {
+    let value = lab.redacted_json(serde_json::to_value(entry).unwrap_or_default());
     let opened = fs::OpenOptions::new().append(true).create(true).open(path);
-    let line = format!("{}\n", crate::wire::to_json_line(value));
+    let line = format!("{}\n", crate::wire::to_json_line(&value));
     if let Ok(mut file) = opened {
         let _ = file.write_all(line.as_bytes());
     }
 }
 
 /// One call of an agent.
+#[derive(Serialize)]
 pub struct Span<'a> {
-    pub step: &'a str,
+    pub step: Step,
     pub round: u32,
     pub start: Wall,
     pub end: Wall,
     pub provider: &'a str,
     pub model: Option<&'a str>,
-    pub usage: &'a Usage,
+    pub usage: Used,
     /// Artifacts it read and wrote.
-    pub files: Vec<String>,
+    pub files: [&'a str; 2],
     pub tools: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a str>,
 }
 
-pub fn span(run_dir: &Path, span: &Span<'_>) {
-    let usage = json!({
-        "turns": span.usage.turns, "tool_calls": span.usage.tool_calls, "input_tokens": span.usage.input_tokens,
-        "output_tokens": span.usage.output_tokens, "cached_tokens": span.usage.cached_tokens, "cost_usd": span.usage.cost_usd,
-    });
-    let mut value = json!({
-        "step": span.step, "round": span.round, "start": span.start, "end": span.end, "provider": span.provider,
-        "model": span.usage.model.as_deref().or(span.model), "usage": usage, "files": span.files, "tools": span.tools,
-    });
-    if let Some(error) = span.error {
-        value["error"] = json!(error);
+#[derive(Serialize)]
+pub struct Used {
+    turns: u64,
+    tool_calls: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_tokens: u64,
+    cost_usd: Option<f64>,
+}
+
+impl From<&Usage> for Used {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            turns: usage.turns,
+            tool_calls: usage.tool_calls,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_tokens: usage.cached_tokens,
+            cost_usd: usage.cost_usd,
+        }
     }
-    append(&run_dir.join(artifacts::AGENTS_TRACE), &value);
+}
+
+pub fn span(lab: &Lab, run_dir: &Path, span: &Span<'_>) {
+    append(lab, &run_dir.join(artifacts::AGENTS_TRACE), span);
 }

@@ -73,7 +73,7 @@ fn results_that_are_stale_or_malformed_are_no_score() {
     let with_sweep = |sweep: &str| {
         bench.tried(&format!("do: echo 11 > param; cat > sweep.sh <<'END'\ndo: {sweep}\ndo: END"))
     };
-    ended(&with_sweep("true"), "no_results", "wrote no `results.csv`");
+    ended(&with_sweep("true"), "no_results", "wrote no `results.csv`; there is `baseline.csv`");
     ended(&with_sweep("echo name,other > results.csv"), "no_results", "no column `score`");
     ended(&with_sweep("echo score > results.csv"), "no_results", "no row");
     ended(&with_sweep("printf 'score\\nNaN\\n' > results.csv"), "no_results", "NaN");

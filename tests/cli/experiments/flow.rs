@@ -146,6 +146,9 @@ fn several_at_once_have_slots_and_temporary_directories() {
     // A second call has nothing left to do.
     let again = bench.run(&[]).ok();
     assert!(again.stdout.contains("Every idea was tried before"), "{}", again.stdout);
+    let planned =
+        bench.world.json(&HUMAN, &["experiment", "run", "ideas", "--again", "--dry-run"]).ok().data();
+    assert_eq!(planned["ideas"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]
@@ -161,7 +164,8 @@ fn kept_worktrees_are_unlocked_and_pruned_later() {
     bench.world.human(&["experiment", "prune"]).ok();
     assert!(!std::path::Path::new(&worktree).exists());
     let kept = bench.summary("up")["ref"].as_str().expect("a ref").to_owned();
-    assert_eq!(bench.world.git(&["show", &format!("{kept}:later")]), "typed by a person");
+    assert_eq!(bench.world.git(&["show", &format!("{kept}-rest:later")]), "typed by a person");
+    assert!(!bench.world.git(&["ls-tree", "--name-only", &kept]).contains("later"), "nobody reviewed it");
 }
 
 #[test]
@@ -185,4 +189,35 @@ fn the_report_comes_in_five_forms() {
     );
     let wrong = bench.world.human(&["experiment", "report", "--format", "pdf"]).exits(2);
     assert!(wrong.stderr.contains("choose one of table, markdown, csv, json, html"), "{}", wrong.stderr);
+}
+
+#[test]
+fn an_idea_that_is_gone_when_its_turn_comes_is_left() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.idea(name, &format!("# {name} idea\ndo: echo 11 > param\n"));
+    }
+    let gone = bench.world.path("ideas/c.md");
+    bench.agent("planner", &format!("rm -f {}; {}", gone.display(), super::PLANNER));
+    let ran = bench.run(&["--parallel", "2"]).exits(1);
+    assert!(ran.stdout.contains("there is no idea `c-idea`"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("1 idea could not be tried to an end"), "{}", ran.stdout);
+    assert_eq!(bench.summary("a-idea")["status"], "scored");
+}
+
+#[test]
+fn worktrees_of_experiments_are_listed_as_such() {
+    let bench = Bench::new();
+    bench.world.human(&["init", "improve the number"]).ok();
+    bench.idea("a", "# Up\ndo: echo 12 > param\n");
+    bench.run(&["--keep-worktrees"]).ok();
+    let listed = bench.world.json(&HUMAN, &["worktree", "list"]).ok().data();
+    let place = &listed["worktrees"][0];
+    assert_eq!((&place["purpose"], &place["prunable"]), (&"experiment".into(), &false.into()), "{listed}");
+    let pruned = bench.world.human(&["worktree", "prune"]).ok().stdout;
+    assert!(pruned.contains("stays") && pruned.contains("`liza experiment prune` removes it"), "{pruned}");
+    assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 2);
+    bench.world.human(&["experiment", "prune"]).ok();
+    assert!(bench.world.human(&["worktree", "list"]).ok().stdout.contains("there are no worktrees"));
+    bench.world.sound();
 }

@@ -12,8 +12,8 @@ fn killed_run_is_interrupted_and_continued() {
     let phases: Vec<String> = (1..=8).map(|nth| format!("experiment.phase:{nth}")).collect();
     let all = ["experiment.worktree_registered".to_owned(), "experiment.worktree".to_owned()];
     let own = all.iter().chain(phases.iter().step_by(sweep(3, 1)));
-    for point in own.cloned().chain(["experiment.worktree_deleted".to_owned()]) {
-        bench.world.dies_at(&point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
+    for point in own {
+        bench.world.dies_at(point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
         let listed = bench.world.json(&HUMAN, &["experiment", "list"]).ok().data();
         let last =
             listed["runs"].as_array().expect("runs").iter().rfind(|run| run["status"] == "interrupted");
@@ -53,4 +53,67 @@ fn ctrl_c_ends_cleanly_and_the_rest_is_tried_later() {
         (bench.summary("first")["status"].as_str(), bench.summary("second")["status"].as_str()),
         (Some("scored"), Some("scored"))
     );
+}
+
+#[test]
+fn interrupted_fix_is_kept_beside_what_was_reviewed() {
+    let bench = Bench::new();
+    bench.agent(
+        "coder",
+        "p=$(cat); case \"$p\" in *'# Review'*) echo 12 > param; touch $HOME/at-work; exec sleep 600 ;; esac; echo bad > note\n",
+    );
+    bench.idea("a", "# Up\nx\n");
+    let mut running = bench
+        .world
+        .liza_command(&HUMAN, &bench.world.root, &["experiment", "run", "ideas"])
+        .start()
+        .expect("started");
+    wait_for("the second round", || bench.world.home().join("at-work").exists());
+    signal(running.id(), "INT");
+    assert_eq!(running.wait().expect("ended").code(), Some(130));
+    let kept = bench.summary("up")["ref"].as_str().expect("a ref").to_owned();
+    assert_eq!(bench.world.git(&["show", &format!("{kept}:param")]), "10", "what the reviewer saw");
+    assert_eq!(bench.world.git(&["show", &format!("{kept}-rest:param")]), "12", "what came after it");
+}
+
+#[test]
+fn a_finished_run_stays_finished_if_its_end_is_killed() {
+    let bench = Bench::new();
+    bench.idea("a", "# Up\ndo: echo 12 > param\n");
+    for point in ["experiment.ended", "experiment.worktree_deleted"] {
+        bench.world.dies_at(point, &HUMAN, &["experiment", "run", "ideas", "--only", "up"]);
+        assert_eq!(bench.summary("up")["status"], "scored", "{point}");
+    }
+    assert!(bench.run(&[]).ok().stdout.contains("Every idea was tried before"));
+    bench.world.human(&["experiment", "prune"]).ok();
+    assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn pause_waits_for_the_phase_and_abort_does_not() {
+    let bench = Bench::new();
+    bench.world.human(&["init", "improve the number"]).ok();
+    let liza = &["experiment", "run", "ideas"];
+    let start = || bench.world.liza_command(&HUMAN, &bench.world.root, liza).start().expect("started");
+    // ABORT ends what runs.
+    bench.agent("coder", "echo 11 > param; touch $HOME/at-work; exec sleep 600\n");
+    bench.idea("a", "# Up\nx\n");
+    let mut running = start();
+    wait_for("the coder", || bench.world.home().join("at-work").exists());
+    std::fs::write(bench.world.path(".liza/ABORT"), "").expect("set");
+    assert_eq!(running.wait().expect("ended").code(), Some(5));
+    let summary = bench.summary("up");
+    assert_eq!((&summary["status"], &summary["error"]), (&"interrupted".into(), &"ABORT is set".into()));
+    std::fs::remove_file(bench.world.path(".liza/ABORT")).expect("taken away");
+    // PAUSE lets the coder finish, and nothing else begins.
+    bench.agent("coder", &format!("echo 11 > param; touch {}\n", bench.world.path(".liza/PAUSE").display()));
+    bench.run(&[]).exits(5);
+    let summary = bench.summary("up");
+    assert_eq!((&summary["status"], &summary["error"]), (&"interrupted".into(), &"PAUSE is set".into()));
+    assert!(bench.dir("up").join("coder_output_round_1.txt").exists());
+    bench.run(&[]).exits(5);
+    bench.agent("coder", "echo 11 > param\n");
+    bench.world.human(&["resume"]).ok();
+    bench.run(&[]).ok();
+    assert_eq!(bench.summary("up")["status"], "scored");
 }

@@ -1,9 +1,11 @@
 //! `liza experiment`: ideas in, scored changes out, with agents that are scripts.
 
 mod adopting;
+mod agents;
 mod codex_mcp;
 mod endings;
 mod flow;
+mod hostile;
 mod interrupted;
 mod settings;
 

@@ -32,23 +32,32 @@ pub struct Bar {
 
 const WIDTH: f64 = 900.0;
 const ROW: f64 = 26.0;
-const LABELS: f64 = 230.0;
-const NOTES: f64 = 110.0;
+const LABELS: f64 = 250.0;
+const NOTES: f64 = 145.0;
+/// As many characters of a label have room.
+const LABEL: usize = 36;
+/// With more points there is no room for their names, and only numbers stand below them.
+const MOST_NAMES: usize = 7;
+const MOST_NUMBERS: usize = 25;
 
 fn open(height: f64, title: &str) -> String {
     format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\">\n",
+        "<div class=\"wide\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\">\n",
         escaped(title)
     )
 }
+
+const CLOSE: &str = "</svg></div>\n";
 
 /// Horizontal bars around zero, or from it where none is negative.
 pub fn bars(title: &str, bars: &[Bar]) -> String {
     let least = bars.iter().map(|bar| bar.value).fold(0.0, f64::min);
     let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let span = if most > least { most - least } else { 1.0 };
-    let room = WIDTH - LABELS - 2.0 * NOTES;
-    let at = |value: f64| LABELS + NOTES + (value - least) / span * room;
+    // What is written beside a bar to the left needs room there.
+    let left = if least < 0.0 { LABELS + NOTES } else { LABELS };
+    let room = WIDTH - left - NOTES;
+    let at = |value: f64| left + (value - least) / span * room;
     #[expect(clippy::cast_precision_loss, reason = "a few bars")]
     let height = bars.len() as f64 * ROW + 10.0;
     let mut svg = open(height, title);
@@ -67,14 +76,14 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
             "{}<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\" class=\"label\">{}</text><rect x=\"{from:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" class=\"{class}\"/><text x=\"{x:.1}\" y=\"{middle:.1}\" text-anchor=\"{anchor}\">{}</text>{}",
             bar.link.as_ref().map_or(String::new(), |link| format!("<a href=\"{}\">", escaped(link))),
             LABELS - 8.0,
-            escaped(&bar.label),
+            escaped(&crate::text::clipped(&bar.label, LABEL)),
             (to - from).max(1.0),
             ROW - 8.0,
             escaped(&bar.note),
             if bar.link.is_some() { "</a>" } else { "" },
         );
     }
-    svg + "</svg>\n"
+    svg + CLOSE
 }
 
 /// One point of a course.
@@ -90,7 +99,7 @@ pub fn course(title: &str, points: &[Point], baseline: Option<f64>, higher_is_be
     const LEFT: f64 = 70.0;
     const RIGHT: f64 = 30.0;
     if points.is_empty() {
-        return open(HEIGHT, title) + "</svg>\n";
+        return open(HEIGHT, title) + CLOSE;
     }
     let values = || points.iter().map(|point| point.value).chain(baseline);
     let least = values().fold(f64::INFINITY, f64::min);
@@ -141,10 +150,16 @@ pub fn course(title: &str, points: &[Point], baseline: Option<f64>, higher_is_be
             escaped(&point.label),
             super::report::number(point.value)
         );
+        let below = match points.len() {
+            0..=MOST_NAMES => crate::text::clipped(&point.label, 20).into_owned(),
+            // Every one, or every fifth.
+            many if many <= MOST_NUMBERS || index % 5 == 4 || index == 0 => (index + 1).to_string(),
+            _ => String::new(),
+        };
         let name = format!(
             "<text x=\"{cx:.1}\" y=\"{:.1}\" text-anchor=\"middle\" class=\"small\">{}</text>",
-            HEIGHT - 12.0 - f64::from(u32::from(index % 2 == 1)) * 12.0,
-            escaped(&crate::text::clipped(&point.label, 18))
+            HEIGHT - 12.0,
+            escaped(&below)
         );
         match &point.link {
             Some(link) => {
@@ -155,7 +170,7 @@ pub fn course(title: &str, points: &[Point], baseline: Option<f64>, higher_is_be
             }
         }
     }
-    svg + "</svg>\n"
+    svg + CLOSE
 }
 
 #[cfg(test)]
@@ -186,7 +201,7 @@ mod tests {
             vec![point(-3.0), point(5.0), point(2.0)],
         ] {
             let svg = course("t", &points, None, true);
-            assert!(!svg.contains("NaN") && svg.ends_with("</svg>\n"), "{svg}");
+            assert!(!svg.contains("NaN") && svg.ends_with(CLOSE), "{svg}");
         }
         let svg = bars("t", &[]);
         assert!(!svg.contains("NaN"), "{svg}");

@@ -3,23 +3,25 @@
 use std::fmt::Write as _;
 
 use super::chart::{Bar, Point, bars, course, escaped};
-use super::report::number;
+use super::report::{compact, number, percent};
 use super::{Outcome, Report, Row, Verdict};
 use crate::policy::experiment::Better;
 
 const STYLE: &str = "\
-body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}\
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}\
-table{border-collapse:collapse;width:100%;font-size:13px}\
-th,td{text-align:left;padding:.3rem .5rem;border-bottom:1px solid #ddd;vertical-align:top}\
-td.n{text-align:right;font-variant-numeric:tabular-nums}th.n{text-align:right}\
-svg{width:100%;height:auto;font:12px system-ui,sans-serif}svg .small{font-size:10px}\
-.bar{fill:#1b6ca8}.bar.marked{fill:url(#hatch);stroke:#7a1f1f}.axis{stroke:#555}\
-.baseline{stroke:#555;stroke-dasharray:6 4}.best{fill:none;stroke:#1b6ca8;stroke-width:2}.dot{fill:#fff;stroke:#1c1c1c;stroke-width:2}\
-a{color:#14507c}@media print{a{color:inherit;text-decoration:none}}";
+:root{--ink:#1c1c1c;--paper:#fff;--soft:#555;--line:#ddd;--bar:#1b6ca8;--worse:#7a1f1f;--link:#14507c;color-scheme:light dark}\
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#14171a;--soft:#a8adb3;--line:#3a3f44;--bar:#4f9bd9;--worse:#e58a8a;--link:#8cc4f0}}\
+body{font:15px/1.5 system-ui,sans-serif;max-width:1080px;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}\
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}small{color:var(--soft);display:inline-block;line-height:1.3}\
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}\
+th,td{text-align:left;padding:.3rem .5rem;border-bottom:1px solid var(--line);vertical-align:top}\
+td.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}th.n{text-align:right}td.idea{min-width:12rem}@media screen and (max-width:640px){.more,td small,td br{display:none}td.idea{min-width:7rem}th,td{padding:.3rem}}\
+svg{width:100%;min-width:640px;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--ink)}svg .small{font-size:10px;fill:var(--soft)}\
+.bar{fill:var(--bar)}.bar.marked{fill:url(#hatch);stroke:var(--worse)}.axis{stroke:var(--soft)}.ground{fill:var(--paper)}.stripe{stroke:var(--worse);stroke-width:3}\
+.baseline{stroke:var(--soft);stroke-dasharray:6 4}.best{fill:none;stroke:var(--bar);stroke-width:2}.dot{fill:var(--paper);stroke:var(--ink);stroke-width:2}\
+a{color:var(--link)}svg a text{fill:var(--link)}@media print{a,svg a text{color:inherit;fill:var(--ink);text-decoration:none}.wide{overflow:visible}svg{min-width:0}h2{break-after:avoid}svg,tr{break-inside:avoid}}";
 
 /// The pattern for bars that stand out without colour.
-const HATCH: &str = "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#fff\"/><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" stroke=\"#7a1f1f\" stroke-width=\"3\"/></pattern></defs></svg>\n";
+const HATCH: &str = "<svg width=\"0\" height=\"0\" style=\"position:absolute;min-width:0;width:0\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" class=\"ground\"/><line x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\" class=\"stripe\"/></pattern></defs></svg>\n";
 
 /// One page with everything in it. `home` leads from the page to the directory of all runs, and ends with a slash.
 pub fn page(report: &Report, home: &str) -> String {
@@ -35,7 +37,7 @@ pub fn page(report: &Report, home: &str) -> String {
         .filter_map(|row| {
             let score = row.score?;
             let delta = score.delta?;
-            let percent = score.delta_pct.map_or(String::new(), |percent| format!(" ({percent:+.1} %)"));
+            let percent = score.delta_pct.map_or(String::new(), |value| format!(" ({} %)", percent(value)));
             Some(Bar {
                 label: row.idea.clone(),
                 value: delta,
@@ -90,8 +92,12 @@ fn headline(report: &Report) -> String {
         Some((row, score)) => {
             let against =
                 score.baseline.map_or(String::new(), |baseline| format!(", baseline {}", number(baseline)));
+            let best = match score.better {
+                Some(false) => "None is better than the baseline; the best is",
+                _ => "Best:",
+            };
             format!(
-                "{runs}. Best: {} with {column} {}{against} ({word} is better).",
+                "{runs}. {best} {} with {column} {}{against} ({word} is better).",
                 row.idea,
                 number(score.value)
             )
@@ -100,41 +106,60 @@ fn headline(report: &Report) -> String {
     }
 }
 
+/// So much of an idea's title stands below its id.
+const LONGEST_TITLE: usize = 72;
+
+/// In a narrow window these are not shown.
+const MORE: [&str; 4] = ["rounds", "tests", "baseline", "tokens"];
+
+/// What stands in which column, and whether it is a number.
+const COLUMNS: [(&str, bool); 11] = [
+    ("rank", true),
+    ("idea", false),
+    ("status", false),
+    ("rounds", true),
+    ("tests", false),
+    ("score", true),
+    ("baseline", true),
+    ("Δ", true),
+    ("Δ %", true),
+    ("tokens", true),
+    ("time", true),
+];
+
 fn leaderboard(report: &Report, link: &impl Fn(&str) -> String) -> String {
-    let mut text = String::from(
-        "<table><thead><tr><th class=\"n\">rank</th><th>idea</th><th>status</th><th class=\"n\">rounds</th><th>tests</th><th class=\"n\">score</th><th class=\"n\">baseline</th><th class=\"n\">Δ</th><th class=\"n\">Δ %</th><th class=\"n\">tokens</th><th class=\"n\">time</th></tr></thead><tbody>\n",
-    );
+    let class = |(name, is_number): (&str, bool)| {
+        let more = if MORE.contains(&name) { " more" } else { "" };
+        if is_number { format!("n{more}") } else { format!("{name}{more}") }
+    };
+    let headings =
+        COLUMNS.map(|column| format!("<th class=\"{}\">{}</th>", class(column), column.0)).concat();
+    let mut text = format!("<div class=\"wide\"><table><thead><tr>{headings}</tr></thead><tbody>\n");
     for row in &report.rows {
-        let of = |get: fn(&super::Score) -> Option<f64>| {
-            row.score.as_ref().and_then(get).map_or("–".to_owned(), number)
-        };
-        let why =
-            row.error.as_ref().map_or(String::new(), |why| format!("<br><small>{}</small>", escaped(why)));
-        let _ = writeln!(
-            text,
-            "<tr><td class=\"n\">{}</td><td><a href=\"{}\">{}</a><br><small>{}</small></td><td>{}{why}</td><td class=\"n\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            row.rank.map_or("–".to_owned(), |rank| rank.to_string()),
-            escaped(&link(&row.run_id)),
-            escaped(&row.idea),
-            escaped(&row.title),
-            row.status,
-            row.rounds,
-            row.tests.unwrap_or("–"),
-            of(|score| Some(score.value)),
-            of(|score| score.baseline),
-            of(|score| score.delta),
-            of(|score| score.delta_pct),
-            row.tokens,
-            row.seconds.map_or("–".to_owned(), |seconds| format!("{} s", seconds.max(0))),
-        );
+        text += "<tr>";
+        for (column, cell) in COLUMNS.iter().zip(row.cells()) {
+            let cell = if cell == "-" { "–".to_owned() } else { escaped(&cell) };
+            let below = |text: &str| format!("<br><small>{}</small>", escaped(text));
+            let cell = match column.0 {
+                "idea" => {
+                    let title = below(&crate::text::clipped(&row.title, LONGEST_TITLE));
+                    format!("<a href=\"{}\">{cell}</a>{title}", escaped(&link(&row.run_id)))
+                }
+                "status" => cell + &row.error.as_deref().map_or(String::new(), below),
+                _ => cell,
+            };
+            let _ = write!(text, "<td class=\"{}\">{cell}</td>", class(*column));
+        }
+        text += "</tr>\n";
     }
-    text + "</tbody></table>\n"
+    text + "</tbody></table></div>\n"
 }
 
 fn funnel(report: &Report) -> Vec<Bar> {
     let all = &report.summaries;
-    let approved =
-        |summary: &&super::Summary| summary.review.is_some_and(|review| review.verdict == Verdict::Approve);
+    let approved = |summary: &&super::Summary| {
+        summary.review.as_ref().is_some_and(|review| review.verdict == Verdict::Approve)
+    };
     let passed =
         |summary: &&super::Summary| summary.tests.as_ref().is_none_or(|tests| tests.exit_code == Some(0));
     let scored = |summary: &&super::Summary| summary.status == Outcome::Scored;
@@ -159,6 +184,13 @@ fn funnel(report: &Report) -> Vec<Bar> {
     steps.into_iter().map(bar).collect()
 }
 
+/// A span of time, the longer the coarser.
+fn took(seconds: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "no run takes so long")]
+    let whole = seconds as i64;
+    if whole < 100 { format!("{seconds:.1} s") } else { crate::text::ago(whole) }
+}
+
 /// Seconds and tokens per phase over all runs.
 fn phases(report: &Report) -> (Vec<Bar>, Vec<Bar>) {
     let mut sums: Vec<(String, f64, u64)> = Vec::new();
@@ -178,9 +210,9 @@ fn phases(report: &Report) -> (Vec<Bar>, Vec<Bar>) {
         link: None,
         marked: false,
     };
-    let seconds = sums.iter().map(|(phase, seconds, _)| bar(phase, *seconds, format!("{seconds:.1} s")));
+    let seconds = sums.iter().map(|(phase, seconds, _)| bar(phase, *seconds, took(*seconds)));
     #[expect(clippy::cast_precision_loss, reason = "nobody uses 2^53 tokens")]
-    let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, tokens.to_string()));
+    let tokens = sums.iter().map(|(phase, _, tokens)| bar(phase, *tokens as f64, compact(*tokens)));
     (seconds.collect(), tokens.collect())
 }
 
@@ -206,6 +238,13 @@ mod tests {
             assert!(!page.contains(loads), "{loads}");
         }
         assert!(!page.contains("NaN"));
+    }
+
+    #[test]
+    fn a_best_run_below_the_baseline_is_no_success() {
+        let worse = summary("worse", Outcome::Scored, Some(9.0));
+        let page = page(&report(vec![worse], None, Better::Higher), "");
+        assert!(page.contains("None is better than the baseline; the best is worse with score 9"), "{page}");
     }
 
     #[test]

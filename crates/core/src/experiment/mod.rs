@@ -1,6 +1,5 @@
 //! EXPERIMENTS: ideas in, scored changes out. Pure: how ideas are split, what an agent's answer means, what a result is
-//! worth, and how all of it is reported. What touches disk, git and processes is in `flow::experiment` and
-//! `supervise::experiment`.
+//! worth, and how all of it is reported. What touches disk, git and processes is in `flow::experiment`.
 
 mod answers;
 pub mod artifacts;
@@ -17,4 +16,4 @@ pub use html::page;
 pub use ideas::{Idea, LARGEST_IDEA, MOST_IDEAS, slug, split, unique};
 pub use report::{Format, Report, Row, report};
 pub use score::{Score, compared, picked};
-pub use summary::{Ended, Outcome, ReviewEnd, Summary, Used};
+pub use summary::{Ended, Outcome, ReviewEnd, Step, Summary, Used};

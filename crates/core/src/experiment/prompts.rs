@@ -4,10 +4,10 @@
 use super::Idea;
 use crate::text::fence;
 
-pub const PLANNER: &str = include_str!("../../../../templates/experiment/planner.md");
-pub const CODER: &str = include_str!("../../../../templates/experiment/coder.md");
-pub const CODER_FIX: &str = include_str!("../../../../templates/experiment/coder_fix.md");
-pub const REVIEWER: &str = include_str!("../../../../templates/experiment/reviewer.md");
+pub const PLANNER: &str = include_str!("../../templates/experiment/planner.md");
+pub const CODER: &str = include_str!("../../templates/experiment/coder.md");
+pub const CODER_FIX: &str = include_str!("../../templates/experiment/coder_fix.md");
+pub const REVIEWER: &str = include_str!("../../templates/experiment/reviewer.md");
 
 /// A file of the repository that the planner is shown.
 #[derive(Debug, Clone)]

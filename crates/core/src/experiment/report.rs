@@ -61,8 +61,15 @@ pub fn report(summaries: Vec<Summary>, column: Option<String>, better: Better) -
         (None, Some(_)) => std::cmp::Ordering::Greater,
         (None, None) => std::cmp::Ordering::Equal,
     });
-    for (index, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.score.is_some()) {
-        row.rank = Some(index + 1);
+    let mut before: Option<(f64, usize)> = None;
+    for (index, row) in rows.iter_mut().enumerate() {
+        let Some(score) = row.score else { continue };
+        // Equal scores share a rank.
+        let rank = before
+            .filter(|(value, _)| value.total_cmp(&score.value).is_eq())
+            .map_or(index + 1, |(_, rank)| rank);
+        row.rank = Some(rank);
+        before = Some((score.value, rank));
     }
     Report { better, column, rows, summaries }
 }
@@ -91,11 +98,25 @@ pub fn number(value: f64) -> String {
         "0".to_owned()
     } else if !(1e-4..1e9).contains(&magnitude) {
         format!("{value:.3e}")
-    } else if magnitude >= 1000.0 {
-        format!("{value:.1}")
     } else {
-        let text = format!("{value:.4}");
+        let text = if magnitude >= 1000.0 { format!("{value:.1}") } else { format!("{value:.4}") };
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+/// A part of a hundred, with its sign.
+pub fn percent(value: f64) -> String {
+    if value.abs() < 0.05 { format!("{value:+.2}") } else { format!("{value:+.1}") }
+}
+
+/// A large count in few digits.
+pub fn compact(count: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
+    let value = count as f64;
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{:.0}k", value / 1e3),
+        _ => format!("{:.1}M", value / 1e6),
     }
 }
 
@@ -110,7 +131,8 @@ const HEADINGS: [&str; 11] =
     ["rank", "idea", "status", "rounds", "tests", "score", "baseline", "delta", "delta %", "tokens", "time"];
 
 impl Row {
-    fn cells(&self) -> [String; 11] {
+    /// What stands in each column of the leaderboard; a dash where there is nothing.
+    pub(super) fn cells(&self) -> [String; 11] {
         let of = |get: fn(&Score) -> Option<f64>| self.score.as_ref().and_then(get);
         [
             self.rank.map_or("-".to_owned(), |rank| rank.to_string()),
@@ -121,8 +143,8 @@ impl Row {
             of(|score| Some(score.value)).map_or("-".to_owned(), number),
             of(|score| score.baseline).map_or("-".to_owned(), number),
             signed(of(|score| score.delta)),
-            of(|score| score.delta_pct).map_or("-".to_owned(), |percent| format!("{percent:+.1}")),
-            self.tokens.to_string(),
+            of(|score| score.delta_pct).map_or("-".to_owned(), percent),
+            compact(self.tokens),
             self.seconds.map_or("-".to_owned(), |seconds| {
                 if seconds < 10 { format!("{} s", seconds.max(0)) } else { ago(seconds) }
             }),
@@ -277,6 +299,14 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn equal_scores_share_a_rank() {
+        let all = [3.0, 3.0, 2.0].map(|value| summary("x", Outcome::Scored, Some(value)));
+        let ranks: Vec<_> =
+            report(all.to_vec(), None, Better::Higher).rows.iter().map(|row| row.rank).collect();
+        assert_eq!(ranks, [Some(1), Some(1), Some(3)]);
+    }
+
+    #[test]
     fn a_score_counts_only_where_the_run_went_through() {
         let late = summary("late", Outcome::Interrupted, Some(99.0));
         assert_eq!(report(vec![late], None, Better::Higher).rows[0].score, None);
@@ -300,7 +330,9 @@ pub(super) mod tests {
     #[test]
     fn numbers_are_short() {
         let shown: Vec<String> =
-            [0.0, 1.5, -0.1234567, 1234.56, 1e12, 1e-7].into_iter().map(number).collect();
-        assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1.000e12", "1.000e-7"]);
+            [0.0, 1.5, -0.1234567, 1234.56, 1300.0, 1e12, 1e-7].into_iter().map(number).collect();
+        assert_eq!([0, 9_999, 10_400, 2_540_000].map(compact), ["0", "9999", "10k", "2.5M"]);
+        assert_eq!([-0.04, 31.66].map(percent), ["-0.04", "+31.7"]);
+        assert_eq!(shown, ["0", "1.5", "-0.1235", "1234.6", "1300", "1.000e12", "1.000e-7"]);
     }
 }

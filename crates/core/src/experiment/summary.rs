@@ -24,13 +24,22 @@ words! {
     }
 }
 
+words! {
+    /// What an agent does for a run.
+    pub enum Step {
+        Planner = "planner",
+        Coder = "coder",
+        Reviewer = "reviewer",
+    }
+}
+
 impl Outcome {
-    /// Whether the run went through to an end of its own: not stopped from outside, and not broken by the machine.
+    /// Whether the run is over and was not stopped from outside.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Running | Self::Interrupted)
     }
 
-    /// Whether the idea could be judged at all.
+    /// Whether the idea could be judged at all: an error is one of the machine or the settings, and the idea is tried again.
     pub fn is_judged(self) -> bool {
         self.is_final() && self != Self::Error
     }
@@ -78,15 +87,18 @@ pub struct Summary {
     /// What each phase took.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Used>,
-    /// The provider and model of each agent, as configured: who took part counts as an implementer when it is adopted.
+    /// The provider of each agent, as configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewEnd {
     pub verdict: Verdict,
     pub round: u32,
+    /// What the reviewer saw; absent in older summaries.
+    #[serde(default)]
+    pub commit: Option<CommitId>,
 }
 
 /// How a command ended.

@@ -223,6 +223,24 @@ impl Drop for Temporary {
     }
 }
 
+/// Lets a name mean another file. ext4 writes a file out at once when it is renamed over another one, not when both change
+/// places: for what may be lost in a power cut that would be time for nothing.
+pub fn exchange_files(new: &Path, path: &Path) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if rustix::fs::renameat_with(
+        rustix::fs::CWD,
+        new,
+        rustix::fs::CWD,
+        path,
+        rustix::fs::RenameFlags::EXCHANGE,
+    )
+    .is_ok()
+    {
+        return Ok(());
+    }
+    std::fs::rename(new, path)
+}
+
 /// `renameat2` that replaces nothing; where the kernel or file system cannot do that, a look comes first.
 fn rename_free(from: &Place, to: &Place) -> rustix::io::Result<()> {
     #[cfg(target_os = "linux")]

@@ -14,6 +14,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Ou
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::board::Process;
@@ -215,6 +216,24 @@ impl Child {
 
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
+    }
+
+    /// Waits so long at most for its end, and notices it at once.
+    pub fn wait_within(&mut self, patience: Duration) -> io::Result<Option<ExitStatus>> {
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(Some(status));
+        }
+        // It is not reaped before this process does it, so the number is still its own.
+        match rustix::process::pidfd_open(self.pid, rustix::process::PidfdFlags::empty()) {
+            Ok(end) => {
+                let timeout =
+                    Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: patience.subsec_nanos().into() };
+                let _ = poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&timeout));
+            }
+            // An old kernel, or no descriptor is left.
+            Err(_) => std::thread::sleep(patience.min(Duration::from_millis(5))),
+        }
+        self.child.try_wait()
     }
 
     /// Waits for its end and gives all it said.

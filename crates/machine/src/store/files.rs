@@ -124,7 +124,7 @@ pub fn replace_disposable(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let temp = beside(path);
     let _ = fs::remove_file(&temp);
     write_unsynced(&temp, bytes)?;
-    let replaced = exchange(&temp, path).doing("replace", path);
+    let replaced = crate::host::place::exchange_files(&temp, path).doing("replace", path);
     let _ = fs::remove_file(&temp);
     replaced
 }
@@ -146,28 +146,11 @@ pub fn replace_disposable_by(
         other => other,
     };
     let new = new.doing("create", &temp)?;
-    let replaced = write(&new).and_then(|()| exchange(&temp, path)).doing("replace", path);
+    let replaced =
+        write(&new).and_then(|()| crate::host::place::exchange_files(&temp, path)).doing("replace", path);
     // It is the former file now, or what could not be written.
     let _ = fs::remove_file(&temp);
     replaced
-}
-
-/// Lets a name mean another file. ext4 writes a file out at once when it is renamed over another one, not when both change
-/// places: for what may be lost in a power cut that would be time for nothing.
-fn exchange(new: &Path, path: &Path) -> std::io::Result<()> {
-    #[cfg(target_os = "linux")]
-    if rustix::fs::renameat_with(
-        rustix::fs::CWD,
-        new,
-        rustix::fs::CWD,
-        path,
-        rustix::fs::RenameFlags::EXCHANGE,
-    )
-    .is_ok()
-    {
-        return Ok(());
-    }
-    fs::rename(new, path)
 }
 
 /// As [`replace`], for a file that is not ours alone: it keeps the rights it has.

@@ -27,16 +27,20 @@ fn span(text: &str) -> Result<Duration, String> {
 impl Execute for PruneArgs {
     fn execute(&self, call: &Invocation) -> Result<Answer, Failure> {
         let (_, lab) = open(call, true)?;
-        let pruned = prune(&lab, self.older_than, self.dry_run)?;
+        let done = prune(&lab, self.older_than, self.dry_run)?;
         let verb = if self.dry_run { "would remove" } else { "removed" };
-        let text = match pruned.len() {
-            0 => "no worktree of an ended run to remove".to_owned(),
-            count => format!(
+        let mut text = String::new();
+        match done.pruned.len() {
+            0 => text.line("no worktree of an ended run to remove"),
+            count => text.line(format!(
                 "{verb} {} ({}); their changes stay under refs/liza/experiments",
                 plural(count, "worktree"),
-                commas(&pruned)
-            ),
-        };
-        Ok(Answer::new(json!({ "pruned": pruned }), text))
+                commas(&done.pruned)
+            )),
+        }
+        for staying in &done.stay {
+            text.line(format!("stays: {} ({})", staying.run_id, shown_line(&staying.why)));
+        }
+        Ok(Answer::new(&done, text))
     }
 }

@@ -55,7 +55,27 @@ fn home(runs: &Path, out: Option<&Path>) -> String {
     let relative = dir.and_then(|dir| runs.strip_prefix(dir.canonicalize().ok()?).ok().map(Path::to_owned));
     match relative {
         Some(path) if path.as_os_str().is_empty() => String::new(),
-        Some(path) => format!("{}/", path.display()),
-        None => format!("file://{}/", runs.display()),
+        Some(path) => format!("{}/", in_address(&path)),
+        None => format!("file://{}/", in_address(runs)),
+    }
+}
+
+/// A path as it may stand in an address.
+fn in_address(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    let bytes = path.as_os_str().as_bytes().iter();
+    bytes
+        .map(|byte| if plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_characters_of_a_path_stay_in_the_address() {
+        assert_eq!(in_address(Path::new("/a b/c#d/50%/é")), "/a%20b/c%23d/50%25/%C3%A9");
     }
 }

@@ -6,7 +6,7 @@ use crate::flow::experiment::{Lab, Options, Progress, Series, choose, gather, ru
 /// Try ideas: plan, edit, review, test, sweep and score each
 ///
 /// IDEAS is a file (one idea per `##` heading, or between lines of `---`) or a directory (one per *.md or *.txt). Ideas that
-/// came to an end before are left out, unless --only names them. Exit 0 when every idea ran to an end, whatever its verdict.
+/// came to an end before are left out, unless --only names them or --again is given. Exit 0 when every idea ran to an end, whatever its verdict.
 ///
 /// Example: liza experiment run ideas/ --dry-run
 #[derive(Args)]
@@ -17,6 +17,9 @@ pub struct RunArgs {
     /// Only the idea of this id, also if it was tried before; repeat
     #[arg(long, value_name = "ID")]
     pub only: Vec<String>,
+    /// Try all ideas, also those that came to an end before
+    #[arg(long, conflicts_with = "only")]
+    pub again: bool,
     /// How many at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parallel: u32,
@@ -44,6 +47,7 @@ impl Execute for RunArgs {
         let options = Options {
             ideas: gather(&source)?,
             only: self.only.clone(),
+            again: self.again,
             parallel: self.parallel,
             keep_worktrees: self.keep_worktrees,
             base_on_working_tree: self.base_on_working_tree,
@@ -94,13 +98,13 @@ fn planned(chosen: &[Idea], skipped: &[String]) -> Answer {
 }
 
 fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
+    let left = series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
     if series.signal.is_some() {
         let failure = crate::flow::interruption::failure("while ideas were tried");
-        return Ok(Answer::new(&series, "").failed(failure));
+        let text = format!("interrupted; {} left: the same command continues\n", plural(left, "idea"));
+        return Ok(Answer::new(&series, text).failed(failure));
     }
     if let Some(switch) = series.switch {
-        let left =
-            series.left.len() + series.runs.iter().filter(|summary| !summary.status.is_final()).count();
         return Err(Failure::new(
             Code::Switched,
             format!("{} is set; {} not finished", switch.as_str(), plural(left, "idea")),
@@ -108,20 +112,23 @@ fn ended(lab: &Lab, series: Series) -> Result<Answer, Failure> {
         .hint("`liza resume`, then run the same command again: it continues")
         .with_data(&series, 0));
     }
-    let text = if series.runs.is_empty() {
-        "Every idea was tried before; `--only ID` tries one again.\n".to_owned()
+    let mut text = if series.runs.is_empty() && series.left.is_empty() {
+        "Every idea was tried before; `--only ID` tries one again, `--again` all of them.\n".to_owned()
     } else {
         let config = &lab.config().score;
         let board = report(series.runs.clone(), config.column.clone(), config.better);
-        format!("\n{}\nnext: liza experiment report --format html --out report.html\n", board.table())
+        let next = match (board.rows.first(), board.rows.iter().any(|row| row.rank.is_some())) {
+            (Some(row), false) => format!("liza experiment show {}", row.idea),
+            _ => "liza experiment report --format html --out report.html".to_owned(),
+        };
+        format!("\n{}\nnext: {next}\n", board.table())
     };
     let open = series.runs.iter().filter(|summary| !summary.status.is_judged()).count() + series.left.len();
     let failure = (!series.is_complete()).then(|| {
-        Failure::new(
-            ErrorCode::RefusedStuck,
-            format!("{} could not be tried to an end", plural(open, "idea")),
-        )
-        .hint("`liza experiment show IDEA` says why; the same command tries them again")
+        let what = format!("{} could not be tried to an end", plural(open, "idea"));
+        let hint = "`liza experiment show IDEA` says why; the same command tries them again";
+        text.line(format!("{what}; {hint}"));
+        Failure::new(ErrorCode::RefusedStuck, what).hint(hint)
     });
     Ok(Answer::new(&series, text).failed_if(failure))
 }

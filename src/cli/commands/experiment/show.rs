@@ -25,7 +25,7 @@ impl Execute for ShowArgs {
         if let Some(why) = &summary.error {
             text.line(format!("why:       {}", shown_line(why)));
         }
-        if let Some(review) = summary.review {
+        if let Some(review) = &summary.review {
             text.line(format!("review:    {} in round {}", review.verdict.as_str(), review.round));
         }
         for (name, ended) in [("tests", &summary.tests), ("sweep", &summary.sweep)] {

@@ -23,6 +23,7 @@ fn table(places: &[Place], total: u64) -> String {
         return "there are no worktrees".to_owned();
     }
     let width = places.iter().map(|place| place.path.display().to_string().len()).max().unwrap_or(0);
+    let purposes = places.iter().map(|place| place.purpose.as_str().len()).max().unwrap_or(0).max(6);
     let mut text = String::new();
     for place in places {
         let state = match (place.status, place.archived) {
@@ -33,7 +34,7 @@ fn table(places: &[Place], total: u64) -> String {
         text.line(format!(
             "{}  {}  {}  {}  {}{}",
             pad_to(&place.path.display().to_string(), width),
-            pad_to(place.purpose.as_str(), 6),
+            pad_to(place.purpose.as_str(), purposes),
             pad_to(&state, 20),
             pad_to(&bytes(place.bytes), 10),
             pad_to(place.branch.as_deref().unwrap_or("(no branch)"), 16),

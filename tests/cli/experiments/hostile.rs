@@ -1,0 +1,149 @@
+//! Agents that do what they should not, and disks that are full.
+
+use super::Bench;
+use crate::places::{can_mount, mounted};
+use crate::support::HUMAN;
+
+/// HEAD, index and files of the person's checkout.
+fn checkout(bench: &Bench) -> [String; 3] {
+    let git = |args: &[&str]| bench.world.git(args);
+    [git(&["symbolic-ref", "HEAD"]), git(&["ls-files", "--stage"]), git(&["status", "--porcelain", "param"])]
+}
+
+#[test]
+fn a_worktree_without_its_git_link_leads_nowhere_else() {
+    let bench = Bench::new();
+    bench.world.write("param", "typed by a person\n");
+    let before = checkout(&bench);
+    for link in ["rm .git", "echo \"gitdir: $(git rev-parse --git-common-dir)\" > .git"] {
+        for (agent, said) in
+            [("planner", "PLAN\\nx\\nRISKS\\ny"), ("coder", "did it"), ("reviewer", "VERDICT: APPROVE")]
+        {
+            let bench = &bench;
+            bench.agent("planner", super::PLANNER);
+            bench.agent("coder", super::CODER);
+            bench.agent("reviewer", super::REVIEWER);
+            bench.agent(agent, &format!("cat > /dev/null; echo 77 > param; {link}; printf '{said}\\n'\n"));
+            let summary = bench.tried("do: echo 11 > param");
+            assert_eq!(summary["status"], "error", "{agent}, {link}: {summary}");
+            assert!(summary["error"].to_string().contains("tampered"), "{summary}");
+            assert_eq!(checkout(bench), before, "{agent}, {link}");
+            assert_eq!(bench.world.read("param"), "typed by a person\n");
+        }
+    }
+    // What lies there and is kept nowhere stays for the person to look at.
+    let pruned = bench.world.json(&HUMAN, &["experiment", "prune"]).ok().data();
+    assert!(!pruned["stay"].as_array().expect("some").is_empty(), "{pruned}");
+}
+
+#[test]
+fn secrets_reach_no_artifact_in_any_form() {
+    let bench = Bench::new();
+    let pem = "-----BEGIN KEY-----\nMIIEcanaryAAAA\nMIIEcanaryBBBB\n-----END KEY-----";
+    bench.world.write(".env", &format!("TOKEN='quo\"ted canary-1'\nPEM=\"{pem}\"\n"));
+    bench.world.write(".gitignore", ".env\nresults.csv\n");
+    bench.world.commit_all("ignored");
+    bench.agent("planner", "cat > /dev/null; printf 'PLAN\\nuse %s\\n\\nRISKS\\nnone\\n' \"$TOKEN\"\n");
+    bench
+        .world
+        .write("sweep.sh", "printf 'score,note\\n11,%s\\n' \"$(echo \"$PEM\" | sed -n 2p)\" > results.csv\n");
+    bench.world.commit_all("a sweep that tells");
+    assert_eq!(bench.tried("do: echo 11 > param")["status"], "scored");
+    // A key in a binary file, or a line of one, is found too.
+    for leak in ["printf '\\000%s' \"$TOKEN\" > blob", "echo \"$PEM\" > key"] {
+        bench.agent(
+            "coder",
+            &format!("cat > /dev/null; {leak}; echo '{{\"key\":\"'\"$TOKEN\"'\"}}'; exit 0\n"),
+        );
+        let summary = bench.tried("x");
+        assert!(summary["error"].to_string().contains("the value of the variable"), "{leak}: {summary}");
+    }
+    bench.agent("coder", "echo \"no: $TOKEN\" >&2; exit 3\n");
+    assert_eq!(bench.tried("y")["status"], "coder_failed");
+    for entry in walkdir::WalkDir::new(bench.world.path("agentic_experimentation")).into_iter().flatten() {
+        if entry.file_type().is_file() {
+            let text = String::from_utf8_lossy(&std::fs::read(entry.path()).expect("read")).into_owned();
+            assert!(!text.contains("canary"), "{}: {text}", entry.path().display());
+        }
+    }
+}
+
+#[test]
+fn full_disk_ends_a_run_and_the_next_call_goes_on() {
+    if !can_mount() {
+        return;
+    }
+    for phase in ["planner", "coder", "reviewer", "tests", "sweep"] {
+        let bench = Bench::new();
+        bench.world.write(".gitignore", "results.csv\nideas/\n");
+        match phase {
+            "tests" => bench.world.write(
+                "liza.yaml",
+                &bench.world.read("liza.yaml").replace("test_command: ", "test_command: sh fill.sh; "),
+            ),
+            "sweep" => bench.world.write("sweep.sh", &format!("sh fill.sh; {}", super::SWEEP)),
+            agent => {
+                let usual = match agent {
+                    "planner" => super::PLANNER,
+                    "coder" => super::CODER,
+                    _ => super::REVIEWER,
+                };
+                bench.agent(agent, &format!("sh fill.sh; {usual}"));
+            }
+        }
+        let place = bench.world.path("agentic_experimentation").display().to_string();
+        let fill = format!("test -e {place}/roomy || cat /dev/zero > {place}/fill 2> /dev/null\n");
+        bench.world.write("fill.sh", &fill);
+        bench.world.commit_all("a disk to fill");
+        bench.idea("a", "# Up\ndo: echo 12 > param\n");
+        let ran = mounted(
+            &bench.world,
+            r#"mkdir agentic_experimentation
+            mount -t tmpfs -o size=2m none agentic_experimentation
+            "$LIZA" experiment run ideas > first.out 2>&1 && echo "first 0" || echo "first $?"
+            rm agentic_experimentation/fill && touch agentic_experimentation/roomy
+            "$LIZA" experiment run ideas > second.out 2>&1 && echo "second 0" || echo "second $?"
+            "$LIZA" experiment list
+            "$LIZA" experiment prune > /dev/null
+            git worktree list | wc -l
+            git status --porcelain param"#,
+        );
+        let said = bench.world.read("first.out");
+        assert!(
+            ran.exit == 0 && ran.stdout.contains("second 0") && ran.stdout.contains("  scored"),
+            "{phase}: {ran:?}\n{said}"
+        );
+        assert!(ran.stdout.contains("first 1"), "{phase}: {ran:?}");
+        assert!(said.contains("No space left") || said.contains("the disk is full"), "{phase}: {said}");
+        assert!(ran.stdout.lines().any(|line| line.trim() == "1"), "{phase}: {ran:?}");
+        bench.world.git(&["fsck", "--no-dangling"]);
+    }
+}
+
+#[test]
+fn files_that_cannot_grow_end_a_run_and_lose_nothing() {
+    let bench = Bench::new();
+    bench.idea("a", "# Up\ndo: echo 12 > param\n");
+    let before = bench.world.git(&["status", "--porcelain", "param"]);
+    let mut failed = 0;
+    for blocks in [0, 1, 2, 3, 4, 6] {
+        let ran = bench.world.limited(
+            &format!("ulimit -f {blocks}"),
+            &HUMAN,
+            &["experiment", "run", "ideas", "--only", "up"],
+        );
+        failed += u32::from(ran.exit != 0);
+        assert!([0, 1, 8, 9].contains(&ran.exit), "{blocks}: {ran:?}");
+        assert!(
+            ran.exit == 0 || ran.stdout.contains("too large") || ran.stderr.contains("too large"),
+            "{blocks}: {ran:?}"
+        );
+    }
+    assert!(failed >= 2, "the limit was met only {failed} times");
+    bench.run(&["--only", "up"]).ok();
+    assert_eq!(bench.summary("up")["status"], "scored");
+    bench.world.human(&["experiment", "prune"]).ok();
+    assert_eq!(bench.world.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(bench.world.git(&["status", "--porcelain", "param"]), before);
+    bench.world.git(&["fsck", "--no-dangling"]);
+}
